@@ -1,0 +1,153 @@
+//! ADD: addresses, link, port, flows, announcement. What fails undoes all that came before it.
+
+use std::net::IpAddr;
+
+use antrea_cni::error::CniError;
+use antrea_cni::proto::ErrorCode;
+use antrea_ovs::ovsdb::PortSpec;
+use antrea_types::InterfaceName;
+use tracing::{info, warn};
+
+use crate::commands::{Commands, failed};
+use crate::host_interface_name::host_interface_name;
+use crate::interface::{ContainerInterface, Interface, InterfaceKind};
+use crate::interface_store::StoredContainer;
+use crate::ipam::{Allocation, Owner};
+use crate::request::AttachRequest;
+use crate::result::{AddResult, End};
+
+impl Commands {
+    pub(crate) async fn add(&self, request: &AttachRequest) -> Result<AddResult, CniError> {
+        refuse_chaining(request)?;
+        let name =
+            host_interface_name(&request.pod.name, &request.target.container_id, &request.target.interface);
+        let name =
+            name.map_err(|error| CniError::from_chain(ErrorCode::InvalidEnvironmentVariables, &error))?;
+        self.wait_until_ready().await?;
+
+        let _guard = self.locks.lock(&request.target.container_id).await;
+        let owner = request.target.owner();
+        if let Some(result) = self.repeated(request, &owner).await? {
+            info!(pod = %request.pod, interface = %name, "Pod was attached already");
+            return Ok(result);
+        }
+        if let Some(other) = self.held_by_other(&name, &owner) {
+            return Err(name_taken(&name, &other));
+        }
+        let allocations = self.with_ipam(move |ipam| ipam.allocate(&owner)).await?;
+        match self.attach(request, &name, allocations).await {
+            Ok(result) => {
+                let ips =
+                    addresses(&result.allocations).map(|ip| ip.to_string()).collect::<Vec<_>>().join(",");
+                info!(pod = %request.pod, interface = %name, ips, "Attached Pod");
+                Ok(result)
+            }
+            Err(error) => {
+                if let Err(rollback) = self.detach(&request.target, Some(&request.pod)).await {
+                    warn!(pod = %request.pod, error = %rollback, "Rollback is incomplete; DEL goes on with it");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The result of an earlier ADD of the same container, when all that it made is still there. Flows are installed
+    /// again: nothing tells whether that ADD got so far. What is damaged is removed, but for the addresses.
+    async fn repeated(&self, request: &AttachRequest, owner: &Owner) -> Result<Option<AddResult>, CniError> {
+        let Some(stored) = self.node.store.by_container(owner) else { return Ok(None) };
+        let allocations = self.allocations_of(&stored);
+        let same_pod =
+            stored.container.pod == request.pod && stored.container.netns == self.netns_path(request);
+        let ends = match same_pod && self.missing(&stored).await?.is_empty() {
+            true => self.intact_link(&stored, &allocations, self.mtu(request)).await?,
+            false => None,
+        };
+        let (Some(host), Some(pod)) = (ends, stored.pod_interface()) else {
+            self.remove_port(&stored.name).await?;
+            self.delete_link(&stored.name).await?;
+            return Ok(None);
+        };
+        let installed = self.node.flows.install(&stored.name, &pod).await;
+        installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))?;
+        let pod = End { name: stored.container.interface, mac: stored.container.mac };
+        Ok(Some(result(request, host, pod, allocations)))
+    }
+
+    async fn attach(
+        &self,
+        request: &AttachRequest,
+        name: &InterfaceName,
+        allocations: Vec<Allocation>,
+    ) -> Result<AddResult, CniError> {
+        let (host, pod) = self.create_link(request, name, &allocations).await?;
+        let container = ContainerInterface {
+            pod: request.pod.clone(),
+            container_id: request.target.container_id.clone(),
+            interface: request.target.interface.clone(),
+            mac: pod.mac,
+            ips: addresses(&allocations).collect(),
+            netns: self.netns_path(request),
+        };
+        let stored = self.create_port(name, container).await?;
+        if let Some(pod) = stored.pod_interface() {
+            let installed = self.node.flows.install(name, &pod).await;
+            installed.map_err(|error| failed("cannot install the flows", name, error.as_ref()))?;
+        }
+        self.announce(stored.container);
+        Ok(result(request, host, pod, allocations))
+    }
+
+    async fn create_port(
+        &self,
+        name: &InterfaceName,
+        container: ContainerInterface,
+    ) -> Result<StoredContainer, CniError> {
+        let kind = InterfaceKind::Container(container.clone());
+        let spec = PortSpec { external_ids: kind.to_external_ids(), ..PortSpec::system(name.as_str()) };
+        let of_port = self.node.ovsdb.ensure_port(&self.settings.bridge, &spec).await;
+        let of_port = of_port.map_err(|error| failed("cannot create the port", name, &error))?;
+        self.node.store.insert(Interface { name: name.clone(), of_port: Some(of_port), kind });
+        Ok(StoredContainer { name: name.clone(), of_port: Some(of_port), container })
+    }
+
+    /// Where the agent sees the Pod's network namespace.
+    pub(crate) fn netns_path(&self, request: &AttachRequest) -> String {
+        format!("{}{}", self.settings.host_proc_path_prefix, request.netns)
+    }
+
+    pub(crate) fn mtu(&self, request: &AttachRequest) -> u32 {
+        request.config.mtu.unwrap_or(self.settings.mtu)
+    }
+
+    /// The addresses of an interface with the networks they are from; without those of former Pod CIDRs.
+    pub(crate) fn allocations_of(&self, stored: &StoredContainer) -> Vec<Allocation> {
+        let ranges = self.node.ipam.ranges();
+        let allocation = |ip: &IpAddr| ranges.iter().find_map(|range| range.allocation(*ip));
+        stored.container.ips.iter().filter_map(allocation).collect()
+    }
+}
+
+fn addresses(allocations: &[Allocation]) -> impl Iterator<Item = IpAddr> {
+    allocations.iter().map(|allocation| allocation.address.addr())
+}
+
+fn result(request: &AttachRequest, host: End, pod: End, allocations: Vec<Allocation>) -> AddResult {
+    AddResult { host, pod, sandbox: request.netns.clone(), allocations, dns: request.config.dns.clone() }
+}
+
+/// What another plugin made is not taken over: Pods get the agent's own interface, or none.
+fn refuse_chaining(request: &AttachRequest) -> Result<(), CniError> {
+    match &request.config.prev_result {
+        None => Ok(()),
+        Some(_) => Err(CniError::new(
+            ErrorCode::UnsupportedField,
+            "prevResult is not supported by ADD: plugin \"antrea\" must be the first one of the list",
+        )),
+    }
+}
+
+fn name_taken(name: &InterfaceName, other: &StoredContainer) -> CniError {
+    let message =
+        format!("interface name {name} is in use by Pod {}: create the Pod again", other.container.pod);
+    CniError::new(ErrorCode::ConfigInterfaceFailure, message)
+}

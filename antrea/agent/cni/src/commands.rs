@@ -1,0 +1,102 @@
+//! What ADD, CHECK and DEL have in common: the Node's state, and the steps that each is made of.
+
+use std::sync::Arc;
+
+use antrea_cni::error::CniError;
+use antrea_cni::proto::ErrorCode;
+use antrea_host::Netlink;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_types::InterfaceName;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::container_locks::ContainerLocks;
+use crate::flows::PodFlows;
+use crate::interface_store::{InterfaceStore, StoredContainer};
+use crate::ipam::host_local::HostLocal;
+use crate::ipam::{IpamError, Owner};
+use crate::settings::{PodNetwork, Settings};
+
+/// What the CNI server works with. It is the one writer of Pods' ports, links, addresses and flows.
+pub struct Dependencies {
+    /// Addresses.
+    pub ipam: HostLocal,
+    /// The database of Open vSwitch.
+    pub ovsdb: OvsDb,
+    /// The Node's network namespace.
+    pub netlink: Netlink,
+    /// The interfaces of the bridge, shared with the rest of the agent.
+    pub store: InterfaceStore,
+    /// The flows of Pods.
+    pub flows: Arc<dyn PodFlows>,
+    /// Whether ADD may begin.
+    pub pod_network: watch::Receiver<PodNetwork>,
+}
+
+/// Carries out commands, one at a time for each container.
+pub(crate) struct Commands {
+    pub(crate) settings: Settings,
+    pub(crate) node: Dependencies,
+    pub(crate) locks: ContainerLocks,
+}
+
+impl Commands {
+    pub(crate) fn new(settings: Settings, node: Dependencies) -> Self {
+        Self { settings, node, locks: ContainerLocks::default() }
+    }
+
+    /// Waits until Pods can be attached.
+    pub(crate) async fn wait_until_ready(&self) -> Result<(), CniError> {
+        let mut pod_network = self.node.pod_network.clone();
+        let ready = pod_network.wait_for(|state| *state == PodNetwork::Ready);
+        match timeout(self.settings.ready_timeout, ready).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) => Err(try_again("antrea-agent is stopping; try again once it runs")),
+            Err(_) => Err(try_again(
+                "the Pod network of the Node is not ready: antrea-agent is starting, or waits for Open vSwitch or the \
+                 API server; its log says for what",
+            )),
+        }
+    }
+
+    /// Works on the IPAM state where waiting for its lock holds nobody up.
+    pub(crate) async fn with_ipam<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&HostLocal) -> Result<T, IpamError> + Send + 'static,
+    ) -> Result<T, CniError> {
+        let ipam = self.node.ipam.clone();
+        let outcome = tokio::task::spawn_blocking(move || work(&ipam)).await;
+        let outcome = outcome.map_err(|_| try_again("antrea-agent is stopping; try again once it runs"))?;
+        outcome.map_err(|error| CniError::from_chain(ErrorCode::IpamFailure, &error))
+    }
+
+    /// Removes flows and port of an interface, in this order; what is not there is skipped.
+    pub(crate) async fn remove_port(&self, name: &InterfaceName) -> Result<(), CniError> {
+        let flows = self.node.flows.uninstall(name).await;
+        flows.map_err(|error| failed("cannot remove the flows", name, error.as_ref()))?;
+        let port = self.node.ovsdb.delete_port(&self.settings.bridge, name.as_str()).await;
+        port.map_err(|error| failed("cannot remove the port", name, &error))?;
+        self.node.store.remove(name);
+        Ok(())
+    }
+
+    /// The interface called `name`, when it is another container's than `owner`.
+    pub(crate) fn held_by_other(&self, name: &InterfaceName, owner: &Owner) -> Option<StoredContainer> {
+        let holders = self.node.store.containers().into_iter();
+        holders.filter(|stored| stored.name == *name).find(|stored| stored.container.owner() != *owner)
+    }
+}
+
+/// CONFIG_INTERFACE_FAILURE: what could not be done, with which interface, and why.
+pub(crate) fn failed(
+    what: &str,
+    name: &InterfaceName,
+    error: &(dyn std::error::Error + 'static),
+) -> CniError {
+    let cause = CniError::from_chain(ErrorCode::ConfigInterfaceFailure, error);
+    CniError { message: format!("{what} of interface {name}: {}", cause.message), ..cause }
+}
+
+fn try_again(message: &str) -> CniError {
+    CniError::new(ErrorCode::TryAgainLater, message)
+}

@@ -1,0 +1,23 @@
+//! The flows of Pods: what the CNI server needs of the switch.
+
+use std::error::Error;
+
+use antrea_pipeline::PodInterface;
+use antrea_types::InterfaceName;
+use futures::future::BoxFuture;
+
+/// Why flows were not installed or removed.
+pub type FlowError = Box<dyn Error + Send + Sync>;
+
+/// Installs and removes the flows of Pods' interfaces. Both can be repeated at will.
+pub trait PodFlows: Send + Sync {
+    /// Makes the flows of the interface called `name` those of `pod`; they are in the switch when it returns.
+    fn install<'a>(
+        &'a self,
+        name: &'a InterfaceName,
+        pod: &'a PodInterface,
+    ) -> BoxFuture<'a, Result<(), FlowError>>;
+
+    /// Removes the flows of the interface called `name`; there need not be any.
+    fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>>;
+}

@@ -1,0 +1,165 @@
+//! The parameters of a CNI command, taken apart and checked.
+
+use antrea_cni::config::NetworkConfig;
+use antrea_cni::error::CniError;
+use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, ErrorCode};
+use antrea_types::{InterfaceName, PodRef};
+
+use crate::ipam::Owner;
+
+/// What ADD and CHECK are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttachRequest {
+    /// The container and its interface.
+    pub target: Target,
+    /// The Pod.
+    pub pod: PodRef,
+    /// CNI_NETNS: the network namespace as a path on the host.
+    pub netns: String,
+    /// The network configuration.
+    pub config: NetworkConfig,
+}
+
+/// What DEL is asked for. The configuration is not looked at: whatever it says, the container has to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachRequest {
+    /// The container and its interface.
+    pub target: Target,
+    /// The Pod, where the runtime says it.
+    pub pod: Option<PodRef>,
+}
+
+/// One interface of one container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// CNI_CONTAINERID.
+    pub container_id: String,
+    /// CNI_IFNAME.
+    pub interface: InterfaceName,
+}
+
+impl Target {
+    /// What addresses are allocated to.
+    pub fn owner(&self) -> Owner {
+        Owner::new(&self.container_id, self.interface.as_str())
+    }
+}
+
+impl AttachRequest {
+    /// Reads a request of ADD or CHECK.
+    ///
+    /// # Errors
+    /// INVALID_ENVIRONMENT_VARIABLES naming the variable, or what [`NetworkConfig::parse`] says.
+    pub fn parse(request: CniCmdRequest) -> Result<Self, CniError> {
+        let arguments = arguments(request)?;
+        let target = target(&arguments)?;
+        let config = NetworkConfig::parse(&arguments.network_configuration)?;
+        let pod = pod(&arguments.args)?.ok_or_else(|| {
+            invalid("CNI_ARGS lacks K8S_POD_NAMESPACE or K8S_POD_NAME: only Kubernetes' Pods get interfaces")
+        })?;
+        if !arguments.netns.starts_with('/') {
+            return Err(invalid(format!("CNI_NETNS {:?} is not an absolute path", arguments.netns)));
+        }
+        Ok(Self { target, pod, netns: arguments.netns, config })
+    }
+}
+
+impl DetachRequest {
+    /// Reads a request of DEL.
+    ///
+    /// # Errors
+    /// INVALID_ENVIRONMENT_VARIABLES naming the variable.
+    pub fn parse(request: CniCmdRequest) -> Result<Self, CniError> {
+        let arguments = arguments(request)?;
+        Ok(Self { target: target(&arguments)?, pod: pod(&arguments.args)? })
+    }
+}
+
+fn arguments(request: CniCmdRequest) -> Result<CniCmdArgs, CniError> {
+    request.cni_args.ok_or_else(|| CniError::new(ErrorCode::DecodingFailure, "the request has no cni_args"))
+}
+
+fn target(arguments: &CniCmdArgs) -> Result<Target, CniError> {
+    let container_id = &arguments.container_id;
+    if !is_container_id(container_id) {
+        return Err(invalid(format!(
+            "CNI_CONTAINERID {container_id:?} is invalid: a letter or digit, then letters, digits, '_', '.' and '-'"
+        )));
+    }
+    let interface = arguments.ifname.parse().map_err(|error| invalid(format!("CNI_IFNAME: {error}")))?;
+    Ok(Target { container_id: container_id.clone(), interface })
+}
+
+/// CNI specification, section 2, "Parameters". Nothing else gets into file contents and external_ids.
+fn is_container_id(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(allowed)
+}
+
+/// Reads `KEY=VALUE;KEY=VALUE`. Keys that are not about the Pod's name are other plugins'.
+fn pod(args: &str) -> Result<Option<PodRef>, CniError> {
+    let (mut namespace, mut name) = (None, None);
+    for pair in args.split(';').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("K8S_POD_NAMESPACE", value)) if !value.is_empty() => namespace = Some(value.to_owned()),
+            Some(("K8S_POD_NAME", value)) if !value.is_empty() => name = Some(value.to_owned()),
+            Some(_) => {}
+            None => return Err(invalid(format!("CNI_ARGS has {pair:?}, which is not KEY=VALUE"))),
+        }
+    }
+    Ok(namespace.zip(name).map(|(namespace, name)| PodRef { namespace, name }))
+}
+
+fn invalid(message: impl Into<String>) -> CniError {
+    CniError::new(ErrorCode::InvalidEnvironmentVariables, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = r#"{"cniVersion":"1.0.0","name":"n","type":"antrea","ipam":{"type":"host-local"}}"#;
+
+    fn request(container_id: &str, ifname: &str, netns: &str, args: &str, config: &str) -> CniCmdRequest {
+        let arguments = CniCmdArgs {
+            container_id: container_id.into(),
+            netns: netns.into(),
+            ifname: ifname.into(),
+            args: args.into(),
+            path: String::new(),
+            network_configuration: config.into(),
+        };
+        CniCmdRequest { cni_args: Some(arguments) }
+    }
+
+    #[test]
+    fn what_containerd_sends_is_understood() {
+        let args = "K8S_POD_UID=u;IgnoreUnknown=1;K8S_POD_NAMESPACE=team-x;K8S_POD_NAME=a;K8S_POD_INFRA_CONTAINER_ID=c";
+        let parsed = AttachRequest::parse(request("c", "eth0", "/var/run/netns/n", args, CONFIG)).unwrap();
+        assert_eq!(parsed.pod.to_string(), "team-x/a");
+        assert_eq!(parsed.target.owner().to_string(), "c eth0");
+    }
+
+    #[test]
+    fn bad_parameters_are_named() {
+        let args = "K8S_POD_NAMESPACE=n;K8S_POD_NAME=p";
+        for (request, expected) in [
+            (request("a\nb", "eth0", "/n", args, CONFIG), "CNI_CONTAINERID \"a\\nb\" is invalid"),
+            (request("", "eth0", "/n", args, CONFIG), "CNI_CONTAINERID \"\" is invalid"),
+            (request("c", "a/b", "/n", args, CONFIG), "CNI_IFNAME: \"a/b\" is not a valid interface name"),
+            (request("c", "eth0", "n", args, CONFIG), "CNI_NETNS \"n\" is not an absolute path"),
+            (request("c", "eth0", "/n", "", CONFIG), "CNI_ARGS lacks K8S_POD_NAMESPACE or K8S_POD_NAME"),
+            (request("c", "eth0", "/n", "x", CONFIG), "CNI_ARGS has \"x\", which is not KEY=VALUE"),
+        ] {
+            let error = AttachRequest::parse(request).unwrap_err();
+            assert_eq!(error.code, ErrorCode::InvalidEnvironmentVariables);
+            assert!(error.message.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_container_goes_whatever_its_configuration_says() {
+        let parsed = DetachRequest::parse(request("c", "eth0", "", "", "no JSON at all")).unwrap();
+        assert_eq!((parsed.target.container_id.as_str(), parsed.pod), ("c", None));
+    }
+}

@@ -1,0 +1,13 @@
+//! The CNI server on a real Node: Open vSwitch, network namespaces and IPAM files; only the flows are recorded by a fake.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+mod add;
+mod check;
+mod del;
+mod flows;
+mod latency;
+mod node;
+mod plugin;
+mod pod;
+mod restart;

@@ -1,0 +1,190 @@
+//! A Node with Open vSwitch and a CNI server on a socket, and a client that calls it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_agent_cni::Dependencies;
+use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_cni::ipam::host_local::HostLocal;
+use antrea_agent_cni::server::CniServer;
+use antrea_agent_cni::settings::{PodNetwork, Settings};
+use antrea_cni::error::CniError;
+use antrea_cni::proto::cni_client::CniClient;
+use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, CniCmdResponse};
+use antrea_host::pod_interface::HostIngress;
+use antrea_host::{Netlink, Netns, TxChecksumOffload};
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::testing::{OvsProcess, why_unavailable};
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Response, Status};
+
+use crate::flows::RecordedFlows;
+use crate::pod::Pod;
+
+pub(crate) const BRIDGE: &str = "br-int";
+
+/// What survives a restart of the agent: Open vSwitch, the kernel, files.
+pub(crate) struct Node {
+    pub(crate) ovs: OvsProcess,
+    directory: tempfile::TempDir,
+    pod_cidrs: Vec<String>,
+}
+
+/// The agent's part, which does not.
+pub(crate) struct Agent {
+    pub(crate) server: CniServer,
+    pub(crate) flows: Arc<RecordedFlows>,
+    pub(crate) store: InterfaceStore,
+    pub(crate) pod_network: watch::Sender<PodNetwork>,
+    client: CniClient<Channel>,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+/// The network configuration in a version, with more entries.
+pub(crate) fn config(version: &str, more: &str) -> String {
+    format!(
+        r#"{{"cniVersion":"{version}","name":"antrea","type":"antrea","ipam":{{"type":"host-local"}}{more}}}"#
+    )
+}
+
+impl Node {
+    /// A Node with those Pod CIDRs; none, with the reason printed, where it cannot be made.
+    pub(crate) fn start(pod_cidrs: &[&str]) -> Option<Self> {
+        if let Some(reason) = why_unavailable() {
+            println!("SKIPPED: {reason}");
+            return None;
+        }
+        let ovs = OvsProcess::start().unwrap();
+        ovs.vsctl(["add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev"]).unwrap();
+        let pod_cidrs = pod_cidrs.iter().map(ToString::to_string).collect();
+        Some(Self { ovs, directory: tempfile::tempdir().unwrap(), pod_cidrs })
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.path().join("cni.sock")
+    }
+
+    pub(crate) fn ipam(&self) -> HostLocal {
+        let nets = self.pod_cidrs.iter().map(|net| net.parse().unwrap());
+        HostLocal::new(self.directory.path().join("networks"), nets).unwrap()
+    }
+
+    /// An agent that is up to the point where it calls `inventory`, and serves already.
+    pub(crate) async fn agent(&self) -> Agent {
+        let namespace = Netns::open(format!("/var/run/netns/{}", self.ovs.namespace())).unwrap();
+        let flows = Arc::new(RecordedFlows::default());
+        let store = InterfaceStore::default();
+        let (pod_network, ready) = watch::channel(PodNetwork::Ready);
+        let dependencies = Dependencies {
+            ipam: self.ipam(),
+            ovsdb: OvsDb::connect(self.ovs.database_socket()).await,
+            netlink: Netlink::in_netns(&namespace).await.unwrap(),
+            store: store.clone(),
+            flows: Arc::clone(&flows) as Arc<_>,
+            pod_network: ready,
+        };
+        let server = CniServer::new(settings(), dependencies);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (serving, socket) = (server.clone(), self.socket());
+        let task = tokio::spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            serving.serve(&socket, stopped).await.unwrap();
+        });
+        let client = self.connect().await;
+        Agent { server, flows, store, pod_network, client, stop: Some(stop), task }
+    }
+
+    async fn connect(&self) -> CniClient<Channel> {
+        let endpoint = Endpoint::from_shared(format!("unix://{}", self.socket().display())).unwrap();
+        loop {
+            match endpoint.connect().await {
+                Ok(channel) => return CniClient::new(channel),
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    /// What there is of Pods: ports, links, addresses and flows, a line each.
+    pub(crate) fn state(&self, agent: &Agent) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut ports: Vec<String> =
+            self.ovs.vsctl(["list-ports", BRIDGE]).unwrap().lines().map(Into::into).collect();
+        ports.sort();
+        lines.extend(ports.iter().map(|port| format!("port {port}")));
+        let links = self.ovs.ip(["-o", "link", "show", "type", "veth"]).unwrap();
+        let mut links: Vec<&str> = links.lines().filter_map(|line| line.split([' ', '@']).nth(1)).collect();
+        links.sort_unstable();
+        lines.extend(links.iter().map(|link| format!("link {link}")));
+        let held = self.ipam().allocations().unwrap();
+        lines.extend(held.iter().map(|(address, holder)| format!("address {address} of {holder}")));
+        let flow = |(name, pod): (_, antrea_pipeline::PodInterface)| {
+            let ips = pod.ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            format!("flows {name} {ips}")
+        };
+        lines.extend(agent.flows.present().into_iter().map(flow));
+        lines
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        bridge: BRIDGE.to_owned(),
+        mtu: 1450,
+        host_proc_path_prefix: "/".to_owned(),
+        tx_checksum_offload: TxChecksumOffload::Off,
+        // No traffic flows in these tests; the drop itself is tested where it is made.
+        host_ingress: HostIngress::Accept,
+        ready_timeout: Duration::from_millis(50),
+    }
+}
+
+impl Agent {
+    /// Calls ADD, and returns its result.
+    pub(crate) async fn add(&self, pod: &Pod, config: &str) -> Result<Value, CniError> {
+        let response = self.client.clone().cmd_add(request(pod, config)).await;
+        outcome(response).map(|result| serde_json::from_slice(&result).unwrap())
+    }
+
+    pub(crate) async fn check(&self, pod: &Pod, config: &str) -> Result<(), CniError> {
+        outcome(self.client.clone().cmd_check(request(pod, config)).await).map(drop)
+    }
+
+    /// Calls DEL, and waits until the link is gone as well: until then the container is locked.
+    pub(crate) async fn del(&self, pod: &Pod) -> Result<(), CniError> {
+        self.del_once(pod).await?;
+        self.del_once(pod).await
+    }
+
+    pub(crate) async fn del_once(&self, pod: &Pod) -> Result<(), CniError> {
+        outcome(self.client.clone().cmd_del(request(pod, &config("0.3.0", ""))).await).map(drop)
+    }
+
+    /// Ends the agent, and waits until its socket is closed.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        drop(self.client);
+        self.task.await.unwrap();
+    }
+}
+
+fn request(pod: &Pod, config: &str) -> CniCmdRequest {
+    let arguments = CniCmdArgs {
+        container_id: pod.container_id.clone(),
+        netns: pod.netns(),
+        ifname: "eth0".to_owned(),
+        args: pod.args(),
+        path: String::new(),
+        network_configuration: config.into(),
+    };
+    CniCmdRequest { cni_args: Some(arguments) }
+}
+
+fn outcome(response: Result<Response<CniCmdResponse>, Status>) -> Result<Vec<u8>, CniError> {
+    let CniCmdResponse { cni_result, error } = response.unwrap().into_inner();
+    error.map_or(Ok(cni_result), |error| Err(error.into()))
+}

@@ -1,0 +1,94 @@
+//! Nodes: this one, and what Kubernetes says of the others.
+
+use std::net::IpAddr;
+
+use antrea_hostplan::Transport;
+use antrea_types::{DualStack, InterfaceName, IpFamily, NodeName};
+use ipnet::IpNet;
+
+use crate::gateway::gateway_ip;
+use crate::mode::TrafficMode;
+use crate::problem::Problem;
+
+/// This Node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnNode {
+    /// Its name.
+    pub name: NodeName,
+    /// The networks that its Pods get their addresses from.
+    pub pod_cidrs: DualStack<IpNet>,
+    /// The interface between the Node and its Pods.
+    pub gateway: InterfaceName,
+    /// The interface and the addresses that peers are reached by.
+    pub transport: Transport,
+    /// How peers are reached.
+    pub mode: TrafficMode,
+}
+
+/// What Kubernetes says of a Node, as it stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// `metadata.name`.
+    pub name: NodeName,
+    /// `metadata.creationTimestamp`, in seconds since 1970. Of two Nodes with one network the older has it.
+    pub created: i64,
+    /// `spec.podCIDRs`, or `spec.podCIDR` where that is all there is.
+    pub pod_cidrs: Vec<String>,
+    /// The Node's addresses in `status.addresses`.
+    pub addresses: DualStack<IpAddr>,
+    /// The annotation `node.antrea.io/transport-addresses`: what to use instead of `addresses`, separated by commas.
+    pub transport_addresses: Option<String>,
+}
+
+/// A Pod network with room for a gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PodNetwork {
+    pub(crate) cidr: IpNet,
+    pub(crate) gateway_ip: IpAddr,
+}
+
+/// A Node's Pod networks and where to send packets for them; what could not be read is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadNode {
+    pub(crate) pod_networks: DualStack<PodNetwork>,
+    pub(crate) transport: DualStack<IpAddr>,
+}
+
+impl NodeRecord {
+    /// Reads the record, and says what is wrong with it.
+    pub(crate) fn read(&self) -> (ReadNode, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut pod_networks = DualStack::default();
+        for network in sound(self.pod_cidrs.iter().map(|text| read_pod_cidr(text)), &mut problems) {
+            // Kubernetes gives a Node one network of each family.
+            pod_networks.insert(IpFamily::of_net(&network.cidr), network);
+        }
+        if self.pod_cidrs.is_empty() {
+            problems.push(Problem::NoPodCidr);
+        }
+        let transport = match &self.transport_addresses {
+            Some(list) => sound(list.split(',').map(read_address), &mut problems).collect(),
+            None => self.addresses,
+        };
+        (ReadNode { pod_networks, transport }, problems)
+    }
+}
+
+/// The values among the results; their problems go to `problems`.
+fn sound<T>(
+    results: impl Iterator<Item = Result<T, Problem>>,
+    problems: &mut Vec<Problem>,
+) -> impl Iterator<Item = T> {
+    results.filter_map(|result| result.map_err(|problem| problems.push(problem)).ok())
+}
+
+fn read_pod_cidr(text: &str) -> Result<PodNetwork, Problem> {
+    let cidr = text.parse::<IpNet>().ok().map(|cidr| cidr.trunc());
+    let network = cidr.and_then(|cidr| Some(PodNetwork { cidr, gateway_ip: gateway_ip(cidr)? }));
+    network.ok_or_else(|| Problem::InvalidPodCidr(text.to_owned()))
+}
+
+fn read_address(text: &str) -> Result<IpAddr, Problem> {
+    let text = text.trim();
+    text.parse().map_err(|_| Problem::InvalidTransportAddress(text.to_owned()))
+}

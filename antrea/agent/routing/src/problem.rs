@@ -1,0 +1,54 @@
+//! What keeps a peer's Pods from being reached. One peer's problem leaves the others alone.
+
+use std::fmt;
+
+use antrea_types::{IpFamily, NodeName};
+use ipnet::IpNet;
+
+/// Something wrong with a Node, as Kubernetes has it. Prints as a sentence without the Node's name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Problem {
+    /// It has no Pod network yet.
+    NoPodCidr,
+    /// Text in `spec.podCIDRs` is not a network that has room for a gateway.
+    InvalidPodCidr(String),
+    /// An entry of the annotation `node.antrea.io/transport-addresses` is not an address.
+    InvalidTransportAddress(String),
+    /// It has no address of a family that it has a Pod network of.
+    NoTransportAddress(IpFamily),
+    /// Its Pod network overlaps with that of a Node that was there before.
+    PodCidrTaken {
+        /// Its network, which is not used.
+        cidr: IpNet,
+        /// The other network.
+        taken: IpNet,
+        /// The Node that has it.
+        by: NodeName,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPodCidr => f.write_str("the Node has no Pod CIDR"),
+            Self::InvalidPodCidr(text) => {
+                write!(
+                    f,
+                    "{text:?} in spec.podCIDRs is not a network with room for Pods, such as 10.10.1.0/24"
+                )
+            }
+            Self::InvalidTransportAddress(text) => {
+                write!(
+                    f,
+                    "{text:?} in the annotation node.antrea.io/transport-addresses is not an IP address"
+                )
+            }
+            Self::NoTransportAddress(family) => {
+                write!(f, "the Node has an {family} Pod CIDR but no {family} address to reach it by")
+            }
+            Self::PodCidrTaken { cidr, taken, by } => {
+                write!(f, "the Pod CIDR {cidr} overlaps with {taken} of Node {by}, which keeps it")
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Peers without problems, in every mode.
+
+use antrea_agent_routing::{NodeRecord, TrafficMode, plan};
+
+use crate::text::{decide, own};
+
+const NEAR_AND_FAR: &str = "
+    node-1 0 pods=10.10.0.0/24,fd00:10::/64 at=172.18.0.1,fd00:18::1
+    near 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2
+    far 2 pods=10.10.2.0/24,fd00:10:0:2::/64 at=172.19.0.2,fd00:19::2";
+const DUAL: &str = "10.10.0.0/24,fd00:10::/64";
+
+#[test]
+fn with_encap_every_peer_is_behind_the_tunnel() {
+    insta::assert_snapshot!(decide(&own(TrafficMode::Encap, DUAL), NEAR_AND_FAR), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    far: 10.10.2.0/24 by tunnel to 172.19.0.2
+    far: fd00:10:0:2::/64 by tunnel to fd00:19::2
+    far: 10.10.2.0/24 via 10.10.2.1 dev gw0 onlink
+    far: fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::/64 via fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    near: 10.10.1.0/24 by tunnel to 172.18.0.2
+    near: fd00:10:0:1::/64 by tunnel to fd00:18::2
+    near: 10.10.1.0/24 via 10.10.1.1 dev gw0 onlink
+    near: fd00:10:0:1::1 dev gw0
+    near: fd00:10:0:1::/64 via fd00:10:0:1::1 dev gw0
+    near: fd00:10:0:1::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    ");
+}
+
+#[test]
+fn with_no_encap_peers_of_the_subnet_are_routed_to_and_others_are_left_to_the_network() {
+    insta::assert_snapshot!(decide(&own(TrafficMode::NoEncap, DUAL), NEAR_AND_FAR), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    far: 10.10.2.0/24 by host
+    far: fd00:10:0:2::/64 by host
+    near: 10.10.1.0/24 by host
+    near: fd00:10:0:1::/64 by host
+    near: 10.10.1.0/24 via 172.18.0.2 dev eth0
+    near: fd00:10:0:1::/64 via fd00:18::2 dev eth0
+    ");
+}
+
+#[test]
+fn with_hybrid_the_tunnel_is_for_other_subnets() {
+    insta::assert_snapshot!(decide(&own(TrafficMode::Hybrid, DUAL), NEAR_AND_FAR), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    far: 10.10.2.0/24 by tunnel to 172.19.0.2
+    far: fd00:10:0:2::/64 by tunnel to fd00:19::2
+    far: 10.10.2.0/24 via 10.10.2.1 dev gw0 onlink
+    far: fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::/64 via fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    near: 10.10.1.0/24 by host
+    near: fd00:10:0:1::/64 by host
+    near: 10.10.1.0/24 via 172.18.0.2 dev eth0
+    near: fd00:10:0:1::/64 via fd00:18::2 dev eth0
+    ");
+}
+
+#[test]
+fn families_that_this_node_does_not_have_are_left_out() {
+    insta::assert_snapshot!(decide(&own(TrafficMode::Encap, "10.10.0.0/24"), NEAR_AND_FAR), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    far: 10.10.2.0/24 by tunnel to 172.19.0.2
+    far: 10.10.2.0/24 via 10.10.2.1 dev gw0 onlink
+    near: 10.10.1.0/24 by tunnel to 172.18.0.2
+    near: 10.10.1.0/24 via 10.10.1.1 dev gw0 onlink
+    ");
+    insta::assert_snapshot!(decide(&own(TrafficMode::Encap, "fd00:10::/64"), NEAR_AND_FAR), @"
+    fd00:10::/64 dev gw0 metric 256
+    far: fd00:10:0:2::/64 by tunnel to fd00:19::2
+    far: fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::/64 via fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    near: fd00:10:0:1::/64 by tunnel to fd00:18::2
+    near: fd00:10:0:1::1 dev gw0
+    near: fd00:10:0:1::/64 via fd00:10:0:1::1 dev gw0
+    near: fd00:10:0:1::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    ");
+}
+
+#[test]
+fn annotated_transport_addresses_replace_those_of_the_node() {
+    let nodes = "node-2 1 pods=10.10.1.0/24 at=192.0.2.2 transport=172.18.0.2,fd00:18::2";
+    insta::assert_snapshot!(decide(&own(TrafficMode::Encap, "10.10.0.0/24"), nodes), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    node-2: 10.10.1.0/24 by tunnel to 172.18.0.2
+    node-2: 10.10.1.0/24 via 10.10.1.1 dev gw0 onlink
+    ");
+}
+
+#[test]
+fn all_pod_networks_are_known_to_the_host() {
+    let node = NodeRecord {
+        name: "node-2".parse().unwrap(),
+        created: 1,
+        pod_cidrs: vec!["10.10.1.0/24".to_owned()],
+        addresses: ["172.18.0.2".parse().unwrap()].into_iter().collect(),
+        transport_addresses: None,
+    };
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
+    let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
+    assert_eq!(networks, ["10.10.0.0/24", "fd00:10::/64", "10.10.1.0/24"]);
+}

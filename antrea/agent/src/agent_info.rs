@@ -1,0 +1,197 @@
+//! AntreaAgentInfo: what the agent tells about itself, at its start and every minute.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use antrea_kit::kube_client::bounded;
+use antrea_shared_api::crd::v1beta1::{
+    AgentCondition, AgentConditionType, AntreaAgentInfo, ConditionStatus, NetworkInfo, OvsInfo,
+};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+/// How often the object is written.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// How soon it is tried again when the API server was away.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// What does not change while the agent runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) node: String,
+    pub(crate) pod: Option<PodIdentity>,
+    pub(crate) node_subnets: Vec<String>,
+    pub(crate) bridge: String,
+    pub(crate) api_port: u16,
+    pub(crate) api_ca: String,
+    pub(crate) network: NetworkInfo,
+}
+
+/// The Pod that the agent runs in.
+#[derive(Clone, Debug)]
+pub(crate) struct PodIdentity {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+}
+
+/// What is looked at each time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observation {
+    pub(crate) ovs_version: String,
+    pub(crate) ovsdb: ConnectionState,
+    pub(crate) openflow: ConnectionState,
+    /// How many flows each table holds.
+    pub(crate) flow_table: BTreeMap<String, i32>,
+    pub(crate) local_pods: i32,
+}
+
+/// Whether something answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ConnectionState {
+    Up,
+    #[default]
+    Down,
+}
+
+/// Where observations come from.
+pub(crate) trait Observe: Send + Sync {
+    /// The state of the agent now.
+    fn observe(&self) -> impl Future<Output = Observation> + Send;
+}
+
+/// Writes the object until `stop`.
+pub(crate) async fn run(client: Client, identity: Identity, observe: impl Observe, stop: CancellationToken) -> Result<()> {
+    let api: Api<AntreaAgentInfo> = Api::all(client);
+    loop {
+        let observation = observe.observe().await;
+        let wait = match write(&api, &identity, &observation, Timestamp::now()).await {
+            Ok(()) => PERIOD,
+            Err(error) => {
+                warn!(error = format!("{error:#}"), "AntreaAgentInfo was not written");
+                RETRY
+            }
+        };
+        if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn write(api: &Api<AntreaAgentInfo>, identity: &Identity, observation: &Observation, now: Timestamp) -> Result<()> {
+    let wanted = info(identity, observation, now);
+    let name = identity.node.as_str();
+    match bounded(api.get_opt(name)).await.context("cannot read the object")? {
+        Some(present) => {
+            let mut wanted = wanted;
+            wanted.metadata = present.metadata;
+            bounded(api.replace(name, &PostParams::default(), &wanted)).await.context("cannot update the object")?;
+        }
+        None => {
+            bounded(api.create(&PostParams::default(), &wanted)).await.context("cannot create the object")?;
+        }
+    }
+    debug!(node = name, "AntreaAgentInfo was written");
+    Ok(())
+}
+
+/// The object as it is to be.
+fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> AntreaAgentInfo {
+    let reference = |kind: &str, name: &str| ObjectReference {
+        kind: Some(kind.to_owned()),
+        name: Some(name.to_owned()),
+        ..ObjectReference::default()
+    };
+    let pod_ref = identity.pod.as_ref().map(|pod| ObjectReference {
+        namespace: Some(pod.namespace.clone()),
+        ..reference("Pod", &pod.name)
+    });
+    AntreaAgentInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pod_ref: pod_ref.unwrap_or_default(),
+        node_ref: reference("Node", &identity.node),
+        node_subnets: identity.node_subnets.clone(),
+        ovs_info: OvsInfo {
+            version: observation.ovs_version.clone(),
+            bridge_name: identity.bridge.clone(),
+            flow_table: observation.flow_table.clone(),
+        },
+        local_pod_num: observation.local_pods,
+        agent_conditions: conditions(observation, now),
+        api_port: i32::from(identity.api_port),
+        api_ca_bundle: Some(ByteString(identity.api_ca.clone().into_bytes())),
+        network_info: identity.network.clone(),
+        ..AntreaAgentInfo::new(&identity.node)
+    }
+}
+
+/// The agent needs nothing of the controller yet, so that whether they are connected is not known.
+fn conditions(observation: &Observation, now: Timestamp) -> Vec<AgentCondition> {
+    let status = |state| match state {
+        ConnectionState::Up => ConditionStatus::True,
+        ConnectionState::Down => ConditionStatus::False,
+    };
+    let states = [
+        (AgentConditionType::AgentHealthy, ConditionStatus::True),
+        (AgentConditionType::ControllerConnectionUp, ConditionStatus::Unknown),
+        (AgentConditionType::OvsdbConnectionUp, status(observation.ovsdb)),
+        (AgentConditionType::OpenflowConnectionUp, status(observation.openflow)),
+    ];
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let condition = |(condition_type, status)| AgentCondition {
+        condition_type,
+        status,
+        last_heartbeat_time: Time(second),
+        reason: String::new(),
+        message: String::new(),
+    };
+    states.map(condition).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity {
+            node: "node-1".into(),
+            pod: Some(PodIdentity { name: "antrea-agent-x".into(), namespace: "kube-system".into() }),
+            node_subnets: vec!["10.0.0.0/24".into()],
+            bridge: "br-int".into(),
+            api_port: 10350,
+            api_ca: "CA".into(),
+            network: NetworkInfo::default(),
+        }
+    }
+
+    #[test]
+    fn the_object_says_what_works() {
+        let observation = Observation {
+            ovs_version: "3.1.0".into(),
+            ovsdb: ConnectionState::Up,
+            openflow: ConnectionState::Down,
+            flow_table: BTreeMap::from([("Output".into(), 2)]),
+            local_pods: 3,
+        };
+        let now = "2026-11-21T09:51:04.5Z".parse().unwrap();
+        let written = serde_json::to_value(info(&identity(), &observation, now)).unwrap();
+        let statuses: Vec<_> = written["agentConditions"].as_array().unwrap().iter().map(|one| (&one["type"], &one["status"])).collect();
+        assert_eq!(
+            format!("{statuses:?}"),
+            r#"[(String("AgentHealthy"), String("True")), (String("ControllerConnectionUp"), String("Unknown")), (String("OVSDBConnectionUp"), String("True")), (String("OpenflowConnectionUp"), String("False"))]"#
+        );
+        assert_eq!(written["agentConditions"][0]["lastHeartbeatTime"], "2026-11-21T09:51:04Z");
+        assert_eq!(written["ovsInfo"], json!({"version": "3.1.0", "bridgeName": "br-int", "flowTable": {"Output": 2}}));
+        assert_eq!(written["podRef"], json!({"kind": "Pod", "name": "antrea-agent-x", "namespace": "kube-system"}));
+        assert_eq!((&written["localPodNum"], &written["apiPort"]), (&json!(3), &json!(10350)));
+    }
+}

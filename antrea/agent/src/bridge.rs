@@ -1,0 +1,93 @@
+//! The bridge of the Pods and its two ports that are always there: the gateway to the Node, and the tunnel.
+
+use std::collections::BTreeMap;
+
+use antrea_config::{AgentConfig, DatapathType, Tunnel, TunnelType};
+use antrea_ovs::ovsdb::{self, BridgeSpec, InterfaceType, OvsDb, PortSpec, Protocol};
+use antrea_types::{MacAddr, OfPort};
+use anyhow::{Context, Result, bail};
+
+use crate::random;
+
+/// The tunnel port of the bridge, as upstream names it.
+pub(crate) const TUNNEL_PORT: &str = "antrea-tun0";
+
+/// What the pipeline has to know of the bridge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) gateway: OfPort,
+    pub(crate) gateway_mac: MacAddr,
+    pub(crate) tunnel: OfPort,
+}
+
+/// Makes the bridge and both ports what they shall be; what is there already keeps its numbers and addresses.
+pub(crate) async fn ensure(database: &OvsDb, config: &AgentConfig, pod_mtu: u16) -> Result<Ports> {
+    let bridge = config.ovs.bridge.as_str();
+    let spec = BridgeSpec {
+        protocols: vec![Protocol::OpenFlow10, Protocol::OpenFlow15],
+        ..BridgeSpec::new(bridge, datapath(config.ovs.datapath_type))
+    };
+    database.ensure_bridge(&spec).await.with_context(|| format!("cannot create the bridge {bridge}"))?;
+    let gateway_mac = gateway_mac(database, config)?;
+    let gateway = gateway_port(config, gateway_mac, pod_mtu);
+    let tunnel = tunnel_port(&config.tunnel)?;
+    let (gateway, tunnel) = tokio::try_join!(ensure_port(database, bridge, &gateway), ensure_port(database, bridge, &tunnel))?;
+    Ok(Ports { gateway, gateway_mac, tunnel })
+}
+
+async fn ensure_port(database: &OvsDb, bridge: &str, spec: &PortSpec) -> Result<OfPort> {
+    database.ensure_port(bridge, spec).await.with_context(|| format!("cannot create the port {} of {bridge}", spec.name))
+}
+
+pub(crate) const fn datapath(datapath: DatapathType) -> ovsdb::DatapathType {
+    match datapath {
+        DatapathType::System => ovsdb::DatapathType::System,
+        DatapathType::Netdev => ovsdb::DatapathType::Netdev,
+    }
+}
+
+/// The address that the gateway was created with; Pods and peers know it.
+fn gateway_mac(database: &OvsDb, config: &AgentConfig) -> Result<MacAddr> {
+    let port = database.snapshot().port(config.host_gateway.as_str());
+    match port.and_then(|port| port.interface.mac.or(port.interface.mac_in_use)) {
+        Some(mac) => Ok(mac),
+        None => random::mac_address(),
+    }
+}
+
+fn gateway_port(config: &AgentConfig, mac: MacAddr, pod_mtu: u16) -> PortSpec {
+    PortSpec {
+        ofport_request: Some(OfPort::GATEWAY),
+        mac: Some(mac),
+        mtu_request: Some(pod_mtu),
+        external_ids: external_ids("gateway"),
+        ..PortSpec::new(config.host_gateway.as_str(), InterfaceType::Internal)
+    }
+}
+
+/// Where a packet goes is decided by its flow, so that one port serves all peers.
+fn tunnel_port(tunnel: &Tunnel) -> Result<PortSpec> {
+    let interface_type = match tunnel.tunnel_type {
+        TunnelType::Geneve => InterfaceType::Geneve,
+        TunnelType::Vxlan => InterfaceType::Vxlan,
+        TunnelType::Gre => InterfaceType::Gre,
+        TunnelType::Stt => bail!("Open vSwitch has dropped STT: choose another tunnelType"),
+    };
+    let mut options = BTreeMap::from([("key".to_owned(), "flow".to_owned()), ("remote_ip".to_owned(), "flow".to_owned())]);
+    if tunnel.csum {
+        options.insert("csum".to_owned(), "true".to_owned());
+    }
+    if let Some(port) = tunnel.port {
+        options.insert("dst_port".to_owned(), port.to_string());
+    }
+    Ok(PortSpec {
+        ofport_request: Some(OfPort::TUNNEL),
+        options,
+        external_ids: external_ids("tunnel"),
+        ..PortSpec::new(TUNNEL_PORT, interface_type)
+    })
+}
+
+fn external_ids(kind: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([("antrea-type".to_owned(), kind.to_owned())])
+}

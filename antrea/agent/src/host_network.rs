@@ -1,0 +1,137 @@
+//! The Node's kernel: routes and neighbours of all Pod networks, iptables rules, IP sets and sysctls. The one writer of
+//! them; what somebody else removes comes back within a minute.
+
+use std::time::Duration;
+
+use antrea_agent_routing::NodeRoutes;
+use antrea_config::{AgentConfig, TunnelType};
+use antrea_host::{Netlink, Outcome, firewall};
+use antrea_hostplan::iptables::SourcePorts;
+use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, TunnelTraffic, host_rules};
+use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, InterfaceName};
+use anyhow::{Context, Result};
+use ipnet::IpNet;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// How often the kernel is compared with what it shall have.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// Keeps the kernel in line with Nodes.
+pub(crate) struct HostNetwork {
+    netlink: Netlink,
+    rules: Rules,
+    routes: watch::Receiver<NodeRoutes>,
+}
+
+/// What the rules depend on beside the Pod networks of peers.
+#[derive(Clone, Debug)]
+struct Rules {
+    gateway: InterfaceName,
+    own_pod_cidrs: DualStack<IpNet>,
+    tunnel: TunnelTraffic,
+    agent_api_port: u16,
+    source_ports: SourcePorts,
+}
+
+impl HostNetwork {
+    pub(crate) fn new(
+        netlink: Netlink,
+        config: &AgentConfig,
+        own_pod_cidrs: DualStack<IpNet>,
+        routes: watch::Receiver<NodeRoutes>,
+    ) -> Self {
+        let rules = Rules {
+            gateway: config.host_gateway.clone(),
+            own_pod_cidrs,
+            tunnel: tunnel_traffic(config),
+            agent_api_port: config.api_port,
+            source_ports: if config.snat_fully_random_ports { SourcePorts::RandomFully } else { SourcePorts::Kept },
+        };
+        Self { netlink, rules, routes }
+    }
+
+    /// Sets up everything, once, at start.
+    pub(crate) async fn start(&mut self) -> Result<()> {
+        let routes = self.routes.borrow_and_update().clone();
+        firewall::apply_at_start(&self.plan(&routes)).await?;
+        self.sync_routes(&routes).await?;
+        Ok(())
+    }
+
+    /// What the kernel is to have now, beside routes and neighbours.
+    pub(crate) fn current_plan(&self) -> HostPlan {
+        self.plan(&self.routes.borrow())
+    }
+
+    /// Follows Nodes, and repairs what others change, until `stop`.
+    pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                changed = self.routes.changed() => changed.context("the routes to Nodes ended")?,
+                () = tokio::time::sleep(PERIOD) => {}
+            }
+            let routes = self.routes.borrow_and_update().clone();
+            if let Err(error) = self.sync(&routes).await {
+                warn!(error = format!("{error:#}"), "The Node's network was not brought in line; trying again");
+            }
+        }
+    }
+
+    async fn sync(&self, routes: &NodeRoutes) -> Result<()> {
+        self.sync_routes(routes).await?;
+        if firewall::sync(&self.plan(routes)).await? == Outcome::Changed {
+            info!("Changed iptables rules, IP sets or sysctls");
+        }
+        Ok(())
+    }
+
+    async fn sync_routes(&self, routes: &NodeRoutes) -> Result<()> {
+        let gateway = &self.rules.gateway;
+        let changes = self.netlink.sync_routes(&routes.routes(), |route| is_ours(route, gateway)).await?;
+        for route in &changes.set {
+            info!(%route, "Set a route");
+        }
+        for route in &changes.delete {
+            info!(%route, "Deleted a route");
+        }
+        let ours = |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
+        self.netlink.sync_neighbours(&routes.neighbours(), ours).await?;
+        Ok(())
+    }
+
+    fn plan(&self, routes: &NodeRoutes) -> HostPlan {
+        self.rules.plan(routes.pod_cidrs())
+    }
+}
+
+impl Rules {
+    fn plan(&self, pod_cidrs: Vec<IpNet>) -> HostPlan {
+        host_rules(&HostConfig {
+            gateway: self.gateway.clone(),
+            own_pod_cidrs: self.own_pod_cidrs,
+            pod_cidrs,
+            tunnel: Some(self.tunnel),
+            agent_api_port: self.agent_api_port,
+            membership_port: None,
+            external_masquerade: ExternalMasquerade::On(self.source_ports),
+        })
+    }
+}
+
+/// Routes by the gateway that no kernel made by itself.
+fn is_ours(route: &Route, gateway: &InterfaceName) -> bool {
+    route.device == *gateway && route.protocol == RouteProtocol::BOOT
+}
+
+fn tunnel_traffic(config: &AgentConfig) -> TunnelTraffic {
+    let port = config.tunnel.port;
+    match config.tunnel.tunnel_type {
+        TunnelType::Geneve => TunnelTraffic::Udp(port.unwrap_or(6081)),
+        TunnelType::Vxlan => TunnelTraffic::Udp(port.unwrap_or(4789)),
+        TunnelType::Gre => TunnelTraffic::Gre,
+        TunnelType::Stt => TunnelTraffic::Udp(port.unwrap_or(7471)),
+    }
+}

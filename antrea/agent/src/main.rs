@@ -1,0 +1,105 @@
+//! antrea-agent: one process on each Node, which connects its Pods through Open vSwitch.
+
+mod agent_info;
+mod bridge;
+mod cleanup;
+mod flow_restore;
+mod gateway;
+mod host_network;
+mod node;
+mod node_routes;
+mod observer;
+mod ovs_daemons;
+mod pods;
+mod random;
+mod run;
+mod start;
+mod uninstall;
+mod uplink;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use antrea_config::AgentConfig;
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use tracing::{error, info};
+
+/// `EX_USAGE` of sysexits(3): what was asked for cannot be done, whoever starts it again.
+const EXIT_USAGE: u8 = 64;
+
+#[derive(Debug, Parser)]
+#[command(name = "antrea-agent", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The configuration file, antrea-agent.conf.
+    #[arg(long, default_value = "/etc/antrea/antrea-agent.conf")]
+    config: PathBuf,
+    /// How much is logged: 0 what happens, 2 why, 5 everything.
+    #[arg(short, long = "v", global = true, default_value_t = 0)]
+    verbosity: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run ovsdb-server and ovs-vswitchd, and end when one of them does.
+    StartOvs(ovs_daemons::Options),
+    /// Have the agent of this Node undo all it did here, or wait until those of all Nodes have.
+    Uninstall(uninstall::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Err(error) = antrea_kit::logging::init(arguments.verbosity) {
+        eprintln!("Error: the log cannot be written: {error}");
+        return ExitCode::FAILURE;
+    }
+    let outcome = match arguments.command {
+        None => return run_agent(&arguments.config),
+        Some(Command::StartOvs(options)) => block_on(ovs_daemons::run(&options)),
+        Some(Command::Uninstall(options)) => block_on(uninstall::run(&options)),
+    };
+    exit_code(outcome)
+}
+
+/// Nothing is bound, created or changed before the whole configuration is known to be good.
+fn run_agent(path: &Path) -> ExitCode {
+    let config = match read_config(path) {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    for notice in &config.notices {
+        info!(notice, "Configuration has no effect");
+    }
+    exit_code(block_on(run::run(config)))
+}
+
+fn read_config(path: &Path) -> Result<AgentConfig> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the configuration file {name}"))?;
+    Ok(AgentConfig::parse(&name, &text)?)
+}
+
+/// Two workers: the agent waits more than it computes, and each thread costs memory.
+fn block_on(future: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(future)
+}
+
+fn exit_code(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            error!(error = format!("{error:#}"), "Ending after an error");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The Node that the agent runs on, as Kubernetes knows it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use antrea_kit::backoff::{Backoff, jitter};
+use antrea_kit::kube_client::bounded;
+use antrea_shared_api::well_known::{AGENT_FIELD_MANAGER, environment, node_annotation};
+use antrea_types::{DualStack, NodeName};
+use anyhow::{Context, Result};
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tracing::{info, warn};
+
+/// What the agent needs to know of its own Node before it can connect Pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnNode {
+    pub(crate) name: NodeName,
+    /// The networks that its Pods get their addresses from; at least one.
+    pub(crate) pod_cidrs: DualStack<IpNet>,
+    /// The Node's addresses (`InternalIP`, or else `ExternalIP`).
+    pub(crate) addresses: DualStack<IpAddr>,
+    /// What an agent last wrote to `node.antrea.io/transport-addresses`.
+    pub(crate) transport_annotation: Option<String>,
+}
+
+/// The name of the Node, which the manifest gives to the agent's container.
+pub(crate) fn own_name() -> Result<NodeName> {
+    let variable = environment::NODE_NAME;
+    let name = std::env::var(variable)
+        .with_context(|| format!("the environment variable {variable} is not set; the manifest sets it to spec.nodeName"))?;
+    name.parse().with_context(|| format!("the environment variable {variable} cannot be used"))
+}
+
+/// Waits until the API server answers and the Node has a Pod CIDR, however long that takes.
+pub(crate) async fn wait(client: &Client, name: &NodeName) -> OwnNode {
+    let api: Api<Node> = Api::all(client.clone());
+    let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
+    let mut told = None;
+    loop {
+        let obstacle = match bounded(api.get(name.as_str())).await {
+            Ok(node) => match own_node(name, &node) {
+                Ok(own) => return own,
+                Err(obstacle) => obstacle,
+            },
+            Err(error) => format!("the Node cannot be read: {error:#}"),
+        };
+        if told.as_ref() != Some(&obstacle) {
+            warn!(node = %name, obstacle, "Waiting for the Node");
+            told = Some(obstacle);
+        }
+        tokio::time::sleep(backoff.wait(jitter())).await;
+    }
+}
+
+fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
+    let spec = node.spec.clone().unwrap_or_default();
+    let texts = spec.pod_cidrs.filter(|cidrs| !cidrs.is_empty()).unwrap_or_else(|| spec.pod_cidr.into_iter().collect());
+    let pod_cidrs: DualStack<IpNet> = texts
+        .iter()
+        .map(|text| text.parse().map_err(|_| format!("its Pod CIDR {text:?} is not a network")))
+        .collect::<Result<Vec<IpNet>, _>>()?
+        .into_iter()
+        .collect();
+    if pod_cidrs.is_empty() {
+        return Err("it has no Pod CIDR (spec.podCIDRs): does kube-controller-manager run with --allocate-node-cidrs?".to_owned());
+    }
+    let annotations = node.metadata.annotations.as_ref();
+    Ok(OwnNode {
+        name: name.clone(),
+        pod_cidrs,
+        addresses: addresses(node),
+        transport_annotation: annotations.and_then(|all| all.get(node_annotation::TRANSPORT_ADDRESSES)).cloned(),
+    })
+}
+
+/// The first InternalIP of each family, and the first ExternalIP of a family that has none.
+pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
+    let all = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+    let of_type = |wanted: &'static str| {
+        all.iter().filter(move |address| address.type_ == wanted).filter_map(|address| address.address.parse::<IpAddr>().ok())
+    };
+    of_type("InternalIP").chain(of_type("ExternalIP")).collect()
+}
+
+/// Tells peers where the tunnels of this Node end when that is not where its Node IP is; `None` takes it back.
+pub(crate) async fn annotate_transport_addresses(client: &Client, node: &OwnNode, wanted: Option<&str>) -> Result<()> {
+    if node.transport_annotation.as_deref() == wanted {
+        return Ok(());
+    }
+    let api: Api<Node> = Api::all(client.clone());
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
+    let parameters = PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    // A patch of the status may change annotations and, unlike one of the Node, neither taints nor labels.
+    bounded(api.patch_status(node.name.as_str(), &parameters, &patch))
+        .await
+        .with_context(|| format!("cannot annotate Node {} with its transport addresses", node.name))?;
+    info!(node = %node.name, addresses = wanted.unwrap_or_default(), "Annotated the Node with its transport addresses");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(node: serde_json::Value) -> Result<OwnNode, String> {
+        own_node(&"node-1".parse().unwrap(), &serde_json::from_value(node).unwrap())
+    }
+
+    #[test]
+    fn a_dual_stack_node_has_two_pod_cidrs() {
+        let node = check(json!({"metadata": {}, "spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24", "fd00::/80"]}})).unwrap();
+        assert_eq!(node.pod_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.0/24", "fd00::/80"]);
+    }
+
+    #[test]
+    fn a_node_without_pod_cidr_is_waited_for() {
+        let obstacle = check(json!({"metadata": {}, "spec": {}})).unwrap_err();
+        assert!(obstacle.starts_with("it has no Pod CIDR"), "{obstacle}");
+    }
+
+    #[test]
+    fn a_pod_cidr_that_is_none_is_named() {
+        let obstacle = check(json!({"metadata": {}, "spec": {"podCIDRs": ["10.0.0.0/33"]}})).unwrap_err();
+        assert_eq!(obstacle, "its Pod CIDR \"10.0.0.0/33\" is not a network");
+    }
+
+    #[test]
+    fn internal_addresses_go_before_external_ones() {
+        let node = check(json!({
+            "metadata": {},
+            "spec": {"podCIDR": "10.0.0.0/24"},
+            "status": {"addresses": [
+                {"type": "ExternalIP", "address": "192.0.2.1"},
+                {"type": "InternalIP", "address": "172.18.0.1"},
+                {"type": "ExternalIP", "address": "2001:db8::1"},
+                {"type": "Hostname", "address": "node-1"},
+            ]},
+        }))
+        .unwrap();
+        assert_eq!(node.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(), ["172.18.0.1", "2001:db8::1"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! The way to the Pods of other Nodes: watches Nodes, and keeps a set of flows for each peer in the switch.
+//!
+//! What the kernel needs for the same peers is handed to `host_network`, which is the one writer there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_agent_routing::{NodeRecord, NodeRoutes, OwnNode, Problem, plan};
+use antrea_kit::kube_client::bounded;
+use antrea_kit::watch::WatchEvent;
+use antrea_ovs::Switch;
+use antrea_pipeline::{Peer, Pipeline};
+use antrea_shared_api::well_known::node_annotation;
+use antrea_types::NodeName;
+use anyhow::{Context, Result};
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::node::addresses;
+
+/// How soon a peer that the switch refused is tried again.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// Keeps flows to peers in line with Nodes.
+pub(crate) struct NodeRouteController {
+    own: OwnNode,
+    pipeline: Arc<Pipeline>,
+    switch: Switch,
+    nodes: BTreeMap<NodeName, NodeRecord>,
+    installed: BTreeMap<NodeName, Peer>,
+    reported: Vec<(NodeName, Problem)>,
+    routes: watch::Sender<NodeRoutes>,
+}
+
+/// What is kept of a Node; `None` for a name that cannot be one.
+pub(crate) fn record(node: Node) -> Option<NodeRecord> {
+    let addresses = addresses(&node);
+    let spec = node.spec.unwrap_or_default();
+    let annotations = node.metadata.annotations.unwrap_or_default();
+    Some(NodeRecord {
+        name: node.metadata.name?.parse().ok()?,
+        created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
+        pod_cidrs: spec.pod_cidrs.filter(|cidrs| !cidrs.is_empty()).unwrap_or_else(|| spec.pod_cidr.into_iter().collect()),
+        addresses,
+        transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
+    })
+}
+
+/// All Nodes as they are now.
+pub(crate) async fn list(client: &Client) -> Result<Vec<NodeRecord>> {
+    let api: Api<Node> = Api::all(client.clone());
+    let nodes = bounded(api.list(&ListParams::default())).await.context("cannot list Nodes")?;
+    Ok(nodes.items.into_iter().filter_map(record).collect())
+}
+
+impl NodeRouteController {
+    /// Begins with `nodes`, of which nothing is installed yet. The second value is what the kernel needs.
+    pub(crate) fn new(
+        own: OwnNode,
+        pipeline: Arc<Pipeline>,
+        switch: Switch,
+        nodes: Vec<NodeRecord>,
+    ) -> (Self, watch::Receiver<NodeRoutes>) {
+        let (routes, receiver) = watch::channel(plan(&own, &nodes));
+        let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
+        let controller = Self { own, pipeline, switch, nodes, installed: BTreeMap::new(), reported: Vec::new(), routes };
+        (controller, receiver)
+    }
+
+    /// Follows Nodes until `stop`.
+    pub(crate) async fn run(
+        mut self,
+        mut events: mpsc::Receiver<WatchEvent<NodeRecord>>,
+        stop: CancellationToken,
+    ) -> Result<()> {
+        loop {
+            let event = tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                event = events.recv() => event.context("the watch of Nodes ended")?,
+                () = tokio::time::sleep(RETRY) => {
+                    stop.run_until_cancelled(self.realize()).await;
+                    continue;
+                }
+            };
+            let mut changed = self.apply(event);
+            while let Ok(event) = events.try_recv() {
+                changed |= self.apply(event);
+            }
+            if changed {
+                stop.run_until_cancelled(self.realize()).await;
+            }
+        }
+    }
+
+    /// Whether a Node changed in what matters here; most updates of Nodes are heartbeats.
+    fn apply(&mut self, event: WatchEvent<NodeRecord>) -> bool {
+        match event {
+            WatchEvent::Resynced(nodes) => {
+                let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
+                let changed = nodes != self.nodes;
+                self.nodes = nodes;
+                changed
+            }
+            WatchEvent::Applied(node) => self.nodes.insert(node.name.clone(), node.clone()) != Some(node),
+            WatchEvent::Deleted(node) => self.nodes.remove(&node.name).is_some(),
+        }
+    }
+
+    /// Brings the switch in line with Nodes, and tells what the kernel needs.
+    pub(crate) async fn realize(&mut self) {
+        let nodes: Vec<NodeRecord> = self.nodes.values().cloned().collect();
+        let routes = plan(&self.own, &nodes);
+        self.report(&routes.problems);
+        let wanted: BTreeMap<NodeName, Peer> =
+            routes.peers.iter().map(|(name, plan)| (name.clone(), plan.peer.clone())).collect();
+        self.routes.send_if_modified(|present| {
+            let changed = *present != routes;
+            *present = routes;
+            changed
+        });
+        let gone: Vec<NodeName> = self.installed.keys().filter(|name| !wanted.contains_key(*name)).cloned().collect();
+        let new: Vec<Peer> =
+            wanted.into_iter().filter(|(name, peer)| self.installed.get(name) != Some(peer)).map(|(_, peer)| peer).collect();
+        let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
+        for (name, outcome) in gone.iter().zip(removed) {
+            match outcome {
+                Ok(()) => {
+                    self.installed.remove(name);
+                    info!(peer = %name, "Removed the flows to a Node that is gone");
+                }
+                Err(error) => warn!(peer = %name, %error, "Flows to a Node were not removed"),
+            }
+        }
+        let installed = join_all(new.iter().map(|peer| self.switch.apply(key(&peer.node), self.pipeline.peer_flows(peer)))).await;
+        for (peer, outcome) in new.into_iter().zip(installed) {
+            match outcome {
+                Ok(()) => {
+                    info!(peer = %peer.node, "Installed the flows to a Node");
+                    self.installed.insert(peer.node.clone(), peer);
+                }
+                Err(error) => warn!(peer = %peer.node, %error, "Flows to a Node were not installed"),
+            }
+        }
+    }
+
+    /// Tells of each problem once, and when it is gone.
+    fn report(&mut self, problems: &[(NodeName, Problem)]) {
+        for (node, problem) in problems.iter().filter(|problem| !self.reported.contains(problem)) {
+            warn!(%node, %problem, "Pods of a Node cannot be reached");
+        }
+        for (node, problem) in self.reported.iter().filter(|problem| !problems.contains(problem)) {
+            info!(%node, %problem, "A problem with a Node is gone");
+        }
+        self.reported = problems.to_vec();
+    }
+}
+
+fn key(node: &NodeName) -> String {
+    format!("peer/{node}")
+}

@@ -1,0 +1,49 @@
+//! What AntreaAgentInfo tells, looked up where it is.
+
+use std::collections::BTreeMap;
+
+use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_openflow::TableId;
+use antrea_openflow::message::FlowFilter;
+use antrea_ovs::Switch;
+use antrea_ovs::ovsdb::{Link, OvsDb};
+
+use crate::agent_info::{ConnectionState, Observation, Observe};
+
+/// Where the agent looks.
+pub(crate) struct Observer {
+    pub(crate) database: OvsDb,
+    pub(crate) switch: Switch,
+    pub(crate) store: InterfaceStore,
+    pub(crate) tables: Vec<(TableId, String)>,
+}
+
+impl Observe for Observer {
+    async fn observe(&self) -> Observation {
+        let flow_table = self.flow_counts().await;
+        Observation {
+            ovs_version: self.database.ovs_version().unwrap_or_default(),
+            ovsdb: state(*self.database.link().borrow() == Link::Up),
+            openflow: state(flow_table.is_some()),
+            flow_table: flow_table.unwrap_or_default(),
+            local_pods: i32::try_from(self.store.containers().len()).unwrap_or(i32::MAX),
+        }
+    }
+}
+
+impl Observer {
+    /// How many flows the switch has in each table; `None` while it does not answer.
+    async fn flow_counts(&self) -> Option<BTreeMap<String, i32>> {
+        let channel = self.switch.connection().current().ok()?;
+        let mut counts = BTreeMap::new();
+        for (table, name) in &self.tables {
+            let totals = channel.aggregate(FlowFilter::table(*table)).await.ok()?;
+            counts.insert(name.clone(), i32::try_from(totals.flows).unwrap_or(i32::MAX));
+        }
+        Some(counts)
+    }
+}
+
+const fn state(up: bool) -> ConnectionState {
+    if up { ConnectionState::Up } else { ConnectionState::Down }
+}

@@ -1,0 +1,101 @@
+//! The Pods of this Node: their flows, and what is to be done about Pods that went while the agent was away.
+
+use std::sync::Arc;
+
+use antrea_agent_cni::flows::{FlowError, PodFlows};
+use antrea_agent_cni::reconcile::{Inventory, NodePod};
+use antrea_agent_cni::server::CniServer;
+use antrea_kit::backoff::{Backoff, jitter};
+use antrea_kit::kube_client::bounded;
+use antrea_ovs::Switch;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_pipeline::{Pipeline, PodInterface};
+use antrea_types::{InterfaceName, NodeName, PodRef};
+use anyhow::{Context, Result};
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Installs flows of Pods in the switch: the CNI server's way to it.
+pub(crate) struct SwitchFlows {
+    pub(crate) switch: Switch,
+    pub(crate) pipeline: Arc<Pipeline>,
+}
+
+impl PodFlows for SwitchFlows {
+    fn install<'a>(&'a self, name: &'a InterfaceName, pod: &'a PodInterface) -> BoxFuture<'a, Result<(), FlowError>> {
+        let flows = self.pipeline.pod_flows(pod);
+        Box::pin(async move { Ok(self.switch.apply(key(name), flows).await?) })
+    }
+
+    fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
+        Box::pin(async move { Ok(self.switch.remove(key(name)).await?) })
+    }
+}
+
+fn key(name: &InterfaceName) -> String {
+    format!("pod/{name}")
+}
+
+/// Removes what Pods that went while the agent was away have left, as soon as the API server says which Pods there
+/// are; then follows port numbers, which change when ovs-vswitchd starts anew.
+pub(crate) async fn run(
+    server: CniServer,
+    inventory: Inventory,
+    client: Client,
+    node: NodeName,
+    database: OvsDb,
+    stop: CancellationToken,
+) -> Result<()> {
+    let collect = async {
+        let pods = pods_of_node(&client, &node).await;
+        for error in server.collect(&inventory, &pods).await {
+            warn!(%error, "What a former Pod left was not removed");
+        }
+    };
+    if stop.run_until_cancelled(collect).await.is_none() {
+        return Ok(());
+    }
+    let mut changed = database.changed();
+    while let Some(outcome) = stop.run_until_cancelled(changed.changed()).await {
+        outcome.context("the connection to OVSDB ended")?;
+        changed.borrow_and_update();
+        match server.sync_port_numbers().await {
+            Ok(failures) => failures.iter().for_each(|error| warn!(%error, "A port number was not followed")),
+            Err(error) => warn!(%error, "Port numbers cannot be read"),
+        }
+    }
+    Ok(())
+}
+
+/// The Pods of this Node that have a network of their own; waits for the API server.
+async fn pods_of_node(client: &Client, node: &NodeName) -> Vec<NodePod> {
+    let api: Api<Pod> = Api::all(client.clone());
+    let parameters = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
+    loop {
+        match bounded(api.list(&parameters)).await {
+            Ok(pods) => return pods.items.into_iter().filter_map(node_pod).collect(),
+            Err(error) => {
+                warn!(error = format!("{error:#}"), "Pods of this Node cannot be listed");
+                tokio::time::sleep(backoff.wait(jitter())).await;
+            }
+        }
+    }
+}
+
+fn node_pod(pod: Pod) -> Option<NodePod> {
+    let host_network = pod.spec.and_then(|spec| spec.host_network).unwrap_or(false);
+    if host_network {
+        return None;
+    }
+    let ips = pod.status.and_then(|status| status.pod_ips).unwrap_or_default();
+    Some(NodePod {
+        pod: PodRef { namespace: pod.metadata.namespace?, name: pod.metadata.name? },
+        ips: ips.iter().filter_map(|ip| ip.ip.parse().ok()).collect(),
+    })
+}

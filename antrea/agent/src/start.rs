@@ -1,0 +1,242 @@
+//! Start-up: from a Node as it may be to one whose Pods are connected. Everything can be repeated, whatever an earlier
+//! agent left and wherever it was killed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use antrea_agent_cni::Dependencies;
+use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_cni::ipam::host_local::HostLocal;
+use antrea_agent_cni::reconcile::Inventory;
+use antrea_agent_cni::server::CniServer;
+use antrea_agent_cni::settings::{PodNetwork, READY_TIMEOUT, Settings};
+use antrea_agent_routing::mtu::{Encryption, TunnelProtocol, Wrapping, pod_mtu};
+use antrea_agent_routing::{OwnNode as RoutedNode, TrafficMode, gateway_ips};
+use antrea_config::{AgentConfig, DatapathType, TransportInterface, TunnelType};
+use antrea_host::pod_interface::HostIngress;
+use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
+use antrea_hostplan::Transport;
+use antrea_kit::kube_client::{self, Access};
+use antrea_ovs::openflow::Connection;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::{Round, Switch};
+use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
+use antrea_shared_api::crd::v1beta1::NetworkInfo;
+use antrea_shared_api::well_known::environment;
+use antrea_types::{DualStack, IpFamily};
+use anyhow::{Context, Result};
+use ipnet::IpNet;
+use kube::Client;
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+use crate::agent_info::{Identity, PodIdentity};
+use crate::bridge::{self, Ports};
+use crate::cleanup::Cleanup;
+use crate::host_network::HostNetwork;
+use crate::node::{self, OwnNode};
+use crate::node_routes::{self, NodeRouteController};
+use crate::observer::Observer;
+use crate::pods::SwitchFlows;
+use crate::{flow_restore, gateway, uplink};
+
+/// Where host-local IPAM keeps which address is whose, as the standard plugin does for a network called `antrea`.
+const IPAM_DIRECTORY: &str = "/var/lib/cni/networks/antrea";
+
+/// A Node whose network is set up, and what keeps it so.
+pub(crate) struct Agent {
+    pub(crate) client: Client,
+    pub(crate) node: OwnNode,
+    pub(crate) config: AgentConfig,
+    pub(crate) database: OvsDb,
+    pub(crate) switch: Switch,
+    pub(crate) cni: CniServer,
+    pub(crate) inventory: Inventory,
+    pub(crate) pod_network: watch::Sender<PodNetwork>,
+    pub(crate) routes: NodeRouteController,
+    pub(crate) host: HostNetwork,
+    pub(crate) info: Identity,
+    pub(crate) observer: Observer,
+    pub(crate) netlink: Netlink,
+}
+
+/// What the Node is like before the bridge is made.
+struct Surroundings {
+    client: Client,
+    node: OwnNode,
+    database: OvsDb,
+    netlink: Netlink,
+    transport: NodeTransport,
+    pod_mtu: u16,
+}
+
+/// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
+pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<Agent> {
+    let surroundings = survey(&config).await?;
+    let Surroundings { client, node, database, netlink, transport, pod_mtu } = &surroundings;
+    let ports = bridge::ensure(database, &config, *pod_mtu).await?;
+    let gateway_ips = gateway_ips(&node.pod_cidrs);
+    let gateway_addresses = gateway::addresses(&node.pod_cidrs, &gateway_ips);
+    gateway::configure(netlink, &config.host_gateway, ports.gateway_mac, &gateway_addresses).await?;
+
+    let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports, gateway_ips)));
+    let nodes = node_routes::list(client).await?;
+    let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
+    let switch = open_switch(&config, &pipeline, Round::next(previous));
+    let (mut routes, wanted_routes) =
+        NodeRouteController::new(routed_node(&config, node, &transport.transport), Arc::clone(&pipeline), switch.clone(), nodes);
+    let mut host = HostNetwork::new(netlink.clone(), &config, node.pod_cidrs, wanted_routes);
+
+    let (pod_network, ready) = watch::channel(PodNetwork::Starting);
+    let store = InterfaceStore::default();
+    let flows = Arc::new(SwitchFlows { switch: switch.clone(), pipeline: Arc::clone(&pipeline) });
+    let dependencies = Dependencies {
+        ipam: HostLocal::new(IPAM_DIRECTORY, node.pod_cidrs.iter().copied())?,
+        ovsdb: database.clone(),
+        netlink: netlink.clone(),
+        store: store.clone(),
+        flows,
+        pod_network: ready,
+    };
+    let cni = CniServer::new(cni_settings(&config, *pod_mtu), dependencies);
+    let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
+
+    // All flows are asked for at once, so that the switch gets them together.
+    let (base, failures, (), host_started) =
+        tokio::join!(switch.apply("base", pipeline.base_flows()), cni.restore(&inventory), routes.realize(), host.start());
+    base.context("the switch refuses the flows of the pipeline")?;
+    host_started.context("cannot set up the Node's network")?;
+    for error in failures {
+        warn!(%error, "A Pod of this Node was not connected again");
+    }
+    flow_restore::end_wait(database, &switch).await;
+    flow_restore::finish_round(database, config.ovs.bridge.as_str(), &switch).await?;
+
+    let info = identity(&config, node, transport, *pod_mtu, api_authority);
+    let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
+    let observer = Observer { database: database.clone(), switch: switch.clone(), store, tables };
+    let Surroundings { client, node, database, netlink, .. } = surroundings;
+    Ok(Agent { client, node, config, database, switch, cni, inventory, pod_network, routes, host, info, observer, netlink })
+}
+
+/// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
+async fn survey(config: &AgentConfig) -> Result<Surroundings> {
+    let name = node::own_name()?;
+    let access = Access {
+        kubeconfig: config.kubeconfig.as_deref(),
+        server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),
+        user_agent: concat!("antrea-agent/", env!("CARGO_PKG_VERSION")),
+    };
+    let client = kube_client::client(access).await?;
+    let (node, database) = tokio::join!(node::wait(&client, &name), OvsDb::connect(config.ovs.run_dir.join("db.sock")));
+    info!(node = %node.name, pod_cidrs = list(node.pod_cidrs.iter()), "Setting up the Pod network of this Node");
+    let netlink = Netlink::current().context("cannot talk to the kernel")?;
+    let selector = match config.ovs.datapath_type {
+        DatapathType::System => uplink::selector(config, &node),
+        DatapathType::Netdev => uplink::ensure(&database, &netlink, config, &node).await?,
+    };
+    let transport = find_transport(&netlink, &selector).await?;
+    let pod_mtu = mtu(config, &transport)?;
+    let annotation = match config.transport_interface {
+        TransportInterface::NodeIp => None,
+        TransportInterface::Named(_) | TransportInterface::Cidrs(_) => {
+            Some(list(transport.transport.addresses.iter().map(IpNet::addr)))
+        }
+    };
+    node::annotate_transport_addresses(&client, &node, annotation.as_deref()).await?;
+    Ok(Surroundings { client, node, database, netlink, transport, pod_mtu })
+}
+
+fn mtu(config: &AgentConfig, transport: &NodeTransport) -> Result<u16> {
+    let tunnel = match config.tunnel.tunnel_type {
+        TunnelType::Geneve => TunnelProtocol::Geneve,
+        TunnelType::Vxlan => TunnelProtocol::Vxlan,
+        TunnelType::Gre => TunnelProtocol::Gre,
+        TunnelType::Stt => TunnelProtocol::Stt,
+    };
+    let outer = if transport.transport.addresses.v6.is_some() { IpFamily::V6 } else { IpFamily::V4 };
+    let wrapping = Wrapping { mode: TrafficMode::Encap, tunnel, encryption: Encryption::None, outer };
+    let mtu = pod_mtu(config.default_mtu.map(u32::from), transport.mtu, wrapping)?;
+    u16::try_from(mtu).with_context(|| format!("an MTU of {mtu} is more than Pods can have"))
+}
+
+fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports, ips: DualStack<std::net::IpAddr>) -> PipelineConfig {
+    PipelineConfig {
+        gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
+        tunnel_port: Some(ports.tunnel),
+        local_pod_cidrs: node.pod_cidrs,
+        service_cidrs: config.service_cidrs,
+    }
+}
+
+fn routed_node(config: &AgentConfig, node: &OwnNode, transport: &Transport) -> RoutedNode {
+    RoutedNode {
+        name: node.name.clone(),
+        pod_cidrs: node.pod_cidrs,
+        gateway: config.host_gateway.clone(),
+        transport: transport.clone(),
+        mode: TrafficMode::Encap,
+    }
+}
+
+fn open_switch(config: &AgentConfig, pipeline: &Pipeline, round: Round) -> Switch {
+    let socket = config.ovs.run_dir.join(format!("{}.mgmt", config.ovs.bridge));
+    // Nothing sends packets to the controller yet.
+    let (connection, _) = Connection::open(socket);
+    let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
+    Switch::new(connection, round, tables)
+}
+
+fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
+    let netdev = config.ovs.datapath_type == DatapathType::Netdev;
+    // Through the userspace datapath packets travel as they are: without checksum they would arrive broken.
+    let offload = if netdev || config.disable_tx_checksum_offload { TxChecksumOffload::Off } else { TxChecksumOffload::On };
+    Settings {
+        bridge: config.ovs.bridge.to_string(),
+        mtu: pod_mtu.into(),
+        host_proc_path_prefix: prefix(&config.host_proc_path_prefix),
+        tx_checksum_offload: offload,
+        host_ingress: if netdev { HostIngress::Drop } else { HostIngress::Accept },
+        ready_timeout: READY_TIMEOUT,
+    }
+}
+
+fn prefix(path: &PathBuf) -> String {
+    path.display().to_string()
+}
+
+fn identity(config: &AgentConfig, node: &OwnNode, transport: &NodeTransport, pod_mtu: u16, api_ca: String) -> Identity {
+    let pod = std::env::var(environment::POD_NAME).ok().zip(std::env::var(environment::POD_NAMESPACE).ok());
+    Identity {
+        node: node.name.to_string(),
+        pod: pod.map(|(name, namespace)| PodIdentity { name, namespace }),
+        node_subnets: node.pod_cidrs.iter().map(ToString::to_string).collect(),
+        bridge: config.ovs.bridge.to_string(),
+        api_port: config.api_port,
+        api_ca,
+        network: NetworkInfo {
+            transport_interface: transport.transport.interface.to_string(),
+            transport_interface_mtu: i32::try_from(transport.mtu).unwrap_or(i32::MAX),
+            pod_mtu: pod_mtu.into(),
+            transport_interface_ips: transport.transport.addresses.iter().map(ToString::to_string).collect(),
+        },
+    }
+}
+
+fn list<T: ToString>(values: impl Iterator<Item = T>) -> String {
+    values.map(|value| value.to_string()).collect::<Vec<_>>().join(",")
+}
+
+impl Agent {
+    /// What it takes to undo all this.
+    pub(crate) fn cleanup(&self) -> Cleanup {
+        Cleanup {
+            client: self.client.clone(),
+            node: self.node.clone(),
+            database: self.database.clone(),
+            netlink: self.netlink.clone(),
+            plan: self.host.current_plan(),
+            config: self.config.clone(),
+        }
+    }
+}

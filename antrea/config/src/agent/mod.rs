@@ -1,0 +1,151 @@
+//! antrea-agent.conf: the validated values that the agent acts on.
+
+mod antrea_proxy;
+mod audit_logging;
+mod egress;
+mod encryption;
+mod external_node;
+mod file;
+mod flow_exporter;
+mod host_network;
+mod memberlist;
+mod multicast;
+mod multicluster;
+mod network;
+mod node_port_local;
+mod secondary_network;
+mod unavailable;
+
+use std::path::PathBuf;
+
+use antrea_types::{DualStack, InterfaceName};
+use ipnet::IpNet;
+
+pub use network::{Ovs, TransportInterface, Tunnel};
+
+use crate::error::{ConfigError, Problems};
+use crate::feature_gates::{self, Component};
+use crate::modes::{EncryptionMode, NodeType, TlsMinVersion, TrafficEncapMode};
+use crate::parse;
+use crate::section::{Key, Section, Setting, refuse};
+use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
+use file::AgentFile;
+
+/// What antrea-agent.conf says, validated. Only what is available is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentConfig {
+    /// What the agent runs on.
+    pub node_type: NodeType,
+    /// Open vSwitch and the bridge of the Pods.
+    pub ovs: Ovs,
+    /// The host's interface on the bridge, the gateway of its Pods.
+    pub host_gateway: InterfaceName,
+    /// How traffic between Nodes travels.
+    pub traffic_encap_mode: TrafficEncapMode,
+    /// What encrypts traffic between Nodes.
+    pub traffic_encryption_mode: EncryptionMode,
+    /// The tunnel to the other Nodes.
+    pub tunnel: Tunnel,
+    /// Whether masquerading picks source ports at random.
+    pub snat_fully_random_ports: bool,
+    /// Whether Pods' interfaces compute checksums themselves.
+    pub disable_tx_checksum_offload: bool,
+    /// The MTU of Pods, in bytes; `None` to derive it from the transport interface.
+    pub default_mtu: Option<u16>,
+    /// ClusterIPs, for each IP family that has Services. IPv4's default is upstream's, 10.96.0.0/12.
+    pub service_cidrs: DualStack<IpNet>,
+    /// Where traffic to other Nodes leaves.
+    pub transport_interface: TransportInterface,
+    /// The socket that antrea-cni connects to.
+    pub cni_socket: PathBuf,
+    /// The port of the agent's own API, health included.
+    pub api_port: u16,
+    /// The oldest TLS version of that API.
+    pub tls_min_version: TlsMinVersion,
+    /// Whether metrics are to be served.
+    pub enable_prometheus_metrics: bool,
+    /// The directory in which the host's `proc` is mounted; `/` outside a container.
+    pub host_proc_path_prefix: PathBuf,
+    /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
+    pub kube_api_server_override: Option<ApiServerAddress>,
+    /// What was accepted although nothing comes of it, a sentence each, to be logged at start.
+    pub notices: Vec<String>,
+}
+
+impl AgentConfig {
+    /// Reads `text`, the content of `file`.
+    ///
+    /// # Errors
+    /// All that is wrong with it, by line and key.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut problems = Problems::default();
+        let config = Self::validate(parse::parse(file, text)?, &mut problems);
+        problems.into_result(file, config)
+    }
+
+    /// Every key that the file may have, with upstream's default.
+    pub fn keys() -> Vec<Key> {
+        let mut keys = Vec::new();
+        AgentFile::keys("", &mut keys);
+        keys
+    }
+
+    fn validate(file: AgentFile, problems: &mut Problems) -> Self {
+        feature_gates::validate(&file.feature_gates, Component::Agent, problems);
+        unavailable::refuse_all(&file, problems);
+        let mut notices = Vec::new();
+        if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
+            notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
+        }
+        let ovs = network::ovs(&file, problems);
+        let host_gateway = network::host_gateway(&file, &ovs, problems);
+        file.antrea_proxy.validate(&mut notices, problems);
+        Self {
+            node_type: network::node_type(&file.node_type, problems),
+            traffic_encap_mode: network::encap_mode(&file.traffic_encap_mode, problems),
+            traffic_encryption_mode: network::encryption_mode(&file.traffic_encryption_mode, problems),
+            tunnel: network::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
+            snat_fully_random_ports: is_true(&file.snat_fully_random_ports),
+            disable_tx_checksum_offload: is_true(&file.disable_tx_checksum_offload),
+            default_mtu: network::mtu(&file.default_mtu, problems),
+            service_cidrs: network::service_cidrs(&file.service_cidr, &file.service_cidr_v6, problems),
+            transport_interface: network::transport_interface(
+                &file.transport_interface,
+                &file.transport_interface_cidrs,
+                problems,
+            ),
+            cni_socket: path(&file.cni_socket, "cniSocket", "/var/run/antrea/cni.sock", problems),
+            api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10350),
+            tls_min_version: tls_min_version(&file.tls_min_version, problems),
+            enable_prometheus_metrics: file.enable_prometheus_metrics.is_none_or(|value| value.value),
+            host_proc_path_prefix: path(&file.host_proc_path_prefix, "hostProcPathPrefix", "/host", problems),
+            kubeconfig: file.client_connection.validate("clientConnection", problems),
+            kube_api_server_override: parsed(
+                &file.kube_api_server_override,
+                "kubeAPIServerOverride",
+                problems,
+            ),
+            ovs,
+            host_gateway,
+            notices,
+        }
+    }
+}
+
+fn is_true(setting: &Setting<bool>) -> bool {
+    setting.as_ref().is_some_and(|value| value.value)
+}
+
+/// An absolute path, `default` where it is absent.
+fn path(setting: &Setting<String>, key: &str, default: &str, problems: &mut Problems) -> PathBuf {
+    let Some(value) = setting.as_ref().filter(|value| !value.value.is_empty()) else {
+        return PathBuf::from(default);
+    };
+    let path = PathBuf::from(&value.value);
+    if !path.is_absolute() {
+        refuse(problems, key, value, "an absolute path is wanted");
+    }
+    path
+}

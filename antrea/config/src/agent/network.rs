@@ -1,0 +1,197 @@
+//! The keys that shape the Pod network of a Node.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use antrea_types::{DualStack, InterfaceName, IpFamily};
+use ipnet::IpNet;
+
+use super::file::AgentFile;
+use super::{is_true, path};
+use crate::error::Problems;
+use crate::modes::{DatapathType, EncryptionMode, NodeType, TrafficEncapMode, TunnelType};
+use crate::section::{Setting, refuse};
+use crate::shared::{parsed, port};
+
+/// Open vSwitch, and the bridge that Pods are connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ovs {
+    /// The bridge.
+    pub bridge: InterfaceName,
+    /// What forwards its packets.
+    pub datapath_type: DatapathType,
+    /// The directory of `db.sock` and of the bridges' management sockets.
+    pub run_dir: PathBuf,
+}
+
+/// The tunnel that carries traffic of Pods to other Nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// The protocol.
+    pub tunnel_type: TunnelType,
+    /// The destination port when it is not the one that IANA assigned.
+    pub port: Option<u16>,
+    /// Whether the outer UDP header has a checksum.
+    pub csum: bool,
+}
+
+/// Where traffic to other Nodes leaves. A name goes before networks, as upstream has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransportInterface {
+    /// By the interface that has the Node IP.
+    NodeIp,
+    /// By the interface of that name.
+    Named(InterfaceName),
+    /// By the first interface with an address in one of these networks.
+    Cidrs(Vec<IpNet>),
+}
+
+pub(super) fn ovs(file: &AgentFile, problems: &mut Problems) -> Ovs {
+    Ovs {
+        bridge: parsed(&file.ovs_bridge, "ovsBridge", problems).unwrap_or_else(|| name("br-int")),
+        datapath_type: parsed(&file.ovs_datapath_type, "ovsDatapathType", problems)
+            .unwrap_or(DatapathType::System),
+        run_dir: path(&file.ovs_run_dir, "ovsRunDir", "/var/run/openvswitch", problems),
+    }
+}
+
+pub(super) fn host_gateway(file: &AgentFile, ovs: &Ovs, problems: &mut Problems) -> InterfaceName {
+    let gateway = parsed(&file.host_gateway, "hostGateway", problems).unwrap_or_else(|| name("antrea-gw0"));
+    if let (true, Some(value)) = (gateway == ovs.bridge, &file.host_gateway) {
+        refuse(
+            problems,
+            "hostGateway",
+            value,
+            "the bridge has that name already (ovsBridge); choose another",
+        );
+    }
+    gateway
+}
+
+pub(super) fn node_type(setting: &Setting<String>, problems: &mut Problems) -> NodeType {
+    const KEY: &str = "nodeType";
+    let node_type = parsed(setting, KEY, problems).unwrap_or(NodeType::K8sNode);
+    if let (NodeType::ExternalNode, Some(value)) = (node_type, setting) {
+        refuse(problems, KEY, value, "ExternalNode is not available yet; allowed is k8sNode");
+    }
+    node_type
+}
+
+pub(super) fn encap_mode(setting: &Setting<String>, problems: &mut Problems) -> TrafficEncapMode {
+    const KEY: &str = "trafficEncapMode";
+    let mode = parsed(setting, KEY, problems).unwrap_or(TrafficEncapMode::Encap);
+    if let (true, Some(value)) = (mode != TrafficEncapMode::Encap, setting) {
+        refuse(problems, KEY, value, format!("{mode} is not available yet; allowed is encap"));
+    }
+    mode
+}
+
+pub(super) fn encryption_mode(setting: &Setting<String>, problems: &mut Problems) -> EncryptionMode {
+    const KEY: &str = "trafficEncryptionMode";
+    let mode = parsed(setting, KEY, problems).unwrap_or(EncryptionMode::None);
+    if let (true, Some(value)) = (mode != EncryptionMode::None, setting) {
+        refuse(problems, KEY, value, format!("{mode} is not available yet; allowed is none"));
+    }
+    mode
+}
+
+pub(super) fn tunnel(
+    tunnel_type: &Setting<String>,
+    tunnel_port: &Setting<i64>,
+    csum: &Setting<bool>,
+    problems: &mut Problems,
+) -> Tunnel {
+    const KEY: &str = "tunnelType";
+    let kind = parsed(tunnel_type, KEY, problems).unwrap_or(TunnelType::Geneve);
+    if let Some(value) = tunnel_type {
+        match kind {
+            TunnelType::Geneve => {}
+            TunnelType::Stt => refuse(problems, KEY, value, "OVS dropped STT; allowed is geneve"),
+            TunnelType::Vxlan | TunnelType::Gre => {
+                refuse(problems, KEY, value, format!("{kind} is not available yet; allowed is geneve"));
+            }
+        }
+    }
+    Tunnel { tunnel_type: kind, port: port(tunnel_port, "tunnelPort", problems), csum: is_true(csum) }
+}
+
+/// An MTU; absent where it is 0. IPv4 asks for 576 bytes at least (RFC 791 §3.2).
+pub(super) fn mtu(setting: &Setting<i64>, problems: &mut Problems) -> Option<u16> {
+    let value = setting.as_ref().filter(|value| value.value != 0)?;
+    let mtu = u16::try_from(value.value).ok().filter(|mtu| *mtu >= 576);
+    if mtu.is_none() {
+        refuse(
+            problems,
+            "defaultMTU",
+            value,
+            "allowed are 576 to 65535, and 0 to derive it from the transport interface",
+        );
+    }
+    mtu
+}
+
+pub(super) fn service_cidrs(
+    v4: &Setting<String>,
+    v6: &Setting<String>,
+    problems: &mut Problems,
+) -> DualStack<IpNet> {
+    let v4 = service_cidr(v4, "serviceCIDR", IpFamily::V4, problems);
+    let default = || "10.96.0.0/12".parse().ok();
+    DualStack { v4: v4.or_else(default), v6: service_cidr(v6, "serviceCIDRv6", IpFamily::V6, problems) }
+}
+
+fn service_cidr(
+    setting: &Setting<String>,
+    key: &str,
+    family: IpFamily,
+    problems: &mut Problems,
+) -> Option<IpNet> {
+    let value = setting.as_ref().filter(|value| !value.value.is_empty())?;
+    let net = cidr(&value.value).filter(|net| IpFamily::of_net(net) == family);
+    if net.is_none() {
+        refuse(problems, key, value, format!("an {family} network is wanted, as in {}", example(family)));
+    }
+    net
+}
+
+const fn example(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => "10.96.0.0/12",
+        IpFamily::V6 => "fd00:10:96::/112",
+    }
+}
+
+pub(super) fn transport_interface(
+    interface: &Setting<String>,
+    cidrs: &Setting<Vec<String>>,
+    problems: &mut Problems,
+) -> TransportInterface {
+    let mut nets = Vec::new();
+    for text in cidrs.iter().flat_map(|cidrs| &cidrs.value) {
+        match (cidr(text), cidrs) {
+            (Some(net), _) => nets.push(net),
+            (None, Some(value)) => refuse(
+                problems,
+                "transportInterfaceCIDRs",
+                value,
+                format!("{text:?} is no network; wanted are networks as 192.168.1.0/24 or fd00:1::/64"),
+            ),
+            (None, None) => {}
+        }
+    }
+    match parsed(interface, "transportInterface", problems) {
+        Some(name) => TransportInterface::Named(name),
+        None if nets.is_empty() => TransportInterface::NodeIp,
+        None => TransportInterface::Cidrs(nets),
+    }
+}
+
+/// A network. As in Go, host bits are cut off.
+fn cidr(text: &str) -> Option<IpNet> {
+    IpNet::from_str(text).ok().map(|net| net.trunc())
+}
+
+/// A default: a literal of this file, which the test of the empty file goes through.
+fn name(text: &str) -> InterfaceName {
+    text.parse().unwrap_or_else(|error| unreachable!("{error}"))
+}

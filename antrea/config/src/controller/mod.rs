@@ -1,0 +1,88 @@
+//! antrea-controller.conf: the validated values that the controller acts on.
+
+mod file;
+
+use std::path::PathBuf;
+
+use crate::error::{ConfigError, Problems};
+use crate::feature_gates::{self, Component};
+use crate::modes::TlsMinVersion;
+use crate::parse;
+use crate::section::{Key, Section, allow_default_only};
+use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
+use file::ControllerFile;
+
+/// What antrea-controller.conf says, validated. Only what is available is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ControllerConfig {
+    /// The port of the controller's own API, health included.
+    pub api_port: u16,
+    /// The oldest TLS version of that API.
+    pub tls_min_version: TlsMinVersion,
+    /// Whether metrics are to be served.
+    pub enable_prometheus_metrics: bool,
+    /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
+    pub kube_api_server_override: Option<ApiServerAddress>,
+    /// What was accepted although nothing comes of it, a sentence each, to be logged at start.
+    pub notices: Vec<String>,
+}
+
+impl ControllerConfig {
+    /// Reads `text`, the content of `file`.
+    ///
+    /// # Errors
+    /// All that is wrong with it, by line and key.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut problems = Problems::default();
+        let config = Self::validate(parse::parse(file, text)?, &mut problems);
+        problems.into_result(file, config)
+    }
+
+    /// Every key that the file may have, with upstream's default.
+    pub fn keys() -> Vec<Key> {
+        let mut keys = Vec::new();
+        ControllerFile::keys("", &mut keys);
+        keys
+    }
+
+    fn validate(file: ControllerFile, problems: &mut Problems) -> Self {
+        feature_gates::validate(&file.feature_gates, Component::Controller, problems);
+        refuse_unavailable(&file, problems);
+        let mut notices = Vec::new();
+        if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
+            notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
+        }
+        Self {
+            api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10349),
+            tls_min_version: tls_min_version(&file.tls_min_version, problems),
+            enable_prometheus_metrics: file.enable_prometheus_metrics.is_none_or(|value| value.value),
+            kubeconfig: file.client_connection.validate("clientConnection", problems),
+            kube_api_server_override: parsed(
+                &file.kube_api_server_override,
+                "kubeAPIServerOverride",
+                problems,
+            ),
+            notices,
+        }
+    }
+}
+
+/// Refuses whatever asks for a feature that is not available yet.
+fn refuse_unavailable(file: &ControllerFile, problems: &mut Problems) {
+    let empty = String::new();
+    let own_certificates = "certificates of one's own are not available yet";
+    allow_default_only(&file.self_signed_cert, "selfSignedCert", &true, own_certificates, problems);
+    let no_choice = "cipher suites cannot be chosen yet";
+    allow_default_only(&file.tls_cipher_suites, "tlsCipherSuites", &empty, no_choice, problems);
+    let no_clients = "the controller serves nothing that needs client certificates yet";
+    allow_default_only(&file.client_ca_file, "clientCAFile", &empty, no_clients, problems);
+    file.node_ipam.allow_defaults_only("nodeIPAM", "NodeIPAM is not available yet", problems);
+    file.ipsec_csr_signer.allow_defaults_only(
+        "ipsecCSRSigner",
+        "IPsecCertAuth is not available yet",
+        problems,
+    );
+    file.multicluster.allow_defaults_only("multicluster", "Multicluster is not available yet", problems);
+}

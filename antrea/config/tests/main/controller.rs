@@ -1,0 +1,78 @@
+//! antrea-controller.conf.
+
+use std::path::Path;
+
+use antrea_config::{ControllerConfig, TlsMinVersion};
+
+use crate::{controller, controller_refuses};
+
+#[test]
+fn an_empty_file_gives_the_defaults() {
+    let config = controller("");
+    assert_eq!(config.api_port, 10349);
+    assert_eq!(config.tls_min_version, TlsMinVersion::Tls12);
+    assert!(config.enable_prometheus_metrics);
+    assert_eq!(config.kubeconfig, None);
+    assert_eq!(config.kube_api_server_override, None);
+}
+
+#[test]
+fn upstreams_file_is_accepted_unmodified() {
+    let config = controller(include_str!("../golden/upstream-antrea-controller.conf"));
+    assert_eq!(config.notices, ["enablePrometheusMetrics is true, but metrics are not available yet"]);
+    assert_eq!(ControllerConfig { notices: Vec::new(), ..config }, controller(""));
+}
+
+#[test]
+fn what_is_available_can_be_set() {
+    let config = controller(
+        "apiPort: 20349\n\
+         tlsMinVersion: VersionTLS13\n\
+         enablePrometheusMetrics: false\n\
+         kubeAPIServerOverride: https://kube:6443\n\
+         clientConnection:\n  kubeconfig: /etc/kubeconfig\n",
+    );
+    assert_eq!(config.api_port, 20349);
+    assert_eq!(config.tls_min_version, TlsMinVersion::Tls13);
+    assert!(!config.enable_prometheus_metrics);
+    assert_eq!(config.kubeconfig.as_deref(), Some(Path::new("/etc/kubeconfig")));
+    assert!(config.notices.is_empty());
+}
+
+#[test]
+fn keys_of_features_that_are_not_available_yet_keep_their_defaults() {
+    controller_refuses(
+        "nodeIPAM:\n  enableNodeIPAM: true",
+        "controller.conf:2:19: nodeIPAM.enableNodeIPAM true: NodeIPAM is not available yet; \
+         leave the key out, or set it to false",
+    );
+    controller_refuses(
+        "selfSignedCert: false",
+        "controller.conf:1:17: selfSignedCert false: certificates of one's own are not available yet; \
+         leave the key out, or set it to true",
+    );
+    controller_refuses(
+        "clientConnection:\n  qps: 50",
+        "controller.conf:2:8: clientConnection.qps 50.0: limits and content types of the client cannot be chosen; \
+         leave the key out, or set it to 0.0",
+    );
+    controller_refuses(
+        "ipsecCSRSigner:\n  autoApprove: false",
+        "controller.conf:2:16: ipsecCSRSigner.autoApprove false: IPsecCertAuth is not available yet; \
+         leave the key out, or set it to true",
+    );
+}
+
+#[test]
+fn every_key_is_listed_with_its_default() {
+    let keys: Vec<_> = ControllerConfig::keys().into_iter().map(|key| key.path).collect();
+    assert_eq!(
+        keys.join(" "),
+        "featureGates apiPort enablePrometheusMetrics selfSignedCert tlsCipherSuites tlsMinVersion clientCAFile \
+         kubeAPIServerOverride clientConnection.kubeconfig clientConnection.acceptcontenttypes \
+         clientConnection.contenttype clientConnection.qps clientConnection.burst nodeIPAM.enableNodeIPAM \
+         nodeIPAM.clusterCIDRs nodeIPAM.serviceCIDR nodeIPAM.serviceCIDRv6 nodeIPAM.nodeCIDRMaskSizeIPv4 \
+         nodeIPAM.nodeCIDRMaskSizeIPv6 ipsecCSRSigner.autoApprove ipsecCSRSigner.selfSignedCA \
+         multicluster.enableStretchedNetworkPolicy multicluster.namespace"
+    );
+}

@@ -1,0 +1,61 @@
+//! `featureGates` of both files.
+
+use antrea_config::{Component, FEATURE_GATES};
+
+use crate::{agent, agent_refuses, controller, controller_refuses};
+
+#[test]
+fn a_gate_may_be_turned_off() {
+    assert_eq!(agent("featureGates:\n  Traceflow: false\n  AllAlpha: false\n"), agent(""));
+    assert_eq!(controller("featureGates: {Egress: false}"), controller(""));
+    assert_eq!(agent("featureGates: {}"), agent("featureGates:"));
+}
+
+#[test]
+fn a_gate_of_what_is_not_available_yet_cannot_be_turned_on() {
+    agent_refuses(
+        "featureGates:\n  AntreaPolicy: true",
+        "agent.conf:2:17: featureGates.AntreaPolicy true: feature gate AntreaPolicy is not available yet; \
+         leave it out, or set it to false",
+    );
+    agent_refuses(
+        "featureGates:\n  AllBeta: true",
+        "agent.conf:2:12: featureGates.AllBeta true: it includes features that are not available yet; \
+         leave it out, or set it to false",
+    );
+}
+
+#[test]
+fn every_gate_is_refused_by_name_where_it_exists() {
+    for gate in FEATURE_GATES {
+        let text = format!("featureGates:\n  {}: true", gate.name);
+        let sentence = format!("feature gate {} is not available yet", gate.name);
+        if gate.components.contains(&Component::Agent) {
+            let error = antrea_config::AgentConfig::parse("agent.conf", &text).unwrap_err();
+            assert!(error.to_string().contains(&sentence), "{error}");
+        }
+        if gate.components.contains(&Component::Controller) {
+            let error = antrea_config::ControllerConfig::parse("controller.conf", &text).unwrap_err();
+            assert!(error.to_string().contains(&sentence), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_gate_that_does_not_exist_is_refused_with_those_that_do() {
+    controller_refuses(
+        "featureGates:\n  PacketCapture: false",
+        "controller.conf:2:18: featureGates.PacketCapture false: there is no such feature gate; allowed are \
+         AllAlpha, AllBeta, AdminNetworkPolicy, AntreaIPAM, AntreaPolicy, ClusterNetworkPolicy, Egress, \
+         ExternalNode, IPsecCertAuth, L7NetworkPolicy, Multicast, Multicluster, NetworkPolicyStats, NodeIPAM, \
+         ServiceExternalIP, SupportBundleCollection, Traceflow",
+    );
+}
+
+#[test]
+fn gates_are_in_alphabetical_order() {
+    let names: Vec<_> = FEATURE_GATES.iter().map(|gate| gate.name).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(names, sorted);
+}

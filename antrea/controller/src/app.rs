@@ -1,0 +1,70 @@
+//! The table of components of antrea-controller.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_config::{ControllerConfig, TlsMinVersion};
+use antrea_kit::certificate::{MinimumTls, SelfSigned};
+use antrea_kit::components::{Components, termination_signal};
+use antrea_kit::health::{Checks, Kind, not_found};
+use antrea_kit::kube_client::{Access, client};
+use antrea_kit::server::{Handler, Limits, Server};
+use anyhow::{Context, Result};
+use tracing::{info, warn};
+
+use crate::identity::Identity;
+use crate::{info, tiers};
+
+/// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The version that objects and the API server's log show.
+pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// Runs the controller until it is told to end.
+pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Result<()> {
+    let signal = termination_signal().context("cannot wait for signals")?;
+    info!(version = VERSION, "Starting antrea-controller");
+    for notice in &config.notices {
+        warn!(notice, "Setting has no effect yet");
+    }
+    let client = client(Access {
+        kubeconfig: config.kubeconfig.as_deref(),
+        server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),
+        user_agent: concat!("antrea-controller/", env!("CARGO_PKG_VERSION")),
+    })
+    .await?;
+    let checks = Checks::new();
+    let server = bind(config, identity, &checks).await?;
+    info!(address = %server.local_addr(), "Serving the API");
+    let tiers_check = checks.add("initialize-tiers", Kind::Readiness);
+    let facts = info::controller::Facts::new(identity, VERSION, config.api_port);
+
+    let mut components = Components::new();
+    components.add("api", |stop| server.run(stop));
+    components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
+    components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));
+    components.add("controller-info", |stop| info::controller::run(client, facts, stop));
+    components.run_until(signal, GRACE).await?;
+    Ok(())
+}
+
+async fn bind(config: &ControllerConfig, identity: &Identity, checks: &Checks) -> Result<Server> {
+    let certificate = SelfSigned::generate("antrea-controller", &identity.server_names())?;
+    let minimum = match config.tls_min_version {
+        TlsMinVersion::Tls13 => MinimumTls::V1_3,
+        TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
+    };
+    let address = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.api_port));
+    let tls = certificate.server_config(minimum)?;
+    Ok(Server::bind(address, Some(tls), Limits::default(), handler(checks.clone())).await?)
+}
+
+fn handler(checks: Checks) -> Handler {
+    Arc::new(move |request| {
+        let uri = request.uri();
+        let answer = checks.answer(request.method(), uri.path(), uri.query()).unwrap_or_else(not_found);
+        Box::pin(std::future::ready(answer))
+    })
+}

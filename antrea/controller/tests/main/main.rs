@@ -1,0 +1,8 @@
+//! antrea-controller as it is run, against an API server that keeps objects in memory.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod api_server;
+mod flags;
+mod objects;
+mod process;

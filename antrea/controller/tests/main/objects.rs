@@ -1,0 +1,108 @@
+//! The objects that antrea-controller keeps.
+
+use serde_json::json;
+
+use crate::api_server::{ApiServer, Cluster, Objects};
+use crate::process::Controller;
+
+const DEFAULT_TIERS: [(&str, i64); 6] = [
+    ("application", 250),
+    ("baseline", 253),
+    ("emergency", 50),
+    ("networkops", 150),
+    ("platform", 200),
+    ("securityops", 100),
+];
+
+fn has_default_tiers(tiers: &Objects) -> bool {
+    DEFAULT_TIERS
+        .iter()
+        .all(|(name, priority)| tiers.get(*name).is_some_and(|tier| tier["spec"]["priority"] == *priority))
+}
+
+fn names(objects: &Objects) -> String {
+    objects.keys().cloned().collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn default_tiers_are_created_and_come_back_when_deleted_or_edited() {
+    let cluster = Cluster::with_crds();
+    let server = ApiServer::start(&cluster, None).await;
+    let controller = Controller::start(&server);
+    cluster.until("tiers", has_default_tiers).await;
+    cluster.delete("tiers", "platform");
+    cluster.edit("tiers", "emergency", |tier| tier["spec"]["priority"] = json!(60));
+    cluster.until("tiers", has_default_tiers).await;
+    assert_eq!(cluster.objects("tiers").len(), DEFAULT_TIERS.len());
+    assert!(controller.terminate().await.success());
+}
+
+#[tokio::test]
+async fn agent_infos_come_and_go_with_nodes() {
+    let cluster = Cluster::with_crds();
+    cluster.add_node("n1");
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1").await;
+    cluster.add_node("n2");
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1 n2").await;
+    cluster.delete("antreaagentinfos", "n2");
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1 n2").await;
+    cluster.delete_node("n1");
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n2").await;
+}
+
+#[tokio::test]
+async fn what_agents_write_is_left_alone() {
+    let cluster = Cluster::with_crds();
+    cluster.add_node("n1");
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1").await;
+    cluster.edit("antreaagentinfos", "n1", |info| info["version"] = json!("v9"));
+    cluster.add_node("n2");
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1 n2").await;
+    assert_eq!(cluster.objects("antreaagentinfos")["n1"]["version"], "v9");
+}
+
+#[tokio::test]
+async fn the_controller_tells_about_itself() {
+    let cluster = Cluster::with_crds();
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    cluster.until("antreacontrollerinfos", |infos| names(infos) == "antrea-controller").await;
+    let info = &cluster.objects("antreacontrollerinfos")["antrea-controller"];
+    assert_eq!(
+        info["podRef"],
+        json!({"kind": "Pod", "name": "antrea-controller-0", "namespace": "kube-system"})
+    );
+    assert_eq!(info["nodeRef"], json!({"kind": "Node", "name": "n1"}));
+    assert_eq!(info["controllerConditions"][0]["type"], "ControllerHealthy");
+}
+
+#[tokio::test]
+async fn it_waits_for_crds_and_says_so() {
+    let cluster = Cluster::default();
+    let server = ApiServer::start(&cluster, None).await;
+    let mut controller = Controller::start(&server);
+    controller.until_log("API server does not know this kind yet").await;
+    cluster.install_crds();
+    cluster.until("tiers", has_default_tiers).await;
+    cluster.until("antreacontrollerinfos", |infos| infos.len() == 1).await;
+}
+
+#[tokio::test]
+async fn an_api_server_that_goes_away_is_waited_for() {
+    let cluster = Cluster::with_crds();
+    let server = ApiServer::start(&cluster, None).await;
+    let address = server.address;
+    let mut controller = Controller::start(&server);
+    cluster.until("tiers", has_default_tiers).await;
+    server.stop().await;
+    controller.until_log("Watch was interrupted").await;
+    cluster.delete("tiers", "baseline");
+    cluster.add_node("n1");
+    let _server = ApiServer::start(&cluster, Some(address)).await;
+    cluster.until("tiers", has_default_tiers).await;
+    cluster.until("antreaagentinfos", |infos| names(infos) == "n1").await;
+}

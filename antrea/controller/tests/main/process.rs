@@ -1,0 +1,83 @@
+//! A running antrea-controller.
+
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::time::timeout;
+
+use crate::api_server::ApiServer;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program, killed when this is dropped.
+pub(crate) struct Controller {
+    child: Child,
+    log: Lines<BufReader<ChildStderr>>,
+    _directory: TempDir,
+}
+
+impl Controller {
+    /// Starts it as a Pod of Node n1 would be.
+    pub(crate) fn start(server: &ApiServer) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let config = write_files(directory.path(), server);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_antrea-controller"))
+            .arg("--config")
+            .arg(config)
+            .env("POD_NAME", "antrea-controller-0")
+            .env("POD_NAMESPACE", "kube-system")
+            .env("NODE_NAME", "n1")
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, log, _directory: directory }
+    }
+
+    /// Reads the log up to a line with `text`.
+    pub(crate) async fn until_log(&mut self, text: &str) -> String {
+        let find = async {
+            while let Some(line) = self.log.next_line().await.unwrap() {
+                if line.contains(text) {
+                    return line;
+                }
+            }
+            format!("the log ended without {text:?}")
+        };
+        let line = timeout(PATIENCE, find).await.unwrap_or_default();
+        assert!(line.contains(text), "{line:?} instead of {text:?}");
+        line
+    }
+
+    /// Tells it to end, and waits for it.
+    pub(crate) async fn terminate(mut self) -> ExitStatus {
+        let pid = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
+        kill(pid, Signal::SIGTERM).unwrap();
+        timeout(PATIENCE, self.child.wait()).await.expect("it did not end").unwrap()
+    }
+}
+
+/// Port 0 in the file would be the default port: each process asks the kernel for one that is free just now.
+fn write_files(directory: &Path, server: &ApiServer) -> std::path::PathBuf {
+    let kubeconfig = directory.join("kubeconfig");
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]\n\
+         users: [{{name: u, user: {{token: t}}}}]\n",
+        server.address
+    );
+    std::fs::write(&kubeconfig, text).unwrap();
+    let free = std::net::TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
+    let config = directory.join("antrea-controller.conf");
+    let text = format!("apiPort: {free}\nclientConnection:\n  kubeconfig: {}\n", kubeconfig.display());
+    std::fs::write(&config, text).unwrap();
+    config
+}

@@ -1,0 +1,65 @@
+//! Runs the programs that take whole batches: `iptables-restore`, `ipset restore` and their `save` twins.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+/// A program failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The program cannot be run, or nothing can be written to it.
+    #[error("cannot run `{command}`")]
+    Run {
+        /// The command line.
+        command: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The program says that it failed.
+    #[error("`{command}` failed ({status}): {message}")]
+    Failed {
+        /// The command line.
+        command: String,
+        /// Its exit status.
+        status: ExitStatus,
+        /// What it wrote to standard error.
+        message: String,
+    },
+}
+
+/// Runs a command with `input` as its standard input, and returns its standard output.
+pub(crate) async fn run(command: &[&str], input: &str) -> Result<String, CommandError> {
+    let line = || command.join(" ");
+    run_process(command, input)
+        .await
+        .map_err(|source| CommandError::Run { command: line(), source })
+        .and_then(|output| {
+            if output.status.success() {
+                return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+            }
+            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(CommandError::Failed { command: line(), status: output.status, message })
+        })
+}
+
+async fn run_process(command: &[&str], input: &str) -> io::Result<std::process::Output> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        match stdin.write_all(input.as_bytes()).await {
+            // The program ended early and says why on standard error.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            other => other?,
+        }
+    }
+    child.wait_with_output().await
+}

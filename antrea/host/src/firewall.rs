@@ -1,0 +1,140 @@
+//! Applies sysctls, IP sets and iptables rules of a [`HostPlan`] in the namespace of the calling thread, with as few
+//! processes as it takes.
+//!
+//! | occasion | processes |
+//! |---|---|
+//! | first start of a Node | `ipset restore`, `iptables-restore`, `ip6tables-restore` |
+//! | another start, nothing changed | `ipset restore`, `iptables-save`, `ip6tables-save` |
+//! | periodic sync, nothing changed | `ipset save`, `iptables-save`, `ip6tables-save` |
+//!
+//! Those of a family that is not in use are not run.
+
+use antrea_hostplan::iptables::{Ruleset, SavedRuleset, removal_text, restore_text};
+use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, parse_ip_set_save, replace_ip_sets};
+use antrea_types::IpFamily;
+
+use crate::command::{self, CommandError};
+use crate::firewall_presence::{Presence, presence};
+use crate::{Outcome, SysctlError, ensure_sysctls};
+
+/// Part of a host plan cannot be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum FirewallError {
+    /// A kernel parameter.
+    #[error("cannot set the kernel parameters of the Node")]
+    Sysctl(#[from] SysctlError),
+    /// The IP sets.
+    #[error("cannot set the IP sets of the Node")]
+    IpSets(#[source] CommandError),
+    /// The rules of a family.
+    #[error("cannot set the {family} iptables rules of the Node")]
+    Rules {
+        /// The family.
+        family: IpFamily,
+        /// Why.
+        #[source]
+        source: CommandError,
+    },
+}
+
+/// Applies a plan when the agent starts: IP sets without looking, rules compared with what is there where anything can
+/// be there.
+///
+/// # Errors
+/// The first part that fails; parts before it are applied.
+pub async fn apply_at_start(plan: &HostPlan) -> Result<(), FirewallError> {
+    ensure_sysctls(&plan.sysctls)?;
+    set_ip_sets(&plan.ip_sets).await?;
+    for (family, ruleset) in families(plan) {
+        let fresh = presence(family).await == Presence::Absent;
+        let saved = if fresh { SavedRuleset::default() } else { save_rules(family).await? };
+        restore_rules(family, ruleset, &saved).await?;
+    }
+    Ok(())
+}
+
+/// Compares all that a plan holds with what is there, and repairs what differs.
+///
+/// # Errors
+/// The first part that fails; parts before it are applied.
+pub async fn sync(plan: &HostPlan) -> Result<Outcome, FirewallError> {
+    let mut outcome = Outcome::Unchanged;
+    if !ensure_sysctls(&plan.sysctls)?.is_empty() {
+        outcome = Outcome::Changed;
+    }
+    let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
+    if let Some(changes) = ip_set_changes(&plan.ip_sets, &parse_ip_set_save(&saved)) {
+        restore_ip_sets(&changes).await?;
+        outcome = Outcome::Changed;
+    }
+    for (family, ruleset) in families(plan) {
+        let saved = save_rules(family).await?;
+        if restore_rules(family, ruleset, &saved).await? == Outcome::Changed {
+            outcome = Outcome::Changed;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Gives each set exactly its entries, with one process and without a moment in which a running set lacks entries.
+///
+/// # Errors
+/// `ipset` fails: a set of the same name is of another kind, for example.
+pub async fn set_ip_sets(sets: &[IpSet]) -> Result<(), FirewallError> {
+    restore_ip_sets(&replace_ip_sets(sets)).await
+}
+
+/// Removes the rules of both families, then the sets that they referred to. Kernel parameters stay.
+///
+/// # Errors
+/// The first part that fails.
+pub async fn remove(sets: &[IpSet]) -> Result<(), FirewallError> {
+    for family in IpFamily::ALL {
+        if presence(family).await == Presence::Possible
+            && let Some(text) = removal_text(&save_rules(family).await?)
+        {
+            run_restore(family, &text).await?;
+        }
+    }
+    let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
+    let there = parse_ip_set_save(&saved);
+    let destroyed = sets.iter().filter(|set| there.contains_key(&set.name));
+    let text: String = destroyed.map(|set| format!("destroy {}\n", set.name)).collect();
+    if text.is_empty() { Ok(()) } else { restore_ip_sets(&text).await }
+}
+
+fn families(plan: &HostPlan) -> impl Iterator<Item = (IpFamily, &Ruleset)> {
+    plan.rulesets.families().filter_map(|family| plan.rulesets.get(family).map(|ruleset| (family, ruleset)))
+}
+
+async fn restore_ip_sets(text: &str) -> Result<(), FirewallError> {
+    command::run(&["ipset", "restore", "-exist"], text).await.map(drop).map_err(FirewallError::IpSets)
+}
+
+async fn save_rules(family: IpFamily) -> Result<SavedRuleset, FirewallError> {
+    let program = match family {
+        IpFamily::V4 => "iptables-save",
+        IpFamily::V6 => "ip6tables-save",
+    };
+    let text = command::run(&[program], "").await;
+    text.map(|text| SavedRuleset::parse(&text)).map_err(|source| FirewallError::Rules { family, source })
+}
+
+async fn restore_rules(
+    family: IpFamily,
+    desired: &Ruleset,
+    saved: &SavedRuleset,
+) -> Result<Outcome, FirewallError> {
+    let Some(text) = restore_text(desired, saved) else { return Ok(Outcome::Unchanged) };
+    run_restore(family, &text).await?;
+    Ok(Outcome::Changed)
+}
+
+async fn run_restore(family: IpFamily, text: &str) -> Result<(), FirewallError> {
+    let program = match family {
+        IpFamily::V4 => "iptables-restore",
+        IpFamily::V6 => "ip6tables-restore",
+    };
+    let restored = command::run(&[program, "--noflush", "--wait"], text).await;
+    restored.map(drop).map_err(|source| FirewallError::Rules { family, source })
+}

@@ -1,0 +1,39 @@
+//! What Antrea does to a Node's network stack: links, addresses, routes and neighbours by netlink in any network
+//! namespace, ethtool and nf_tables without a process, iptables and IP sets in batches.
+//!
+//! The decisions are values of `antrea-hostplan`; this crate compares them with what is there and applies them.
+
+pub mod announce;
+pub mod bridge_uplink;
+mod command;
+mod ethtool;
+pub mod firewall;
+mod firewall_presence;
+mod ingress_drop;
+pub mod netlink;
+mod netns;
+mod nfnetlink;
+mod packets;
+pub mod pod_interface;
+mod pod_interface_check;
+mod sysctl;
+mod transport;
+
+pub use command::CommandError;
+pub use ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload, tx_checksum_offload};
+pub use firewall::FirewallError;
+pub use ingress_drop::{IngressDropError, drop_ingress, ingress_drops, stop_dropping_ingress};
+pub use netlink::{AdminState, Link, LinkSettings, Netlink, NetlinkError};
+pub use netns::{Netns, NetnsError};
+pub use pod_interface::{PodInterface, PodInterfaceError};
+pub use sysctl::{SysctlError, ensure_sysctl, ensure_sysctls, ensure_sysctls_in};
+pub use transport::{FindTransportError, NodeTransport, find_transport};
+
+/// Whether something had to be changed to be as desired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was so already.
+    Unchanged,
+    /// It is so now.
+    Changed,
+}

@@ -1,0 +1,56 @@
+//! Finds the interface that carries traffic between Nodes.
+
+use antrea_hostplan::{InterfaceAddresses, Transport, TransportError, TransportSelector, select_transport};
+use antrea_types::MacAddr;
+
+use crate::netlink::Link;
+use crate::{Netlink, NetlinkError};
+
+/// The transport interface as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTransport {
+    /// The interface and its addresses.
+    pub transport: Transport,
+    /// Its index.
+    pub index: u32,
+    /// Its MTU.
+    pub mtu: u32,
+    /// Its link-layer address, where it is an Ethernet one.
+    pub mac: Option<MacAddr>,
+}
+
+/// The transport interface cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindTransportError {
+    /// The kernel cannot be asked.
+    #[error("cannot look for the transport interface")]
+    Netlink(#[from] NetlinkError),
+    /// No interface fits.
+    #[error("cannot choose the transport interface")]
+    Choice(#[from] TransportError),
+}
+
+/// Finds the transport interface. Where the userspace datapath has its addresses on a bridge, the bridge is what is
+/// found by address, and what is to be asked for by name.
+///
+/// # Errors
+/// No interface fits, or the kernel cannot be asked.
+pub async fn find_transport(
+    netlink: &Netlink,
+    selector: &TransportSelector,
+) -> Result<NodeTransport, FindTransportError> {
+    let links = netlink.links().await?;
+    let addresses = netlink.all_addresses().await?;
+    let addresses_of = |link: &Link| {
+        let of_link = addresses.iter().filter(|(index, _)| *index == link.index);
+        of_link.map(|(_, address)| address.net).collect()
+    };
+    let interfaces: Vec<InterfaceAddresses> = links
+        .iter()
+        .map(|link| InterfaceAddresses { name: link.name.clone(), addresses: addresses_of(link) })
+        .collect();
+    let transport = select_transport(selector, &interfaces)?;
+    let link = links.into_iter().find(|link| link.name == transport.interface);
+    let link = link.ok_or_else(|| NetlinkError::NoInterface(transport.interface.clone()))?;
+    Ok(NodeTransport { transport, index: link.index, mtu: link.mtu, mac: link.mac })
+}

@@ -1,0 +1,15 @@
+//! What this crate does to a kernel, in network namespaces that end with their test. Needs root.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its fixture is wrong")]
+
+mod announce;
+mod firewall;
+mod ingress_drop;
+mod links;
+mod pod_interface;
+mod routes;
+mod sandbox;
+mod sysctl;
+mod transport;
+mod uplink;
+mod userspace_datapath;

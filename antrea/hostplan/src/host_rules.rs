@@ -1,0 +1,206 @@
+//! The iptables rules, IP sets and sysctls of a Node that carries Pod traffic.
+
+use std::fmt;
+
+use antrea_types::{DualStack, InterfaceName, IpFamily};
+use ipnet::IpNet;
+
+use crate::iptables::{
+    BuiltinChain, InterfaceIs, Layer4, Match, Port, Rule, Ruleset, SetDirection, SourcePorts, Table,
+    TableRules, Target,
+};
+use crate::{IpSet, Sysctl};
+
+/// Marks packets that the Node itself sends to its Pods, so that no policy applies to the kubelet's probes.
+const HOST_LOCAL_SOURCE_MARK: u32 = 0x8000_0000;
+
+/// How traffic between Nodes is encapsulated, as a firewall sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunnelTraffic {
+    /// Geneve, VXLAN and the like, by their UDP port.
+    Udp(u16),
+    /// GRE, which has no ports.
+    Gre,
+}
+
+/// What becomes of the source of packets from Pods to the outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExternalMasquerade {
+    /// The network knows the way back to Pods (`noSNAT`).
+    Off,
+    /// It becomes the Node's address.
+    On(SourcePorts),
+}
+
+/// What the rules of a Node depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// The interface between the Node and its Pods.
+    pub gateway: InterfaceName,
+    /// The Node's own Pod CIDRs. A family without one gets no rules.
+    pub own_pod_cidrs: DualStack<IpNet>,
+    /// The Pod CIDRs of all Nodes, this one included.
+    pub pod_cidrs: Vec<IpNet>,
+    /// How traffic between Nodes is encapsulated; none where it is not.
+    pub tunnel: Option<TunnelTraffic>,
+    /// The port of the agent's API server.
+    pub agent_api_port: u16,
+    /// The port of the cluster of agents (`clusterPort`), where something needs that cluster.
+    pub membership_port: Option<u16>,
+    /// What becomes of the source of packets from Pods to the outside.
+    pub external_masquerade: ExternalMasquerade,
+}
+
+/// All that a Node's kernel must have beside links, addresses and routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPlan {
+    /// IP sets, which the rules refer to and which therefore come first.
+    pub ip_sets: Vec<IpSet>,
+    /// iptables of each family that is in use.
+    pub rulesets: DualStack<Ruleset>,
+    /// Kernel parameters.
+    pub sysctls: Vec<Sysctl>,
+}
+
+/// The name of the IP set that holds the Pod CIDRs of all Nodes.
+const fn pod_ip_set(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => "ANTREA-POD-IP",
+        IpFamily::V6 => "ANTREA-POD-IP6",
+    }
+}
+
+/// Computes what a Node needs. Both IP sets are always there, as upstream has them.
+pub fn host_rules(config: &HostConfig) -> HostPlan {
+    let ip_sets = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
+    HostPlan {
+        ip_sets: ip_sets.into(),
+        rulesets: config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr)),
+        sysctls: sysctls(config),
+    }
+}
+
+fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
+    let mut sysctls = Vec::new();
+    if config.own_pod_cidrs.v4.is_some() {
+        sysctls.push(Sysctl::new("net/ipv4/ip_forward", 1));
+        // ARP requests to Pods carry the gateway's own address.
+        sysctls.push(Sysctl::ipv4_of_interface(&config.gateway, "arp_announce", 1));
+    }
+    if config.own_pod_cidrs.v6.is_some() {
+        sysctls.push(Sysctl::new("net/ipv6/conf/all/forwarding", 1));
+    }
+    sysctls
+}
+
+fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
+    Ruleset {
+        tables: [
+            (Table::Raw, raw(config)),
+            (Table::Mangle, mangle(config)),
+            (Table::Nat, nat(config, pod_cidr)),
+            (Table::Filter, filter(config)),
+        ]
+        .into(),
+    }
+}
+
+/// Tunnel traffic is not tracked: its 5-tuples say nothing of the connections inside.
+fn raw(config: &HostConfig) -> TableRules {
+    let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
+    if let Some(TunnelTraffic::Udp(port)) = config.tunnel {
+        let udp = Layer4::Udp(Port::Destination(port));
+        let rule = |comment| Rule::new(comment, Target::NoTrack).layer4(udp);
+        incoming.push(rule("do not track incoming encapsulation packets").matching(Match::DestinationLocal));
+        outgoing.push(rule("do not track outgoing encapsulation packets").matching(Match::SourceLocal));
+    }
+    TableRules::default().with(BuiltinChain::Prerouting, incoming).with(BuiltinChain::Output, outgoing)
+}
+
+fn mangle(config: &HostConfig) -> TableRules {
+    let mark = Rule::new("mark LOCAL output packets", Target::OrMark(HOST_LOCAL_SOURCE_MARK))
+        .output(InterfaceIs::Only(config.gateway.clone()))
+        .matching(Match::SourceLocal);
+    TableRules::default().with(BuiltinChain::Prerouting, Vec::new()).with(BuiltinChain::Output, vec![mark])
+}
+
+fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
+    let mut rules = Vec::new();
+    if let ExternalMasquerade::On(source_ports) = config.external_masquerade {
+        let pods = pod_ip_set(IpFamily::of_net(&pod_cidr)).to_owned();
+        let rule = Rule::new("masquerade Pod to external packets", Target::Masquerade(source_ports))
+            .source(pod_cidr.trunc())
+            .output(InterfaceIs::Not(config.gateway.clone()))
+            .matching(Match::NotInSet(pods, SetDirection::Destination));
+        rules.push(rule);
+    }
+    // Pods answer to the gateway only: a local source that is not the gateway's own would not find the way back.
+    let local = Rule::new("masquerade LOCAL traffic", Target::Masquerade(SourcePorts::RandomFully))
+        .output(InterfaceIs::Only(config.gateway.clone()))
+        .matching(Match::SourceNotOfOutput)
+        .matching(Match::SourceLocal);
+    rules.push(local);
+    TableRules::default().with(BuiltinChain::Postrouting, rules)
+}
+
+fn filter(config: &HostConfig) -> TableRules {
+    let gateway = || InterfaceIs::Only(config.gateway.clone());
+    let accept = |comment: &str| Rule::new(comment, Target::Accept);
+    let forward = vec![
+        accept("accept packets from local Pods").input(gateway()),
+        accept("accept packets to local Pods").output(gateway()),
+    ];
+    let (mut input, mut output) = (Vec::new(), Vec::new());
+    if let Some(tunnel) = config.tunnel {
+        let layer4 = match tunnel {
+            TunnelTraffic::Udp(port) => Layer4::Udp(Port::Destination(port)),
+            TunnelTraffic::Gre => Layer4::Gre,
+        };
+        input.push(accept("allow tunnel input packets").layer4(layer4));
+        output.push(accept("allow tunnel output packets").layer4(layer4));
+    }
+    let api = config.agent_api_port;
+    input.push(accept("allow Agent APIServer input packets").layer4(Layer4::Tcp(Port::Destination(api))));
+    output.push(established("allow Agent APIServer reply packets", api));
+    if let Some(port) = config.membership_port {
+        membership(port, &mut input, &mut output);
+    }
+    TableRules::default()
+        .with(BuiltinChain::Input, input)
+        .with(BuiltinChain::Forward, forward)
+        .with(BuiltinChain::Output, output)
+}
+
+/// Agents talk to each other both ways, over TCP and UDP.
+fn membership(port: u16, input: &mut Vec<Rule>, output: &mut Vec<Rule>) {
+    for (rules, direction, reply) in [(input, "input", "reply input"), (output, "output", "reply")] {
+        let comment = |what: &str| format!("allow Agent cluster memberships {what} packets");
+        let tcp = Layer4::Tcp(Port::Destination(port));
+        let udp = Layer4::Udp(Port::Destination(port));
+        rules.push(Rule::new(&comment(&format!("TCP {direction}")), Target::Accept).layer4(tcp));
+        rules.push(established(&comment(&format!("TCP {reply}")), port));
+        rules.push(Rule::new(&comment(&format!("UDP {direction}")), Target::Accept).layer4(udp));
+    }
+}
+
+/// Packets of TCP servers to clients that are connected.
+fn established(comment: &str, port: u16) -> Rule {
+    Rule::new(comment, Target::Accept).layer4(Layer4::Tcp(Port::Source(port))).matching(Match::Established)
+}
+
+impl fmt::Display for HostPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for sysctl in &self.sysctls {
+            writeln!(f, "{sysctl}")?;
+        }
+        for set in &self.ip_sets {
+            write!(f, "{set}")?;
+        }
+        for family in self.rulesets.families() {
+            if let Some(ruleset) = self.rulesets.get(family) {
+                write!(f, "# {family}\n{ruleset}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! What Antrea wants of a Node's network stack, as values that print: addresses, routes, neighbours, sysctls, IP sets,
+//! iptables rules, and how they differ from what is there. No netlink, no process, no clock.
+
+mod address;
+mod changes;
+mod host_rules;
+mod ip_set;
+mod ip_set_save;
+pub mod iptables;
+mod neighbour;
+mod numbers;
+mod route;
+mod route_text;
+mod sysctl;
+mod transport;
+mod uplink;
+mod uplink_text;
+
+pub use address::{Address, InvalidAddress, PrefixRoute};
+pub use changes::{Changes, neighbour_changes, route_changes};
+pub use host_rules::{ExternalMasquerade, HostConfig, HostPlan, TunnelTraffic, host_rules};
+pub use ip_set::{IpSet, IpSetKind, replace_ip_sets};
+pub use ip_set_save::{ip_set_changes, parse_ip_set_save};
+pub use neighbour::Neighbour;
+pub use numbers::{InvalidNumber, RouteProtocol, RouteTable, Scope};
+pub use route::{NextHop, Route};
+pub use route_text::InvalidRoute;
+pub use sysctl::Sysctl;
+pub use transport::{InterfaceAddresses, Transport, TransportError, TransportSelector, select_transport};
+pub use uplink::{NoUplinkAddresses, UplinkState, UplinkStep, desired_uplink, move_uplink};
+pub use uplink_text::InvalidUplinkState;

@@ -1,0 +1,173 @@
+//! The rules of a Node against the record of upstream's, and in the other configurations.
+
+use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
+use antrea_hostplan::{
+    ExternalMasquerade, HostConfig, TunnelTraffic, host_rules, ip_set_changes, parse_ip_set_save,
+};
+
+const IPTABLES_SAVE: &str = include_str!("golden/iptables-save.txt");
+const IPSET_SAVE: &str = include_str!("golden/ipset-save.txt");
+
+fn recorded_node() -> HostConfig {
+    HostConfig {
+        gateway: "antrea-gw0".parse().unwrap(),
+        own_pod_cidrs: ["10.11.0.0/24".parse().unwrap()].into_iter().collect(),
+        pod_cidrs: vec!["10.11.0.0/24".parse().unwrap(), "10.11.1.0/24".parse().unwrap()],
+        tunnel: Some(TunnelTraffic::Udp(6081)),
+        agent_api_port: 10350,
+        membership_port: Some(10351),
+        external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),
+    }
+}
+
+fn ipv6_node() -> HostConfig {
+    HostConfig {
+        own_pod_cidrs: ["fd00:11::/64".parse().unwrap()].into_iter().collect(),
+        pod_cidrs: vec!["fd00:11::/64".parse().unwrap(), "fd00:11:0:1::/64".parse().unwrap()],
+        membership_port: None,
+        ..recorded_node()
+    }
+}
+
+/// The lines that bring the recorded Node to what `config` wants.
+fn changes_to_the_record(config: &HostConfig) -> String {
+    let rules = host_rules(config).rulesets.v4.unwrap();
+    restore_text(&rules, &SavedRuleset::parse(IPTABLES_SAVE)).unwrap_or_default()
+}
+
+#[test]
+fn with_membership_the_rules_are_those_of_upstream() {
+    assert_eq!(changes_to_the_record(&recorded_node()), "");
+}
+
+#[test]
+fn ip_sets_are_those_of_upstream() {
+    let sets = host_rules(&recorded_node()).ip_sets;
+    assert_eq!(ip_set_changes(&sets, &parse_ip_set_save(IPSET_SAVE)), None);
+}
+
+#[test]
+fn without_need_of_membership_its_rules_are_the_difference() {
+    let config = HostConfig { membership_port: None, ..recorded_node() };
+    insta::assert_snapshot!(changes_to_the_record(&config), @r#"
+    *filter
+    :ANTREA-FORWARD - [0:0]
+    :ANTREA-INPUT - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
+    -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
+    -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
+    -A ANTREA-FORWARD -o antrea-gw0 -m comment --comment "Antrea: accept packets to local Pods" -j ACCEPT
+    -A ANTREA-OUTPUT -p udp -m comment --comment "Antrea: allow tunnel output packets" -m udp --dport 6081 -j ACCEPT
+    -A ANTREA-OUTPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer reply packets" -m tcp --sport 10350 -m conntrack --ctstate ESTABLISHED -j ACCEPT
+    COMMIT
+    "#);
+}
+
+#[test]
+fn without_snat_pods_keep_their_address() {
+    let config = HostConfig { external_masquerade: ExternalMasquerade::Off, ..recorded_node() };
+    insta::assert_snapshot!(changes_to_the_record(&config), @r#"
+    *nat
+    :ANTREA-POSTROUTING - [0:0]
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: masquerade LOCAL traffic" -m addrtype ! --src-type LOCAL --limit-iface-out -m addrtype --src-type LOCAL -j MASQUERADE --random-fully
+    COMMIT
+    "#);
+}
+
+#[test]
+fn source_ports_are_random_on_request() {
+    let config = HostConfig {
+        external_masquerade: ExternalMasquerade::On(SourcePorts::RandomFully),
+        ..recorded_node()
+    };
+    insta::assert_snapshot!(changes_to_the_record(&config), @r#"
+    *nat
+    :ANTREA-POSTROUTING - [0:0]
+    -A ANTREA-POSTROUTING -s 10.11.0.0/24 ! -o antrea-gw0 -m comment --comment "Antrea: masquerade Pod to external packets" -m set ! --match-set ANTREA-POD-IP dst -j MASQUERADE --random-fully
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: masquerade LOCAL traffic" -m addrtype ! --src-type LOCAL --limit-iface-out -m addrtype --src-type LOCAL -j MASQUERADE --random-fully
+    COMMIT
+    "#);
+}
+
+#[test]
+fn gre_is_let_in_and_tracked() {
+    let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), membership_port: None, ..recorded_node() };
+    insta::assert_snapshot!(changes_to_the_record(&config), @r#"
+    *raw
+    :ANTREA-OUTPUT - [0:0]
+    :ANTREA-PREROUTING - [0:0]
+    COMMIT
+    *filter
+    :ANTREA-FORWARD - [0:0]
+    :ANTREA-INPUT - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: allow tunnel input packets" -j ACCEPT
+    -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
+    -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
+    -A ANTREA-FORWARD -o antrea-gw0 -m comment --comment "Antrea: accept packets to local Pods" -j ACCEPT
+    -A ANTREA-OUTPUT -p gre -m comment --comment "Antrea: allow tunnel output packets" -j ACCEPT
+    -A ANTREA-OUTPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer reply packets" -m tcp --sport 10350 -m conntrack --ctstate ESTABLISHED -j ACCEPT
+    COMMIT
+    "#);
+}
+
+#[test]
+fn an_ipv6_node_has_the_same_rules_for_ipv6() {
+    insta::assert_snapshot!(host_rules(&ipv6_node()), @r#"
+    net.ipv6.conf.all.forwarding = 1
+    create ANTREA-POD-IP hash:net family inet
+    create ANTREA-POD-IP6 hash:net family inet6
+    add ANTREA-POD-IP6 fd00:11::/64
+    add ANTREA-POD-IP6 fd00:11:0:1::/64
+    # IPv6
+    *raw
+    :ANTREA-PREROUTING - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    -A PREROUTING -m comment --comment "Antrea: jump to Antrea prerouting rules" -j ANTREA-PREROUTING
+    -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
+    -A ANTREA-PREROUTING -p udp -m comment --comment "Antrea: do not track incoming encapsulation packets" -m udp --dport 6081 -m addrtype --dst-type LOCAL -j NOTRACK
+    -A ANTREA-OUTPUT -p udp -m comment --comment "Antrea: do not track outgoing encapsulation packets" -m udp --dport 6081 -m addrtype --src-type LOCAL -j NOTRACK
+    COMMIT
+    *mangle
+    :ANTREA-PREROUTING - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    -A PREROUTING -m comment --comment "Antrea: jump to Antrea prerouting rules" -j ANTREA-PREROUTING
+    -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
+    -A ANTREA-OUTPUT -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL output packets" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
+    COMMIT
+    *nat
+    :ANTREA-POSTROUTING - [0:0]
+    -A POSTROUTING -m comment --comment "Antrea: jump to Antrea postrouting rules" -j ANTREA-POSTROUTING
+    -A ANTREA-POSTROUTING -s fd00:11::/64 ! -o antrea-gw0 -m comment --comment "Antrea: masquerade Pod to external packets" -m set ! --match-set ANTREA-POD-IP6 dst -j MASQUERADE
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: masquerade LOCAL traffic" -m addrtype ! --src-type LOCAL --limit-iface-out -m addrtype --src-type LOCAL -j MASQUERADE --random-fully
+    COMMIT
+    *filter
+    :ANTREA-INPUT - [0:0]
+    :ANTREA-FORWARD - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
+    -A FORWARD -m comment --comment "Antrea: jump to Antrea forwarding rules" -j ANTREA-FORWARD
+    -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
+    -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
+    -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
+    -A ANTREA-FORWARD -o antrea-gw0 -m comment --comment "Antrea: accept packets to local Pods" -j ACCEPT
+    -A ANTREA-OUTPUT -p udp -m comment --comment "Antrea: allow tunnel output packets" -m udp --dport 6081 -j ACCEPT
+    -A ANTREA-OUTPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer reply packets" -m tcp --sport 10350 -m conntrack --ctstate ESTABLISHED -j ACCEPT
+    COMMIT
+    "#);
+}
+
+#[test]
+fn a_dual_stack_node_has_the_rules_of_both() {
+    let mut config = ipv6_node();
+    config.own_pod_cidrs.v4 = recorded_node().own_pod_cidrs.v4;
+    let both = host_rules(&config);
+    assert_eq!(both.rulesets.v6, host_rules(&ipv6_node()).rulesets.v6);
+    assert_eq!(
+        both.rulesets.v4,
+        host_rules(&HostConfig { membership_port: None, ..recorded_node() }).rulesets.v4
+    );
+    assert_eq!(both.sysctls.len(), 3);
+}

@@ -1,0 +1,109 @@
+//! One connection to a switch, as those see it who ask something of the switch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use antrea_openflow::{Message, TooLong, Xid};
+use tokio::sync::{mpsc, oneshot};
+
+use super::error::{Complaint, OpenFlowError};
+use super::pending::Outcome;
+
+/// Batches that may wait to be sent; more have to wait for room.
+const QUEUE: usize = 64;
+
+/// Encoded messages `first` to `last`, and who waits for the reply to the last one.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    pub(crate) done: oneshot::Sender<Outcome<Message, Complaint>>,
+}
+
+/// One connection to the switch of a bridge. Once that is lost, every request fails with
+/// [`OpenFlowError::ConnectionLost`]; the next connection is another channel.
+#[derive(Debug, Clone)]
+pub struct Channel {
+    batches: mpsc::Sender<Batch>,
+    generation: u64,
+    next_xid: Arc<AtomicU32>,
+    next_bundle: Arc<AtomicU32>,
+}
+
+impl Channel {
+    /// The channel of a connection that takes its batches from the receiver.
+    pub(crate) fn new(generation: u64) -> (Self, mpsc::Receiver<Batch>) {
+        let (batches, receiver) = mpsc::channel(QUEUE);
+        // Id 0 is for what the connection itself sends.
+        let next_xid = Arc::new(AtomicU32::new(1));
+        (Self { batches, generation, next_xid, next_bundle: Arc::default() }, receiver)
+    }
+
+    /// Counts the connections to the switch: one that is larger than before is a new one, to a switch that may have
+    /// lost everything.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Sends a message that the switch answers, and returns the parts of the answer.
+    pub(crate) async fn ask(&self, what: &str, message: Message) -> Result<Vec<Message>, OpenFlowError> {
+        self.ask_all(&[message], |_| what.to_owned()).await
+    }
+
+    /// Sends messages of which the switch answers the last one, and returns the parts of that answer. `describe` says
+    /// what the message at a position is.
+    pub(crate) async fn ask_all(
+        &self,
+        messages: &[Message],
+        describe: impl Fn(usize) -> String,
+    ) -> Result<Vec<Message>, OpenFlowError> {
+        let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
+        let first = self.reserve(count);
+        let bytes = encode(messages, first)
+            .map_err(|(position, source)| OpenFlowError::TooLong { what: describe(position), source })?;
+        let (done, outcome) = oneshot::channel();
+        let batch = Batch { bytes, first, last: first + count.saturating_sub(1), done };
+        self.batches.send(batch).await.map_err(|_| OpenFlowError::ConnectionLost)?;
+        let outcome = outcome.await.map_err(|_| OpenFlowError::ConnectionLost)?;
+        outcome.map_err(|refusal| OpenFlowError::Refused {
+            position: Some(refusal.position),
+            what: describe(refusal.position),
+            source: refusal.error,
+        })
+    }
+
+    /// A number for a bundle: several may be open at a time.
+    pub(crate) fn next_bundle(&self) -> u32 {
+        self.next_bundle.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes `count` ids, consecutive ones; after the largest they begin anew.
+    fn reserve(&self, count: u32) -> u32 {
+        let order = Ordering::Relaxed;
+        let after = |first: u32| Some(first.checked_add(count).unwrap_or(1 + count));
+        let first = self.next_xid.fetch_update(order, order, after).unwrap_or(1);
+        if first.checked_add(count).is_none() { 1 } else { first }
+    }
+}
+
+fn encode(messages: &[Message], first: u32) -> Result<Vec<u8>, (usize, TooLong)> {
+    let mut bytes = Vec::new();
+    for ((position, message), xid) in messages.iter().enumerate().zip(first..) {
+        message.encode(Xid(xid), &mut bytes).map_err(|error| (position, error))?;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_never_zero_and_never_wrap_within_a_batch() {
+        let (channel, _receiver) = Channel::new(1);
+        assert_eq!([channel.reserve(3), channel.reserve(1), channel.reserve(2)], [1, 4, 5]);
+        channel.next_xid.store(u32::MAX - 2, Ordering::Relaxed);
+        assert_eq!([channel.reserve(2), channel.reserve(2), channel.reserve(1)], [u32::MAX - 2, 1, 3]);
+    }
+}

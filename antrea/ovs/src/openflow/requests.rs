@@ -1,0 +1,159 @@
+//! Questions to a switch, and packets for it.
+
+use std::collections::BTreeMap;
+
+use antrea_openflow::message::{
+    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port, ReplyBody, Resume,
+    TableFeatures,
+};
+use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, reserved_port};
+
+use super::channel::Channel;
+use super::error::OpenFlowError;
+
+impl Channel {
+    /// Waits until the switch has done everything that was sent before.
+    ///
+    /// # Errors
+    /// [`OpenFlowError::ConnectionLost`].
+    pub async fn barrier(&self) -> Result<(), OpenFlowError> {
+        self.ask("a barrier", Message::BarrierRequest).await.map(|_| ())
+    }
+
+    /// Flows with what they counted.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn dump_flow_entries(&self, filter: FlowFilter) -> Result<Vec<FlowEntry>, OpenFlowError> {
+        let parts = self.request("a request for flows", MultipartRequest::Flows(filter)).await?;
+        Ok(collect(parts, |body| match body {
+            ReplyBody::Flows(flows) => flows,
+            _ => Vec::new(),
+        }))
+    }
+
+    /// Flows.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn dump_flows(&self, filter: FlowFilter) -> Result<Vec<Flow>, OpenFlowError> {
+        Ok(self.dump_flow_entries(filter).await?.into_iter().map(|entry| entry.flow).collect())
+    }
+
+    /// The sums of what flows counted.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn aggregate(&self, filter: FlowFilter) -> Result<AggregateStatistics, OpenFlowError> {
+        let parts = self.request("a request for sums over flows", MultipartRequest::Aggregate(filter)).await?;
+        let sums = parts.into_iter().find_map(|body| match body {
+            ReplyBody::Aggregate(sums) => Some(sums),
+            _ => None,
+        });
+        Ok(sums.unwrap_or_default())
+    }
+
+    /// All groups.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn dump_groups(&self) -> Result<Vec<Group>, OpenFlowError> {
+        let parts = self.request("a request for groups", MultipartRequest::Groups(GroupId::ALL)).await?;
+        Ok(collect(parts, |body| match body {
+            ReplyBody::Groups(groups) => groups,
+            _ => Vec::new(),
+        }))
+    }
+
+    /// All meters.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn dump_meters(&self) -> Result<Vec<Meter>, OpenFlowError> {
+        let parts = self.request("a request for meters", MultipartRequest::Meters(MeterId::ALL)).await?;
+        Ok(collect(parts, |body| match body {
+            ReplyBody::Meters(meters) => meters,
+            _ => Vec::new(),
+        }))
+    }
+
+    /// All ports.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn port_desc(&self) -> Result<Vec<Port>, OpenFlowError> {
+        let parts = self.request("a request for ports", MultipartRequest::Ports(reserved_port::ANY)).await?;
+        Ok(collect(parts, |body| match body {
+            ReplyBody::Ports(ports) => ports,
+            _ => Vec::new(),
+        }))
+    }
+
+    /// Gives tables their names, which `ovs-ofctl --names` shows. Nothing is sent where they have them.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn rename_tables(&self, names: &[(TableId, String)]) -> Result<(), OpenFlowError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let parts = self.request("a request for tables", MultipartRequest::TableFeatures(Vec::new())).await?;
+        let tables = collect(parts, |body| match body {
+            ReplyBody::TableFeatures(tables) => tables,
+            _ => Vec::new(),
+        });
+        let wanted: BTreeMap<_, _> = names.iter().map(|(table, name)| (*table, name)).collect();
+        let renamed = |table: TableFeatures| {
+            let name = wanted.get(&table.table).filter(|name| **name != &table.name)?;
+            // Without properties a table keeps those it has (OpenFlow 1.5 §7.3.5.18.1), and the request stays small.
+            Some(TableFeatures { name: (*name).clone(), properties: Vec::new(), ..table })
+        };
+        let renamed: Vec<_> = tables.into_iter().filter_map(renamed).collect();
+        if renamed.is_empty() {
+            return Ok(());
+        }
+        self.request("names of tables", MultipartRequest::TableFeatures(renamed)).await.map(|_| ())
+    }
+
+    /// Sends a packet on its way, and waits until the switch has taken it.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn packet_out(&self, packet: PacketOut) -> Result<(), OpenFlowError> {
+        self.ask_with_barrier("a packet", Message::PacketOut(packet)).await
+    }
+
+    /// Lets a packet that was held for the controller go on, and waits until the switch has taken it.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn resume(&self, packet: Resume) -> Result<(), OpenFlowError> {
+        self.ask_with_barrier("a packet that was held", Message::Resume(Box::new(packet))).await
+    }
+
+    /// Forgets the connections of a zone, and waits until the switch has.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn flush_conntrack_zone(&self, zone: u16) -> Result<(), OpenFlowError> {
+        self.ask_with_barrier("the flush of a conntrack zone", Message::CtFlushZone(zone)).await
+    }
+
+    /// For messages that the switch answers only when it refuses them.
+    async fn ask_with_barrier(&self, what: &str, message: Message) -> Result<(), OpenFlowError> {
+        self.ask_all(&[message, Message::BarrierRequest], |_| what.to_owned()).await.map(|_| ())
+    }
+
+    async fn request(&self, what: &str, request: MultipartRequest) -> Result<Vec<ReplyBody>, OpenFlowError> {
+        let parts = self.ask(what, Message::MultipartRequest(request)).await?;
+        let bodies = parts.into_iter().filter_map(|part| match part {
+            Message::MultipartReply(MultipartReply { body, .. }) => Some(body),
+            _ => None,
+        });
+        Ok(bodies.collect())
+    }
+}
+
+fn collect<T>(parts: Vec<ReplyBody>, items: impl Fn(ReplyBody) -> Vec<T>) -> Vec<T> {
+    parts.into_iter().flat_map(items).collect()
+}

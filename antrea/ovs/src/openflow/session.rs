@@ -1,0 +1,203 @@
+//! One connection to a switch: greeting, signs of life, and telling replies from what comes unasked.
+
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
+
+use antrea_openflow::message::{ErrorCode, FragmentHandling, Hello, More, PacketInFormat, SwitchConfig};
+use antrea_openflow::{DecodeError, Message, Xid, frame_length};
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, interval_at, timeout};
+use tracing::warn;
+
+use super::channel::Batch;
+use super::connection::Queues;
+use super::error::Complaint;
+use super::pending::Pending;
+use crate::outbox::Outbox;
+
+/// How often the switch is asked for a sign of life.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// Probes without any message from the switch, after which it counts as dead.
+const PROBES_MISSED: u32 = 3;
+/// How long the greeting may take.
+const GREETING: Duration = Duration::from_secs(5);
+const READ_AT_ONCE: usize = 64 << 10;
+/// Batches that may wait for the switch.
+const PENDING_LIMIT: usize = 1024;
+/// What the session itself sends.
+const OWN: Xid = Xid(0);
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Ended {
+    #[error("socket")]
+    Socket(#[from] io::Error),
+    #[error("message")]
+    Message(#[from] DecodeError),
+    #[error("the switch closed the connection")]
+    Closed,
+    #[error("the switch does not speak OpenFlow 1.5: does the bridge list it among its protocols?")]
+    Version,
+    #[error("the switch refused the greeting: {0}")]
+    Refused(ErrorCode),
+    #[error("the switch gave no sign of life for {PROBES_MISSED} probes")]
+    Dead,
+}
+
+/// The bytes, the requests that wait, and where to put what comes unasked.
+pub(crate) struct Session<'a> {
+    reader: OwnedReadHalf,
+    writer: OwnedWriteHalf,
+    /// What was read and is no whole message yet.
+    received: Vec<u8>,
+    outbox: Outbox,
+    pending: Pending<Message, Complaint>,
+    queues: &'a Queues,
+    unanswered: u32,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(socket: UnixStream, queues: &'a Queues) -> Self {
+        let (reader, writer) = socket.into_split();
+        Self {
+            reader,
+            writer,
+            received: Vec::with_capacity(READ_AT_ONCE),
+            outbox: Outbox::default(),
+            pending: Pending::default(),
+            queues,
+            unanswered: 0,
+        }
+    }
+
+    /// Agrees on OpenFlow 1.5, and asks for packets and news of ports.
+    pub(crate) async fn shake_hands(&mut self) -> Result<(), Ended> {
+        timeout(GREETING, self.greet()).await.unwrap_or(Err(Ended::Dead))
+    }
+
+    async fn greet(&mut self) -> Result<(), Ended> {
+        self.send(&Message::Hello(Hello::default()));
+        self.send(&Message::SetPacketInFormat(PacketInFormat::PacketIn2));
+        // A connection to the management socket gets nothing unasked until it sets a length (OVS: service controllers).
+        self.send(&Message::SetConfig(SwitchConfig { fragments: FragmentHandling::Normal, miss_send_len: u16::MAX }));
+        self.send(&Message::BarrierRequest);
+        loop {
+            for message in self.messages()? {
+                match message {
+                    (_, Ok(Message::Hello(hello))) if !hello.speaks_our_version() => return Err(Ended::Version),
+                    (_, Ok(Message::Error(error))) => return Err(Ended::Refused(error.code)),
+                    (_, Ok(Message::BarrierReply)) => return Ok(()),
+                    (xid, message) => self.handle(xid, message),
+                }
+            }
+            tokio::select! {
+                read = self.reader.read_buf(&mut self.received) => arrived(read?)?,
+                written = self.outbox.write(&mut self.writer), if !self.outbox.is_empty() => written?,
+            }
+        }
+    }
+
+    /// Serves requests until the connection ends.
+    pub(crate) async fn serve(&mut self, mut batches: mpsc::Receiver<Batch>) -> Ended {
+        loop {
+            match self.serve_until_error(&mut batches).await {
+                Ok(never) => match never {},
+                Err(ended) => return ended,
+            }
+        }
+    }
+
+    async fn serve_until_error(&mut self, batches: &mut mpsc::Receiver<Batch>) -> Result<Infallible, Ended> {
+        let mut probe = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
+        loop {
+            for (xid, message) in self.messages()? {
+                self.handle(xid, message);
+            }
+            let room = self.outbox.has_room() && self.pending.len() < PENDING_LIMIT;
+            tokio::select! {
+                read = self.reader.read_buf(&mut self.received) => {
+                    arrived(read?)?;
+                    self.unanswered = 0;
+                }
+                written = self.outbox.write(&mut self.writer), if !self.outbox.is_empty() => written?,
+                Some(batch) = batches.recv(), if room => {
+                    self.outbox.push(&batch.bytes);
+                    self.pending.expect(batch.first, batch.last, batch.done);
+                }
+                _ = probe.tick() => self.probe()?,
+            }
+        }
+    }
+
+    fn probe(&mut self) -> Result<(), Ended> {
+        if self.unanswered == PROBES_MISSED {
+            return Err(Ended::Dead);
+        }
+        self.unanswered += 1;
+        self.send(&Message::EchoRequest(Vec::new()));
+        Ok(())
+    }
+
+    /// Takes the whole messages out of what was received. One that breaks the format does not end the connection.
+    fn messages(&mut self) -> Result<Vec<(u32, Result<Message, DecodeError>)>, Ended> {
+        let mut messages = Vec::new();
+        let mut taken = 0;
+        while let Some(rest) = self.received.get(taken..)
+            && let Some(length) = frame_length(rest)?
+            && let Some(frame) = rest.get(..length)
+        {
+            messages.push(read(frame));
+            taken += length;
+        }
+        self.received.drain(..taken);
+        Ok(messages)
+    }
+
+    fn handle(&mut self, xid: u32, message: Result<Message, DecodeError>) {
+        match message {
+            Ok(Message::EchoRequest(data)) => self.reply(Xid(xid), &Message::EchoReply(data)),
+            Ok(Message::EchoReply(_) | Message::Hello(_)) => {}
+            Ok(Message::PacketIn(packet)) => self.queues.packet_in(*packet),
+            Ok(Message::PortStatus(status)) => self.queues.port_status(status),
+            Ok(Message::Error(error)) => self.refuse(xid, Complaint::Switch(error.code)),
+            Err(error) => self.refuse(xid, Complaint::Unreadable(error)),
+            Ok(message) => {
+                let complete = !matches!(&message, Message::MultipartReply(reply) if reply.more == More::More);
+                self.pending.reply(xid, message, complete);
+            }
+        }
+    }
+
+    fn refuse(&mut self, xid: u32, complaint: Complaint) {
+        if let Some(error) = self.pending.refuse(xid, complaint) {
+            warn!(xid, error = &error as &dyn std::error::Error, "The switch sent an error that nobody waits for");
+        }
+    }
+
+    fn send(&mut self, message: &Message) {
+        self.reply(OWN, message);
+    }
+
+    fn reply(&mut self, xid: Xid, message: &Message) {
+        let mut bytes = Vec::new();
+        match message.encode(xid, &mut bytes) {
+            Ok(()) => self.outbox.push(&bytes),
+            Err(error) => warn!(error = &error as &dyn std::error::Error, "A message of our own is too long"),
+        }
+    }
+}
+
+/// No bytes mean that the switch has gone.
+const fn arrived(count: usize) -> Result<(), Ended> {
+    if count == 0 { Err(Ended::Closed) } else { Ok(()) }
+}
+
+/// Reads a message; the transaction stands in the header even where the rest cannot be read.
+fn read(frame: &[u8]) -> (u32, Result<Message, DecodeError>) {
+    let xid = frame.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(OWN.0, u32::from_be_bytes);
+    (xid, Message::decode(frame).map(|(_, message)| message))
+}

@@ -1,0 +1,10 @@
+//! Against a real ovsdb-server and ovs-vswitchd, each test with its own.
+
+#[cfg(test)]
+mod database;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod openflow;
+#[cfg(test)]
+mod switch;

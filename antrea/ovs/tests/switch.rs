@@ -1,0 +1,172 @@
+//! The owner of all flows of a bridge, through restarts and refusals.
+
+use std::time::Instant;
+
+use antrea_openflow::{
+    Action, Bucket, BucketId, Cookie, Flow, FlowPriority, Group, GroupId, GroupKind, Match, Meter, MeterFlags, MeterId,
+    TableId,
+};
+use antrea_ovs::openflow::Connection;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::testing::OvsProcess;
+use antrea_ovs::{FlowSet, Round, Switch};
+use antrea_types::OfPort;
+
+use crate::fixture::{BRIDGE, dump_flows, soon, start_with_bridge};
+
+fn switch(ovs: &OvsProcess, round: u16) -> Switch {
+    let (connection, _) = Connection::open(ovs.management_socket(BRIDGE));
+    Switch::new(connection, Round(round), vec![(TableId(0), "PipelineRootClassifier".to_owned())])
+}
+
+async fn start(round: u16) -> Option<(OvsProcess, OvsDb, Switch)> {
+    let (ovs, database) = start_with_bridge().await?;
+    ovs.ofctl(["del-flows", BRIDGE]).unwrap();
+    let switch = switch(&ovs, round);
+    soon("the switch is there", switch.realized()).await.unwrap();
+    Some((ovs, database, switch))
+}
+
+fn flow(port: u32) -> Flow {
+    Flow::new(TableId(0), FlowPriority(200)).matching(Match::new().in_port(OfPort(port))).cookie(Cookie(1 << 40))
+}
+
+fn pod(port: u32) -> FlowSet {
+    vec![flow(port).action(Action::NORMAL)].into()
+}
+
+/// A flow that uses a group and a meter.
+fn service() -> FlowSet {
+    let bucket = Bucket::new(BucketId(0), vec![Action::resubmit(TableId(1))]).weight(100);
+    FlowSet {
+        flows: vec![flow(9).action(Action::Meter(MeterId(1))).action(Action::Group(GroupId(5)))],
+        groups: vec![Group { id: GroupId(5), kind: GroupKind::Select, buckets: vec![bucket] }],
+        meters: vec![Meter { id: MeterId(1), flags: MeterFlags::PKTPS, bands: vec![] }],
+    }
+}
+
+#[tokio::test]
+async fn sets_are_installed_changed_and_removed() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    switch.apply("pod/a", pod(1)).await.unwrap();
+    switch.apply("pod/b", pod(2)).await.unwrap();
+    switch.apply("pod/a", vec![flow(3)]).await.unwrap();
+    let b = "cookie=0x1010000000000, priority=200,in_port=2 actions=NORMAL";
+    assert_eq!(dump_flows(&ovs), [b, "cookie=0x1010000000000, priority=200,in_port=3 actions=drop"]);
+    switch.remove("pod/a").await.unwrap();
+    assert_eq!(dump_flows(&ovs), [b]);
+}
+
+#[tokio::test]
+async fn groups_and_meters_come_before_and_go_after_the_flows_that_use_them() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    for _ in 0..2 {
+        switch.apply("service/a", service()).await.unwrap();
+    }
+    assert_eq!(dump_flows(&ovs), ["cookie=0x1010000000000, priority=200,in_port=9 actions=meter:1,group:5"]);
+    switch.remove("service/a").await.unwrap();
+    assert_eq!(dump_flows(&ovs), Vec::<String>::new());
+    assert!(!ovs.ofctl(["dump-groups", BRIDGE]).unwrap().contains("group_id"));
+    assert!(!ovs.ofctl(["dump-meters", BRIDGE]).unwrap().contains("meter="));
+}
+
+#[tokio::test]
+async fn a_refused_set_is_what_it_was_before() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    switch.apply("pod/a", pod(1)).await.unwrap();
+    let before = dump_flows(&ovs);
+    let invalid = vec![flow(2), flow(3).action(Action::Group(GroupId(99)))];
+    let error = switch.apply("pod/a", invalid).await.unwrap_err();
+    assert!(error.to_string().contains("in_port=3"), "{error}");
+    assert_eq!(dump_flows(&ovs), before);
+    assert_eq!(switch.get("pod/a").await.flows.len(), 1);
+}
+
+#[tokio::test]
+async fn everything_comes_back_after_the_switch_was_killed() {
+    let Some((mut ovs, _database, switch)) = start(1).await else { return };
+    switch.apply("pod/a", pod(1)).await.unwrap();
+    switch.apply("service/a", service()).await.unwrap();
+    let before = dump_flows(&ovs);
+    let mut channel = switch.connection().channel();
+    ovs.kill_switch().unwrap();
+    soon("the loss is noticed", channel.wait_for(Option::is_none)).await.unwrap();
+    // Asked for while the switch is away: it waits until the switch has it.
+    let (change, restart) = tokio::join!(
+        soon("the change is installed", switch.remove("pod/a")),
+        async { ovs.start_switch() }
+    );
+    change.unwrap();
+    restart.unwrap();
+    assert_eq!(dump_flows(&ovs), before[1..]);
+    let named = ovs.ofctl(["--names", "--no-stats", "dump-flows", BRIDGE]).unwrap();
+    assert!(named.contains("table=PipelineRootClassifier"), "tables have their names again: {named}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_leaves_nothing_behind() {
+    let Some((ovs, database, switch)) = start(1).await else { return };
+    switch.apply("pod/a", pod(1)).await.unwrap();
+    // A flow of ours that nobody wants any more, and one of somebody else.
+    ovs.ofctl(["add-flow", BRIDGE, "cookie=0x1010000000000,priority=200,in_port=7,actions=NORMAL"]).unwrap();
+    ovs.ofctl(["add-flow", BRIDGE, "cookie=0x2,priority=200,in_port=8,actions=NORMAL"]).unwrap();
+    switch.resync().await.unwrap();
+    let wanted = ["cookie=0x1010000000000, priority=200,in_port=1 actions=NORMAL", "cookie=0x2, priority=200,in_port=8 actions=NORMAL"];
+    assert_eq!(dump_flows(&ovs), wanted);
+    drop(database);
+}
+
+#[tokio::test]
+async fn flows_of_earlier_rounds_are_deleted_when_told() {
+    let Some((ovs, _database, first)) = start(65535).await else { return };
+    first.apply("pod/a", pod(1)).await.unwrap();
+    first.apply("pod/b", pod(2)).await.unwrap();
+    first.apply("service/a", service()).await.unwrap();
+    drop(first);
+    let second = switch(&ovs, 0);
+    soon("the new one is there", second.apply("pod/a", pod(1))).await.unwrap();
+    assert_eq!(dump_flows(&ovs).len(), 3, "nothing goes before it is time");
+    second.delete_stale(Some(Round(65535))).await.unwrap();
+    let kept = ["cookie=0x10000000000, priority=200,in_port=1 actions=NORMAL"];
+    assert_eq!(dump_flows(&ovs), kept);
+    assert!(!ovs.ofctl(["dump-groups", BRIDGE]).unwrap().contains("group_id"));
+    ovs.ofctl(["add-flow", BRIDGE, "cookie=0x7010000000000,priority=200,in_port=7,actions=NORMAL"]).unwrap();
+    second.delete_stale(None).await.unwrap();
+    assert_eq!(dump_flows(&ovs), kept, "where the previous round is not known, all others go");
+}
+
+#[tokio::test]
+async fn what_the_switch_refuses_does_not_keep_the_rest_out_of_a_replay() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    switch.apply("pod/a", pod(1)).await.unwrap();
+    ovs.ofctl(["-O", "OpenFlow15", "add-group", BRIDGE, "group_id=99,type=all"]).unwrap();
+    switch.apply("theirs", vec![flow(2).action(Action::Group(GroupId(99)))]).await.unwrap();
+    // The group goes, and with it the flow; a flow that refers to it is refused from now on.
+    ovs.ofctl(["del-groups", BRIDGE, "group_id=99"]).unwrap();
+    ovs.ofctl(["del-flows", BRIDGE]).unwrap();
+    switch.resync().await.unwrap();
+    assert_eq!(dump_flows(&ovs), ["cookie=0x1010000000000, priority=200,in_port=1 actions=NORMAL"]);
+}
+
+/// Times are printed, not asserted: they depend on the machine.
+#[tokio::test]
+async fn a_hundred_thousand_flows_come_back() {
+    const FLOWS: u32 = 100_000;
+    let Some((mut ovs, _database, switch)) = start(1).await else { return };
+    let address = |number: u32| std::net::IpAddr::V4(std::net::Ipv4Addr::from_bits(0x0a00_0000 + number));
+    let flows = (0..FLOWS).map(|number| {
+        let matching = Match::new().ip(antrea_types::IpFamily::V4).ip_dst(address(number));
+        Flow::new(TableId(2), FlowPriority(200)).matching(matching).action(Action::Output(OfPort(1))).goto(TableId(3))
+    });
+    let start = Instant::now();
+    switch.apply("many", flows.collect::<Vec<_>>()).await.unwrap();
+    println!("{FLOWS} flows installed in {:?}", start.elapsed());
+    ovs.kill_switch().unwrap();
+    ovs.start_switch().unwrap();
+    let start = Instant::now();
+    soon("everything is back", switch.remove("none")).await.unwrap();
+    switch.resync().await.unwrap();
+    println!("{FLOWS} flows back and compared in {:?} after the restart", start.elapsed());
+    let totals = ovs.ofctl(["dump-aggregate", BRIDGE]).unwrap();
+    assert!(totals.contains(&format!("flow_count={FLOWS}")), "{totals}");
+}

@@ -1,0 +1,142 @@
+//! Pods reach one another, their Node, other Nodes and what is behind them, over IPv4 and IPv6.
+
+use std::net::IpAddr;
+
+use antrea_openflow::Flow;
+use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
+
+use crate::layout::Layout;
+use crate::model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
+use crate::order::Table;
+use crate::tables::{
+    arp_responder, arp_spoof_guard, classifier, conntrack_commit, conntrack_state, conntrack_zone, ipv6,
+    l2_forwarding_calc, l3_dec_ttl, l3_forwarding, output, spoof_guard,
+};
+
+/// Needed whatever the families are.
+const TABLES: &[Table] = &[
+    classifier::TABLE,
+    spoof_guard::TABLE,
+    conntrack_zone::TABLE,
+    conntrack_state::TABLE,
+    l3_forwarding::TABLE,
+    l3_dec_ttl::TABLE,
+    l2_forwarding_calc::TABLE,
+    conntrack_commit::TABLE,
+    output::TABLE,
+];
+
+/// Needed for one family only.
+const fn tables_of(family: IpFamily) -> &'static [Table] {
+    match family {
+        IpFamily::V4 => &[arp_spoof_guard::TABLE, arp_responder::TABLE],
+        IpFamily::V6 => &[ipv6::TABLE],
+    }
+}
+
+/// The tables that the feature needs.
+pub fn tables(config: &PipelineConfig) -> impl Iterator<Item = &'static Table> {
+    TABLES.iter().chain(config.families().flat_map(tables_of))
+}
+
+/// The flows that do not depend on Pods and peers.
+pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    for family in config.families() {
+        flows.extend(family_flows(layout, config, family));
+    }
+    flows.extend(conntrack_state::new(layout));
+    flows.extend(l3_forwarding::to_external(layout));
+    flows.extend(output::to_port(layout));
+    flows.extend(gateway_flows(layout, &config.gateway));
+    flows.extend(config.tunnel_port.into_iter().flat_map(|port| tunnel_flows(layout, port)));
+    flows
+}
+
+/// Connection tracking, routing and neighbour discovery of a family.
+fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> Vec<Flow> {
+    let gateway = &config.gateway;
+    let mut flows = Vec::new();
+    flows.extend(match family {
+        IpFamily::V4 => arp_responder::others(layout).into_iter().collect(),
+        IpFamily::V6 => ipv6_flows(layout),
+    });
+    flows.extend(spoof_guard::from_gateway(layout, gateway.of_port, family));
+    flows.extend(conntrack_zone::track(layout, family));
+    flows.extend(conntrack_state::invalid(layout, family));
+    flows.extend(conntrack_state::known(layout, family));
+    flows.extend(l3_forwarding::replies_to_gateway(layout, gateway.mac, family));
+    let pods = config.local_pod_cidrs.get(family).copied();
+    flows.extend(pods.and_then(|pods| l3_forwarding::within_subnet(layout, pods)));
+    flows.extend(l3_dec_ttl::from_gateway(layout, family));
+    flows.extend(l3_dec_ttl::others(layout, family));
+    flows.extend(conntrack_commit::commit(layout, family));
+    flows
+}
+
+fn ipv6_flows(layout: &Layout) -> Vec<Flow> {
+    let mut flows = ipv6::neighbour_discovery(layout);
+    flows.extend(ipv6::multicast(layout));
+    flows.extend(spoof_guard::from_link_local(layout));
+    flows
+}
+
+/// The flows of the gateway port.
+fn gateway_flows(layout: &Layout, gateway: &Gateway) -> Vec<Flow> {
+    let Gateway { of_port, mac, ips } = gateway;
+    let mut flows = Vec::new();
+    if let Some(IpAddr::V4(address)) = ips.v4 {
+        flows.extend(arp_spoof_guard::of_owner(layout, *of_port, address, *mac));
+    }
+    for address in ips.iter() {
+        flows.extend(classifier::from_node(layout, *of_port, *address));
+        flows.extend(l3_forwarding::to_gateway(layout, *mac, *address));
+    }
+    flows.extend(classifier::from_gateway(layout, *of_port));
+    flows.extend(l2_forwarding_calc::to_port(layout, *mac, *of_port));
+    flows
+}
+
+/// The flows of the tunnel port.
+fn tunnel_flows(layout: &Layout, port: OfPort) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    flows.extend(classifier::from_tunnel(layout, port));
+    flows.extend(l2_forwarding_calc::to_port(layout, GLOBAL_VIRTUAL_MAC, port));
+    flows
+}
+
+/// The flows of a Pod of this Node.
+pub fn pod_flows(layout: &Layout, config: &PipelineConfig, pod: &PodInterface) -> Vec<Flow> {
+    let PodInterface { of_port, mac, ips } = pod;
+    let mut flows = Vec::new();
+    if let Some(IpAddr::V4(address)) = ips.v4 {
+        flows.extend(arp_spoof_guard::of_owner(layout, *of_port, address, *mac));
+    }
+    flows.extend(classifier::from_pod(layout, *of_port));
+    for address in ips.iter() {
+        flows.extend(spoof_guard::from_pod(layout, *of_port, *mac, *address));
+        flows.extend(l3_forwarding::to_pod(layout, config.gateway.mac, *mac, *address));
+    }
+    flows.extend(l2_forwarding_calc::to_port(layout, *mac, *of_port));
+    flows
+}
+
+/// The flows of another Node.
+pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<Flow> {
+    peer.networks.iter().flat_map(|network| network_flows(layout, config, network)).collect()
+}
+
+fn network_flows(layout: &Layout, config: &PipelineConfig, network: &PeerNetwork) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    if let IpAddr::V4(address) = network.gateway_ip {
+        flows.extend(arp_responder::for_peer_gateway(layout, address));
+    }
+    let gateway = config.gateway.mac;
+    flows.extend(match network.route {
+        PeerRoute::Tunnel { remote } => {
+            l3_forwarding::to_peer_by_tunnel(layout, gateway, network.pod_cidr, remote)
+        }
+        PeerRoute::Host => l3_forwarding::to_peer_by_host(layout, gateway, network.pod_cidr),
+    });
+    flows
+}

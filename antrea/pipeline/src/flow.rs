@@ -1,0 +1,151 @@
+//! Writes the flows of a table: what the packet must look like, what is done to it, where it goes.
+//!
+//! A target that is not realized is no target: the flow then ends there and the packet is dropped, it never takes
+//! another way.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use antrea_openflow::{
+    Action, CtCommit, CtLookup, Field, Flow, FlowPriority, Match, Move, SubField, TableId,
+};
+use antrea_types::MacAddr;
+
+use crate::cookie::Category;
+use crate::fields::Mark;
+use crate::layout::OpenTable;
+
+/// For packets that no other flow matches.
+pub const MISS: FlowPriority = FlowPriority(0);
+/// For what is left over by the flows of a feature.
+pub const LOW: FlowPriority = FlowPriority(190);
+/// For most flows.
+pub const NORMAL: FlowPriority = FlowPriority(200);
+/// For exceptions.
+pub const HIGH: FlowPriority = FlowPriority(210);
+
+/// The `arp_op` of an answer (RFC 826).
+const ARP_ANSWER: u16 = 2;
+
+/// A flow that is being written. Actions are done in the order in which they are named.
+#[derive(Clone, Debug)]
+pub struct FlowBuilder {
+    flow: Flow,
+}
+
+impl OpenTable<'_> {
+    /// A flow that matches every packet and drops it, unless told otherwise.
+    pub fn flow(&self, priority: FlowPriority, category: Category) -> FlowBuilder {
+        FlowBuilder { flow: Flow { cookie: category.cookie(), ..Flow::new(self.id(), priority) } }
+    }
+
+    /// The flow for packets that no other flow matches.
+    pub fn miss_flow(&self, category: Category) -> FlowBuilder {
+        self.flow(MISS, category)
+    }
+}
+
+impl FlowBuilder {
+    /// The packets that the flow is for.
+    pub fn matching(mut self, matching: Match) -> Self {
+        self.flow.matching = matching;
+        self
+    }
+
+    /// Demands a mark, beside what was demanded.
+    pub fn marked(mut self, mark: Mark) -> Self {
+        self.flow.matching = self.flow.matching.bits(mark.range, mark.value);
+        self
+    }
+
+    /// Marks the packet.
+    pub fn load(self, mark: Mark) -> Self {
+        self.load_bits(mark.range, mark.value)
+    }
+
+    /// Writes bits of a register.
+    pub fn load_bits(self, range: SubField, value: u32) -> Self {
+        self.then(Action::load(range, value))
+    }
+
+    /// Writes the source MAC.
+    pub fn set_eth_src(self, mac: MacAddr) -> Self {
+        self.then(Action::set_mac(Field::EthSrc, mac))
+    }
+
+    /// Writes the destination MAC.
+    pub fn set_eth_dst(self, mac: MacAddr) -> Self {
+        self.then(Action::set_mac(Field::EthDst, mac))
+    }
+
+    /// Chooses the far end of the tunnel that the packet will leave by.
+    pub fn set_tunnel_dst(self, remote: IpAddr) -> Self {
+        self.then(Action::set_tun_dst(remote))
+    }
+
+    /// Counts a hop; a packet whose last it was goes no further.
+    pub fn dec_ttl(self) -> Self {
+        self.then(Action::DecTtl)
+    }
+
+    /// Sends the packet through the learning switch.
+    pub fn normal(self) -> Self {
+        self.then(Action::NORMAL)
+    }
+
+    /// Sends the packet out of the port that a register holds.
+    pub fn output_to(self, register: SubField) -> Self {
+        self.then(Action::OutputField(register))
+    }
+
+    /// Turns an ARP request for `address` into the answer that `mac` has it, and sends that back.
+    pub fn answer_arp(self, address: Ipv4Addr, mac: MacAddr) -> Self {
+        self.then(Action::Move(SENDER_MAC_TO_RECEIVER))
+            .set_eth_src(mac)
+            .then(Action::set(Field::ArpOp, ARP_ANSWER))
+            .then(Action::Move(ARP_SENDER_MAC_TO_TARGET))
+            .then(Action::set_mac(Field::ArpSha, mac))
+            .then(Action::Move(ARP_SENDER_ADDRESS_TO_TARGET))
+            .then(Action::set(Field::ArpSpa, address.to_bits()))
+            .then(Action::IN_PORT)
+    }
+
+    /// Looks the packet's connection up, translates the packet if the connection is translated, goes on in `table`.
+    pub fn track(self, zone: u16, table: Option<TableId>) -> Self {
+        self.then(CtLookup { table, ..CtLookup::new(zone).nat() }.into())
+    }
+
+    /// Commits the packet's connection with a copy of a register range in its mark, goes on in `table`.
+    pub fn commit(self, zone: u16, table: Option<TableId>, remembered: Move) -> Self {
+        self.then(CtCommit { table, ..CtCommit::new(zone).exec(Action::Move(remembered)) }.into())
+    }
+
+    /// The flow, going on in `table`.
+    pub fn goto(mut self, table: Option<TableId>) -> Flow {
+        self.flow.goto = table;
+        self.flow
+    }
+
+    /// The flow, ending with its actions. Without any it drops.
+    pub fn done(self) -> Flow {
+        self.flow
+    }
+
+    fn then(mut self, action: Action) -> Self {
+        self.flow.actions.push(action);
+        self
+    }
+}
+
+const SENDER_MAC_TO_RECEIVER: Move = copy(SubField::whole(Field::EthSrc), SubField::whole(Field::EthDst));
+const ARP_SENDER_MAC_TO_TARGET: Move = copy(SubField::whole(Field::ArpSha), SubField::whole(Field::ArpTha));
+const ARP_SENDER_ADDRESS_TO_TARGET: Move =
+    copy(SubField::whole(Field::ArpSpa), SubField::whole(Field::ArpTpa));
+
+/// A copy between ranges of one width; made for constants, where another width ends the compilation.
+#[expect(clippy::panic, reason = "evaluated in constants")]
+pub(crate) const fn copy(source: SubField, destination: SubField) -> Move {
+    match Move::new(source, destination) {
+        Some(copy) => copy,
+        None => panic!("the ranges differ in width"),
+    }
+}

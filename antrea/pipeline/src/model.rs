@@ -1,0 +1,81 @@
+//! What flows are made of: the Node itself, its Pods, its peers.
+
+use std::net::IpAddr;
+
+use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort};
+use ipnet::IpNet;
+
+/// The Node that the flows are for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipelineConfig {
+    /// The Node's gateway; the families that it has an address of are the families of the pipeline.
+    pub gateway: Gateway,
+    /// The port of the tunnel; none where Nodes reach one another without encapsulation.
+    pub tunnel_port: Option<OfPort>,
+    /// The networks that this Node's Pods get their addresses from.
+    pub local_pod_cidrs: DualStack<IpNet>,
+    /// The networks of Services whose addresses the host (kube-proxy) translates; empty where nothing is known of
+    /// them.
+    pub service_cidrs: DualStack<IpNet>,
+}
+
+impl PipelineConfig {
+    /// The IP families in use.
+    pub fn families(&self) -> impl Iterator<Item = IpFamily> {
+        self.gateway.ips.families()
+    }
+}
+
+/// The interface between Pods and their Node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    /// Its port on the bridge.
+    pub of_port: OfPort,
+    /// Its MAC address.
+    pub mac: MacAddr,
+    /// Its address in each of the Node's Pod networks.
+    pub ips: DualStack<IpAddr>,
+}
+
+/// A Pod's interface on the bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodInterface {
+    /// Its port on the bridge.
+    pub of_port: OfPort,
+    /// The MAC address of its end in the Pod.
+    pub mac: MacAddr,
+    /// The Pod's addresses.
+    pub ips: DualStack<IpAddr>,
+}
+
+/// Another Node of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its name.
+    pub node: NodeName,
+    /// Its Pod networks and the way to each.
+    pub networks: DualStack<PeerNetwork>,
+}
+
+/// A Pod network of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerNetwork {
+    /// The network.
+    pub pod_cidr: IpNet,
+    /// The address of the peer's gateway in it.
+    pub gateway_ip: IpAddr,
+    /// How packets get there.
+    pub route: PeerRoute,
+}
+
+/// How packets get to a peer's Pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerRoute {
+    /// Through the tunnel port, to this transport address.
+    Tunnel {
+        /// The peer's end of the tunnel, of either family.
+        remote: IpAddr,
+    },
+    /// Through the gateway; the host's routes take them on.
+    Host,
+}

@@ -1,0 +1,39 @@
+//! ConntrackState: separates packets of known connections from first ones. Only the latter may need a Service's endpoint.
+//!
+//! Stage ConntrackState. Matches ct_state and ct_mark; next tables: stage EgressSecurity for known connections, stage
+//! PreRouting for new ones; packets that belong to no possible connection are dropped. Filled by PodConnectivity.
+
+use antrea_openflow::{CtState, Flow, Match};
+use antrea_types::IpFamily;
+
+use crate::cookie::Category;
+use crate::fields::SERVICE_CONNECTION;
+use crate::flow::{LOW, NORMAL};
+use crate::layout::Layout;
+use crate::order::{Stage, Table};
+
+/// The table.
+pub const TABLE: Table = Table::by_feature("ConntrackState");
+
+/// Packets that connection tracking refuses.
+pub fn invalid(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::INV | CtState::TRK);
+    let matching = Match::new().ip(family).ct_state(state);
+    Some(table.flow(NORMAL, Category::PodConnectivity).matching(matching).done())
+}
+
+/// Later packets of connections that are not to a Service.
+pub fn known(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::TRK).unset(CtState::NEW);
+    let matching = Match::new().ip(family).ct_state(state);
+    let flow = table.flow(LOW, Category::PodConnectivity).matching(matching);
+    Some(flow.marked(SERVICE_CONNECTION.unset()).goto(layout.first_of(Stage::EgressSecurity)))
+}
+
+/// First packets.
+pub fn new(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    Some(table.miss_flow(Category::PodConnectivity).goto(layout.first_of(Stage::PreRouting)))
+}

@@ -1,0 +1,77 @@
+//! L3Forwarding: chooses the next hop by destination, and rewrites MAC addresses accordingly.
+//!
+//! Stage Routing. Matches the destination, RewriteMAC, ct_state and ConnSource; loads PktDestination, tun_dst; next
+//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity.
+
+use std::net::IpAddr;
+
+use antrea_openflow::{CtState, Flow, Match};
+use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, MacAddr};
+use ipnet::IpNet;
+
+use crate::cookie::Category;
+use crate::fields::{PktDestination, PktSource, REWRITE_MAC};
+use crate::flow::{HIGH, NORMAL};
+use crate::layout::Layout;
+use crate::order::{Stage, Table};
+use crate::tables::l3_dec_ttl;
+
+/// The table.
+pub const TABLE: Table = Table::by_feature("L3Forwarding");
+
+/// To the gateway's own address. From the tunnel the packet has a foreign MAC, so it is written in any case.
+pub fn to_gateway(layout: &Layout, mac: MacAddr, address: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(HIGH, Category::PodConnectivity).matching(Match::new().ip_dst(address));
+    let flow = flow.set_eth_dst(mac).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// Answers in connections that came from the gateway go back there, whoever the answer is for: the host may have
+/// translated the request (a Service's address, a node port) and has to translate the answer.
+pub fn replies_to_gateway(layout: &Layout, mac: MacAddr, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::RPL | CtState::TRK);
+    let flow = table.flow(HIGH, Category::PodConnectivity).matching(Match::new().ip(family).ct_state(state));
+    let flow = flow.marked(PktSource::Gateway.connection_mark());
+    let flow = flow.set_eth_dst(mac).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// Between Pods of this Node, or from the Node to them: one subnet, the MAC addresses are right.
+pub fn within_subnet(layout: &Layout, pods: IpNet) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
+    Some(flow.marked(REWRITE_MAC.unset()).goto(layout.first_of(Stage::Switching)))
+}
+
+/// To a Pod of this Node, from elsewhere.
+pub fn to_pod(layout: &Layout, gateway: MacAddr, pod: MacAddr, address: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(address));
+    let flow = flow.marked(REWRITE_MAC).set_eth_src(gateway).set_eth_dst(pod);
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// To Pods of a peer, by the tunnel.
+pub fn to_peer_by_tunnel(layout: &Layout, gateway: MacAddr, pods: IpNet, remote: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
+    let flow = flow.set_eth_src(gateway).set_eth_dst(GLOBAL_VIRTUAL_MAC).set_tunnel_dst(remote);
+    Some(flow.load(PktDestination::Tunnel.mark()).goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// To Pods of a peer, by the host's routes.
+pub fn to_peer_by_host(layout: &Layout, gateway: MacAddr, pods: IpNet) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
+    let flow = flow.set_eth_dst(gateway).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// Everything else leaves by the gateway, whose MAC a Pod has written itself.
+pub fn to_external(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.miss_flow(Category::PodConnectivity).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.first_of(Stage::Switching)))
+}

@@ -1,0 +1,18 @@
+//! The realized tables, one module each: a constant that names the table, and pure builders of its flows.
+//!
+//! Which flows there are, and for which Pods and peers, is decided in [`crate::features`].
+
+pub mod arp_responder;
+pub mod arp_spoof_guard;
+pub mod classifier;
+pub mod conntrack_commit;
+pub mod conntrack_state;
+pub mod conntrack_zone;
+pub mod dnat;
+pub mod ipv6;
+pub mod l2_forwarding_calc;
+pub mod l3_dec_ttl;
+pub mod l3_forwarding;
+pub mod output;
+pub mod pipeline_root_classifier;
+pub mod spoof_guard;

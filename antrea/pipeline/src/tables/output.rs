@@ -1,0 +1,21 @@
+//! Output: sends the packet out of the port that was found. What has no port is dropped.
+//!
+//! Stage Output, the last table. Matches Output. Filled by PodConnectivity.
+
+use antrea_openflow::Flow;
+
+use crate::cookie::Category;
+use crate::fields::{OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
+use crate::flow::NORMAL;
+use crate::layout::Layout;
+use crate::order::Table;
+
+/// The table.
+pub const TABLE: Table = Table::guard("Output");
+
+/// To the port in the register.
+pub fn to_port(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::PodConnectivity).marked(OUTPUT_TO_OF_PORT);
+    Some(flow.output_to(TARGET_OF_PORT).done())
+}

@@ -1,0 +1,10 @@
+//! The flows of whole Nodes: as text, beside those of upstream, and under packets in a real Open vSwitch.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+mod bridge;
+mod cluster;
+mod snapshots;
+mod spoofing;
+mod trace;
+mod upstream;

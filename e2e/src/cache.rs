@@ -1,0 +1,89 @@
+//! The cache: programs and image archives that outlive labs and checkouts.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+use crate::progress;
+
+/// The cache folder, outside every checkout: `ANTREA_LAB_CACHE`, or `/var/cache/antrea-lab`.
+pub fn folder() -> PathBuf {
+    std::env::var_os("ANTREA_LAB_CACHE").map_or_else(|| PathBuf::from("/var/cache/antrea-lab"), PathBuf::from)
+}
+
+/// A key for something that is built from `parts` alone.
+pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the cached folder `NAME-KEY`, made by `build` when it is not there. `build` fills a folder that appears
+/// under its name only when it is whole; of several processes one builds and the others wait.
+///
+/// # Errors
+/// What `build` returns, or when the cache cannot be written.
+pub fn get(name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let cache = folder();
+    let finished = cache.join(format!("{name}-{key}"));
+    if finished.exists() {
+        return Ok(finished);
+    }
+    fs::create_dir_all(&cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
+    let lock_path = cache.join(format!(".{name}.lock"));
+    let lock = File::create(&lock_path).with_context(|| format!("cannot write {}", lock_path.display()))?;
+    progress::quiet_step(&format!("waiting for another process that makes {name}"), || Ok(lock.lock()?))?;
+    if finished.exists() {
+        return Ok(finished);
+    }
+    let unfinished = cache.join(format!(".{name}.unfinished"));
+    remove(&unfinished)?;
+    fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
+    build(&unfinished)?;
+    fs::rename(&unfinished, &finished).with_context(|| format!("cannot create {}", finished.display()))?;
+    forget_older(&cache, name, &finished)?;
+    Ok(finished)
+}
+
+/// Keeps the newest three of a name: labs that run use files of the cache, and so do older checkouts.
+fn forget_older(cache: &Path, name: &str, newest: &Path) -> Result<()> {
+    let prefix = format!("{name}-");
+    let mut others = Vec::new();
+    for entry in fs::read_dir(cache).with_context(|| format!("cannot read {}", cache.display()))? {
+        let entry = entry?;
+        let is_other = entry.path() != newest && entry.file_name().to_string_lossy().starts_with(&prefix);
+        if is_other {
+            others.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    others.sort();
+    for (_, path) in others.iter().rev().skip(2) {
+        remove(path)?;
+    }
+    Ok(())
+}
+
+/// Removes a folder that may not be there.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_differ_where_parts_are_split_differently() {
+        assert_ne!(key([b"ab".as_slice(), b"c"]), key([b"a".as_slice(), b"bc"]));
+    }
+}

@@ -1,0 +1,35 @@
+//! CoreDNS as a cluster's DNS server: Service `kube-dns` at the tenth address of the Service CIDR.
+
+use anyhow::{Context, Result};
+
+use crate::images::COREDNS_IMAGE;
+use crate::plan::{ClusterPlan, Families, ServiceProxy};
+
+const MANIFEST: &str = include_str!("../manifests/coredns.yaml");
+
+/// The manifest for a cluster.
+///
+/// # Errors
+/// When the cluster has no Service CIDR.
+pub fn manifest(cluster: &ClusterPlan) -> Result<String> {
+    let addresses: Vec<String> = cluster.dns_addresses().iter().map(ToString::to_string).collect();
+    let first = addresses.first().with_context(|| format!("{} has no Service CIDR", cluster.id))?;
+    let policy = if cluster.families == Families::Dual { "RequireDualStack" } else { "SingleStack" };
+    Ok(MANIFEST
+        .replace("FIRST_ADDRESS", &serde_json::Value::from(first.as_str()).to_string())
+        .replace("ADDRESSES", &serde_json::Value::from(addresses.clone()).to_string())
+        .replace("FAMILY_POLICY", policy)
+        .replace("API_SERVER", &environment(cluster)?)
+        .replace("IMAGE", COREDNS_IMAGE))
+}
+
+/// Without a Service proxy the API server is not at its ClusterIP.
+fn environment(cluster: &ClusterPlan) -> Result<String> {
+    if cluster.service_proxy != ServiceProxy::None {
+        return Ok("[]".to_owned());
+    }
+    let host = cluster.api_address()?.to_string();
+    let variables = [("KUBERNETES_SERVICE_HOST", host.as_str()), ("KUBERNETES_SERVICE_PORT", "6443")];
+    let list = variables.map(|(name, value)| serde_json::json!({ "name": name, "value": value }));
+    Ok(serde_json::Value::from(list.to_vec()).to_string())
+}

@@ -1,0 +1,83 @@
+//! `--install antrea`: what a user does. Images are loaded on every Node, then `helm install`, then the rollout is
+//! waited for.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::Run as _;
+use crate::kubectl::Kubectl;
+use crate::names::LabName;
+use crate::node;
+use crate::plan::{ClusterPlan, ServiceProxy};
+use crate::programs::Programs;
+use crate::progress::all_at_once;
+
+/// The product as its users get it, and how they want it.
+#[derive(Debug, Clone, Default)]
+pub struct Product {
+    /// The folder of the Helm chart.
+    pub chart: PathBuf,
+    /// Archives of the images that the chart names.
+    pub images: Vec<PathBuf>,
+    /// `--values`
+    pub values: Vec<PathBuf>,
+    /// `--set`
+    pub settings: Vec<String>,
+}
+
+const NAMESPACE: &str = "kube-system";
+const ROLLOUT_SECONDS: u32 = 180;
+
+/// Loads the images on all Nodes of a cluster.
+///
+/// # Errors
+/// When a Node's containerd refuses one.
+pub fn load_images(lab: &LabName, cluster: &ClusterPlan, product: &Product) -> Result<()> {
+    all_at_once(&cluster.nodes, |node| {
+        node::wait_for_containerd(lab, node.id)?;
+        node::import_images(lab, node.id, &product.images)
+    })
+    .map(|_| ())
+}
+
+/// Installs the chart and waits until the agent runs on every Node and the controller is available.
+///
+/// # Errors
+/// When helm refuses the chart or the rollout does not end.
+pub fn antrea(
+    programs: &Programs,
+    kubectl: &Kubectl,
+    cluster: &ClusterPlan,
+    product: &Product,
+) -> Result<()> {
+    let mut helm: Command = programs.command("helm")?;
+    helm.args(["install", "antrea", "--namespace", NAMESPACE, "--kubeconfig"]).arg(kubectl.kubeconfig());
+    helm.arg(&product.chart).env("NO_PROXY", "*");
+    for setting in lab_settings(cluster)? {
+        helm.args(["--set", &setting]);
+    }
+    for values in &product.values {
+        helm.arg("--values").arg(values);
+    }
+    for setting in &product.settings {
+        helm.args(["--set", setting]);
+    }
+    helm.run().with_context(|| format!("cannot install {} in {}", product.chart.display(), cluster.id))?;
+    kubectl.rollout(NAMESPACE, "daemonset/antrea-agent", ROLLOUT_SECONDS)?;
+    kubectl.rollout(NAMESPACE, "deployment/antrea-controller", ROLLOUT_SECONDS)
+}
+
+/// What the machine and the topology of the lab demand: no kernel module of Open vSwitch, and tunnels on eth1.
+fn lab_settings(cluster: &ClusterPlan) -> Result<Vec<String>> {
+    let mut settings = vec!["ovs.datapathType=netdev".to_owned(), "transportInterface=eth1".to_owned()];
+    if cluster.service_proxy != ServiceProxy::KubeProxy {
+        settings.push(format!("kubeAPIServerOverride={}", cluster.api_url()?));
+    }
+    match cluster.service_proxy {
+        ServiceProxy::Antrea => settings.push("antreaProxy.proxyAll=true".to_owned()),
+        ServiceProxy::KubeProxy | ServiceProxy::None => settings.push("antreaProxy.enable=false".to_owned()),
+    }
+    Ok(settings)
+}

@@ -1,0 +1,197 @@
+//! A lab from `up` to `down`.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::install::{self, Product};
+use crate::kubectl::Kubectl;
+use crate::names::{ClusterId, LabName};
+use crate::plan::{ClusterPlan, Install, Plan, Request};
+use crate::pod_cidrs::PodCidrs;
+use crate::processes::{self, ProcessId};
+use crate::programs::{self, Programs};
+use crate::progress::{all_at_once, step};
+use crate::state::{self, Phase, State};
+use crate::{
+    bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, preflight,
+    topology,
+};
+
+/// How long a lab lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until `down`.
+    UntilDown,
+    /// Until this process ends: whoever makes or tests a lab next removes it.
+    OfThisProcess,
+}
+
+/// A lab that is up.
+#[derive(Debug, Clone)]
+pub struct Lab {
+    plan: Plan,
+    programs: Programs,
+}
+
+impl Lab {
+    /// Makes a lab and waits until all of it is ready.
+    ///
+    /// # Errors
+    /// One sentence on what is missing, before anything is changed; later, what went wrong. What there is by then
+    /// stays, to be looked at, until the next `up` or `down` of the same name.
+    pub fn up(request: &Request, product: &Product, lifetime: Lifetime) -> Result<Self> {
+        check(request)?;
+        let removed = cleanup::remove_leftovers()?;
+        if removed > 0 {
+            eprintln!("  removed {removed} things that killed runs had left");
+        }
+        packages::ensure_installed()?;
+        let programs = programs::ensure_built()?;
+        let images = image_store::ensure_prepared(&programs)?;
+        let mut state = begin(request)?;
+        let lab = Self { plan: state.plan.clone(), programs };
+        let result = lab.build(&images, product);
+        state.phase = if result.is_ok() { Phase::Ready } else { Phase::Failed };
+        if lifetime == Lifetime::UntilDown {
+            state.owner = None;
+        }
+        state.write()?;
+        result.with_context(|| {
+            format!(
+                "lab {0} did not come up; look at it with `cargo xtask lab logs --name {0}`",
+                request.name
+            )
+        })?;
+        Ok(lab)
+    }
+
+    /// A lab that is up already.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it did not come up.
+    pub fn open(name: &LabName) -> Result<Self> {
+        let state = State::read(name)?;
+        Ok(Self { plan: state.plan, programs: programs::ensure_built()? })
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn down(&self) -> Result<()> {
+        cleanup::remove(&self.plan.name).map(|_| ())
+    }
+
+    /// What it consists of.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The Kubernetes programs it runs.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// kubectl for one of its clusters.
+    ///
+    /// # Errors
+    /// When there is no such cluster.
+    pub fn kubectl(&self, cluster: ClusterId) -> Result<Kubectl> {
+        self.plan.cluster(cluster)?;
+        Ok(Kubectl::new(self.programs.path("kubectl")?, state::kubeconfig(&self.plan.name, cluster)))
+    }
+
+    fn build(&self, images: &std::path::Path, product: &Product) -> Result<()> {
+        step("networks", || {
+            topology::create(&self.plan).and_then(|()| outside::start(&self.programs, &self.plan))
+        })?;
+        all_at_once(&self.plan.clusters, |cluster| self.build_cluster(images, product, cluster)).map(|_| ())
+    }
+
+    fn build_cluster(
+        &self,
+        images: &std::path::Path,
+        product: &Product,
+        cluster: &ClusterPlan,
+    ) -> Result<()> {
+        let (id, name) = (cluster.id, &self.plan.name);
+        let authority =
+            step(&format!("control plane of {id}"), || control_plane::start(&self.programs, name, cluster))?;
+        step(&format!("{} Node(s) of {id}", cluster.nodes.len()), || {
+            all_at_once(&cluster.nodes, |node| {
+                node::start(&self.programs, &authority, images, name, cluster, node)
+            })?;
+            let kubectl = self.kubectl(id)?;
+            if cluster.install != Install::None {
+                kubectl.apply(&cluster_dns::manifest(cluster)?)?;
+            }
+            PodCidrs::wait_for(&kubectl, cluster)?.route_from_control_plane(name, cluster)
+        })?;
+        self.install(product, cluster)
+    }
+
+    fn install(&self, product: &Product, cluster: &ClusterPlan) -> Result<()> {
+        let (id, name, kubectl) = (cluster.id, &self.plan.name, self.kubectl(cluster.id)?);
+        match cluster.install {
+            Install::None => return Ok(()),
+            Install::Bridge => step(&format!("bridge plugin in {id}"), || {
+                bridge_network::install(name, cluster, &PodCidrs::wait_for(&kubectl, cluster)?)
+            })?,
+            Install::Antrea => {
+                step(&format!("images on the Nodes of {id}"), || {
+                    install::load_images(name, cluster, product)
+                })?;
+                step(&format!("Antrea in {id}"), || {
+                    install::antrea(&self.programs, &kubectl, cluster, product)
+                })?;
+            }
+            Install::AntreaMc => return refuse_multicluster(),
+        }
+        step(&format!("{id} ready"), || {
+            kubectl.wait("condition=Ready", 120, &["node", "--all"])?;
+            kubectl.rollout("kube-system", "deployment/coredns", 120)
+        })
+    }
+}
+
+fn refuse_multicluster() -> Result<()> {
+    bail!("antrea-mc cannot be installed: charts/antrea-mc does not exist yet")
+}
+
+/// Checks that a lab can be made here, and changes nothing.
+///
+/// # Errors
+/// One sentence on what stands against it.
+pub fn check(request: &Request) -> Result<()> {
+    preflight::check()?;
+    let plan = request.plan(&[])?;
+    if plan.clusters.iter().any(|cluster| cluster.install == Install::AntreaMc) {
+        refuse_multicluster()?;
+    }
+    if let Ok(state) = State::read(&request.name) {
+        let in_use = state.phase == Phase::Ready || state.owner.is_some_and(ProcessId::is_alive);
+        let alive = in_use && !processes::of_lab(&request.name)?.is_empty();
+        ensure!(
+            !alive,
+            "lab {0} is up already; take it down with `cargo xtask lab down --name {0}`",
+            request.name
+        );
+    }
+    Ok(())
+}
+
+/// Chooses addresses that no other lab and no route of the host has, and writes that down.
+fn begin(request: &Request) -> Result<State> {
+    let _lock = state::lock()?;
+    // What a failed `up` of this name left to be looked at has been looked at.
+    cleanup::remove(&request.name)?;
+    let mut taken = preflight::host_networks()?;
+    for name in state::names()? {
+        taken.extend(State::read(&name).into_iter().flat_map(|state| {
+            let block = state.plan.block.nets();
+            [block.v4, block.v6].into_iter().flatten()
+        }));
+    }
+    let state = State { plan: request.plan(&taken)?, phase: Phase::Starting, owner: Some(ProcessId::own()?) };
+    state.write()?;
+    Ok(state)
+}

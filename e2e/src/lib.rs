@@ -1,0 +1,38 @@
+//! The lab: real Kubernetes clusters on one machine, their Nodes made of namespaces, for trying and testing Antrea.
+//!
+//! Black box: nothing here knows the product's code. `cargo xtask lab` is its command line, [`scenario`] what tests
+//! use. In the order in which `lab up` ([`lab`]) needs them: [`preflight`], [`packages`], [`programs`], [`images`],
+//! [`image_store`], [`plan`], [`topology`], [`control_plane`], [`node`], [`install`].
+
+pub mod bridge_network;
+pub mod cache;
+pub mod cleanup;
+pub mod cluster_dns;
+pub mod command;
+pub mod control_plane;
+pub mod exec;
+pub mod image_store;
+pub mod images;
+pub mod install;
+pub mod kubeconfig;
+pub mod kubectl;
+pub mod lab;
+pub mod logs;
+pub mod names;
+pub mod node;
+pub mod node_config;
+pub mod node_init;
+pub mod outside;
+pub mod packages;
+pub mod partition;
+pub mod pki;
+pub mod plan;
+pub mod pod_cidrs;
+pub mod preflight;
+pub mod processes;
+pub mod programs;
+pub mod progress;
+pub mod state;
+pub mod status;
+pub mod topology;
+pub mod wait;

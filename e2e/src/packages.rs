@@ -1,0 +1,84 @@
+//! The Debian packages that labs, images and tests need.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{Run as _, command};
+use crate::preflight;
+use crate::progress;
+
+/// What is installed when it is missing.
+pub const PACKAGES: [&str; 20] = [
+    "busybox-static",
+    "ca-certificates",
+    "conntrack",
+    "containerd",
+    "containernetworking-plugins",
+    "curl",
+    "ethtool",
+    "iproute2",
+    "ipset",
+    "iptables",
+    "iputils-ping",
+    "kmod",
+    "mount",
+    "nftables",
+    "openvswitch-switch",
+    "procps",
+    "runc",
+    "tcpdump",
+    "util-linux",
+    "wget",
+];
+
+/// Installs the packages that are missing; does nothing, and needs nothing, when none is.
+///
+/// # Errors
+/// When this is not root or apt cannot install them.
+pub fn ensure_installed() -> Result<()> {
+    let missing = missing()?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    preflight::check_root()?;
+    progress::step("reading Debian's package lists", || command("apt-get", &["-qq", "update"]).run())?;
+    progress::step(&format!("installing {}", missing.join(" ")), || {
+        Command::new("apt-get")
+            .args(["-qq", "-y", "-o", "Dpkg::Use-Pty=0", "--no-install-recommends", "install"])
+            .args(&missing)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .run()
+    })
+    .context("Debian's packages could not be installed")
+}
+
+fn missing() -> Result<Vec<&'static str>> {
+    // It ends with code 1 when it does not know one of them, so its output is what counts.
+    let output = Command::new("dpkg-query")
+        .args(["-W", "-f", "${Package} ${db:Status-Status}\n"])
+        .args(PACKAGES)
+        .output()
+        .context("cannot run dpkg-query: the lab needs Debian or a system derived from it")?;
+    Ok(not_installed(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn not_installed(status: &str) -> Vec<&'static str> {
+    let installed: BTreeSet<&str> =
+        status.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
+    PACKAGES.into_iter().filter(|package| !installed.contains(package)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_removed_but_configured_are_missing() {
+        let status: String = PACKAGES.iter().map(|package| format!("{package} installed\n")).collect();
+        assert!(not_installed(&status).is_empty());
+        let removed = status.replace("runc installed", "runc config-files").replace("wget installed\n", "");
+        assert_eq!(not_installed(&removed), ["runc", "wget"]);
+    }
+}

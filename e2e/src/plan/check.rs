@@ -1,0 +1,163 @@
+//! What a lab must satisfy, each as one sentence to the user.
+
+use anyhow::{Result, bail, ensure};
+use ipnet::IpNet;
+
+use super::addresses::{families_of, overlap};
+use super::{ClusterPlan, Plan};
+
+/// The third octet of a subnet has room for two subnets a cluster.
+pub(super) const MOST_CLUSTERS: u8 = 100;
+/// The last octet of an address has room for the router, the API server and these.
+const MOST_NODES: usize = 240;
+
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    for cluster in &plan.clusters {
+        let id = cluster.id;
+        ensure!(
+            cluster.nodes.len() <= MOST_NODES,
+            "{id} has {} Nodes; {MOST_NODES} fit",
+            cluster.nodes.len()
+        );
+        check_families(cluster, "podCIDR", families_of(&cluster.pod_cidrs) == Some(cluster.families))?;
+        check_families(
+            cluster,
+            "serviceCIDR",
+            families_of(&cluster.service_cidrs) == Some(cluster.families),
+        )?;
+        check_masks(cluster)?;
+        check_service_sizes(cluster)?;
+        check_overlaps(plan, cluster)?;
+    }
+    Ok(())
+}
+
+fn check_families(cluster: &ClusterPlan, key: &str, fits: bool) -> Result<()> {
+    let ClusterPlan { id, families, .. } = cluster;
+    ensure!(fits, "{id}:{key} must have one CIDR for each IP family of the cluster, which is {families}");
+    Ok(())
+}
+
+fn check_masks(cluster: &ClusterPlan) -> Result<()> {
+    let nodes = cluster.nodes.len();
+    for family in cluster.pod_cidrs.families() {
+        let (Some(cidr), Some(mask)) = (cluster.pod_cidrs.get(family), cluster.node_masks.get(family)) else {
+            bail!("{}:nodeMask lacks a prefix length for {family}", cluster.id);
+        };
+        let bits = mask.checked_sub(cidr.prefix_len());
+        // kube-controller-manager refuses more than 16 bits between the two.
+        ensure!(
+            bits.is_some_and(|bits| bits <= 16) && *mask < cidr.max_prefix_len(),
+            "{}:nodeMask {mask} does not fit podCIDR {cidr}: it must be at least {} and at most {}",
+            cluster.id,
+            cidr.prefix_len(),
+            (cidr.prefix_len() + 16).min(cidr.max_prefix_len() - 1)
+        );
+        let room = 1usize << bits.unwrap_or(0);
+        ensure!(
+            nodes <= room,
+            "podCIDR {cidr} of {} has /{mask} CIDRs for only {room} of {nodes} Nodes",
+            cluster.id
+        );
+    }
+    Ok(())
+}
+
+/// kube-apiserver refuses Service CIDRs with more than 20 bits for addresses.
+fn check_service_sizes(cluster: &ClusterPlan) -> Result<()> {
+    for cidr in cluster.service_cidrs.iter() {
+        let bits = cidr.max_prefix_len() - cidr.prefix_len();
+        ensure!(
+            (4..=20).contains(&bits),
+            "serviceCIDR {cidr} of {} must be between /{} and /{}, as the API server wants it",
+            cluster.id,
+            cidr.max_prefix_len() - 20,
+            cidr.max_prefix_len() - 4
+        );
+    }
+    Ok(())
+}
+
+/// Within a cluster nothing may overlap; between clusters CIDRs may, when the user asked for it.
+fn check_overlaps(plan: &Plan, cluster: &ClusterPlan) -> Result<()> {
+    let block = plan.block.nets();
+    let lab = block.iter().map(|net| ("subnets of the lab", net));
+    let named = cluster.pod_cidrs.iter().map(|net| ("podCIDR", net));
+    let named: Vec<(&str, &IpNet)> =
+        named.chain(cluster.service_cidrs.iter().map(|net| ("serviceCIDR", net))).chain(lab).collect();
+    for (position, (first, a)) in named.iter().enumerate() {
+        for (second, b) in named.iter().skip(position + 1) {
+            ensure!(!overlap(a, b), "in {} {first} {a} and {second} {b} overlap", cluster.id);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Families, Install, Request, ServiceProxy};
+
+    fn plan(clusters: u8, nodes: u8, families: Families, settings: &[&str]) -> String {
+        let settings = settings.iter().map(|text| text.parse()).collect::<Result<Vec<_>, _>>();
+        let plan = settings.and_then(|settings| {
+            let name = "lab".parse()?;
+            let (service_proxy, install) = (ServiceProxy::KubeProxy, Install::Bridge);
+            Request { name, clusters, nodes, families, service_proxy, install, settings }.plan(&[])
+        });
+        match plan {
+            Err(error) => format!("error: {error}"),
+            Ok(plan) => plan
+                .clusters
+                .iter()
+                .map(|cluster| {
+                    let list = |nets: Vec<String>| nets.join(",");
+                    format!(
+                        "{} {} Nodes, Pods {} in /{}, Services {}\n",
+                        cluster.id,
+                        cluster.nodes.len(),
+                        list(cluster.pod_cidrs.iter().map(ToString::to_string).collect()),
+                        list(cluster.node_masks.iter().map(ToString::to_string).collect()),
+                        list(cluster.service_cidrs.iter().map(ToString::to_string).collect()),
+                    )
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn clusters_have_cidrs_of_their_own() {
+        insta::assert_snapshot!(plan(2, 2, Families::Dual, &["c2:nodes=3"]), @"");
+    }
+
+    #[test]
+    fn a_cluster_gets_the_cidrs_that_were_asked_for() {
+        let settings = ["c2:podCIDR=10.11.0.0/20", "c2:nodeMask=26", "c2:serviceCIDR=10.96.0.0/12"];
+        insta::assert_snapshot!(plan(2, 1, Families::Ipv4, &settings), @"");
+        insta::assert_snapshot!(plan(1, 1, Families::Ipv4, &["c1:ipFamily=ipv6", "c1:nodeMask=60"]), @"");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_one_sentence() {
+        let check = |settings: &[&str]| plan(1, 2, Families::Ipv4, settings);
+        let refused = [
+            check(&["c1:podCIDR=fd00::/48"]),
+            check(&["c1:podCIDR=10.11.0.0/16,fd00::/48"]),
+            check(&["c1:podCIDR=10.11.0.1/16"]),
+            check(&["c1:podCIDR=10.11.0.0/16,10.12.0.0/16"]),
+            check(&["c1:podCIDR=10.0.0.0/8", "c1:nodeMask=28"]),
+            check(&["c1:podCIDR=10.11.0.0/24", "c1:nodeMask=24"]),
+            check(&["c1:podCIDR=10.111.4.0/22"]),
+            check(&["c1:podCIDR=172.18.0.0/16"]),
+            check(&["c1:serviceCIDR=10.0.0.0/8"]),
+            check(&["c1:nodeMask=24,64"]),
+            check(&["c1:nodes=241"]),
+            check(&["c2:nodes=1"]),
+            check(&["c1:nodes=1", "c1:nodes=1"]),
+            check(&["c1:node=1"]),
+            check(&["c1:nodes"]),
+            check(&["c1:serviceProxy=ipvs"]),
+            plan(101, 1, Families::Ipv4, &[]),
+        ];
+        insta::assert_snapshot!(refused.join("\n"), @"");
+    }
+}

@@ -1,0 +1,189 @@
+//! Which processes belong to a lab. They are found in /proc, so it does not matter who started them or remembers.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use crate::names::LabName;
+use crate::wait;
+
+/// Every process that a lab starts has this variable, and what it starts inherits it.
+pub const MARK: &str = "ANTREA_LAB";
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pid: i32,
+    /// In clock ticks since boot: field 22 of `/proc/PID/stat`.
+    start_time: u64,
+}
+
+/// A process in /proc.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its parent's.
+    pub parent: i32,
+    /// The last part of its first argument, `etcd`.
+    pub program: String,
+    network_namespace: u64,
+    lab: Option<String>,
+}
+
+impl ProcessId {
+    /// This process.
+    ///
+    /// # Errors
+    /// When /proc is not mounted.
+    pub fn own() -> Result<Self> {
+        let pid = Pid::this().as_raw();
+        let start_time = start_time(pid).context("/proc does not know this process")?;
+        Ok(Self { pid, start_time })
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(self) -> bool {
+        start_time(self.pid) == Some(self.start_time)
+    }
+}
+
+/// Every process there is now, kernel threads left out.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn all() -> Result<Vec<Process>> {
+    let entries = fs::read_dir("/proc").context("cannot read /proc")?;
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(pids.filter_map(read).collect())
+}
+
+/// The processes of a lab: in one of its network namespaces, or with its [`MARK`].
+///
+/// # Errors
+/// As [`all`].
+pub fn of_lab(name: &LabName) -> Result<Vec<Process>> {
+    let namespaces: Vec<u64> = namespaces(name)?.iter().filter_map(|namespace| inode(namespace)).collect();
+    let ours = |process: &Process| {
+        process.lab.as_deref() == Some(name.as_str()) || namespaces.contains(&process.network_namespace)
+    };
+    Ok(all()?.into_iter().filter(ours).collect())
+}
+
+/// The processes in a network namespace that has a name.
+///
+/// # Errors
+/// As [`all`].
+pub fn in_namespace(namespace: &str) -> Result<Vec<Process>> {
+    let Some(wanted) = inode(namespace) else { return Ok(Vec::new()) };
+    Ok(all()?.into_iter().filter(|process| process.network_namespace == wanted).collect())
+}
+
+/// The names of a lab's network namespaces.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn namespaces(name: &LabName) -> Result<Vec<String>> {
+    let Ok(entries) = fs::read_dir(NAMESPACES) else { return Ok(Vec::new()) };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut found: Vec<String> = names.filter(|namespace| name.place_of(namespace).is_some()).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Kills processes and waits until they are gone.
+///
+/// # Errors
+/// When one does not go within 30 s.
+pub fn kill_all(name: &LabName) -> Result<usize> {
+    let mut killed = 0;
+    wait::until(Duration::from_secs(30), &format!("the end of all processes of lab {name}"), || {
+        let processes = of_lab(name)?;
+        for process in &processes {
+            match kill(Pid::from_raw(process.pid), Signal::SIGKILL) {
+                Ok(()) => killed += 1,
+                Err(Errno::ESRCH) => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot kill {}", process.pid)),
+            }
+        }
+        Ok(processes.is_empty())
+    })?;
+    Ok(killed)
+}
+
+const NAMESPACES: &str = "/run/netns";
+
+/// The file that stands for a network namespace.
+pub fn namespace_path(namespace: &str) -> PathBuf {
+    Path::new(NAMESPACES).join(namespace)
+}
+
+fn inode(namespace: &str) -> Option<u64> {
+    fs::metadata(namespace_path(namespace)).ok().map(|metadata| metadata.ino())
+}
+
+fn read(pid: i32) -> Option<Process> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let (parent, state) = parent_and_state(&fs::read_to_string(folder.join("stat")).ok()?)?;
+    // A zombie waits only for its parent: it is gone as far as anybody here cares.
+    if state == 'Z' || state == 'X' {
+        return None;
+    }
+    let arguments = fs::read(folder.join("cmdline")).ok().filter(|arguments| !arguments.is_empty())?;
+    let first = arguments.split(|byte| *byte == 0).next().unwrap_or_default();
+    let program = String::from_utf8_lossy(first).rsplit('/').next().unwrap_or_default().to_owned();
+    let network_namespace = fs::metadata(folder.join("ns/net")).ok()?.ino();
+    let lab = fs::read(folder.join("environ")).ok().and_then(|environment| mark(&environment));
+    Some(Process { pid, parent, program, network_namespace, lab })
+}
+
+fn mark(environment: &[u8]) -> Option<String> {
+    let mut variables = environment.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    variables.find_map(|variable| variable.strip_prefix(MARK)?.strip_prefix('=').map(str::to_owned))
+}
+
+fn start_time(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    fields(&stat)?.nth(19)?.parse().ok()
+}
+
+fn parent_and_state(stat: &str) -> Option<(i32, char)> {
+    let mut fields = fields(stat)?;
+    let state = fields.next()?.chars().next()?;
+    Some((fields.next()?.parse().ok()?, state))
+}
+
+/// The fields after the program's name, which stands in parentheses and may contain anything.
+fn fields(stat: &str) -> Option<impl Iterator<Item = &str>> {
+    Some(stat.rsplit_once(')')?.1.split_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_number_and_start() {
+        let own = ProcessId::own().unwrap();
+        assert!(own.is_alive());
+        assert!(!ProcessId { start_time: own.start_time + 1, ..own }.is_alive());
+    }
+
+    #[test]
+    fn names_with_parentheses_do_not_confuse() {
+        assert_eq!(parent_and_state("12 (a) R (b)) S 7 12 12 0"), Some((7, 'S')));
+    }
+
+    #[test]
+    fn a_mark_is_found_among_variables() {
+        assert_eq!(mark(b"PATH=/bin\0ANTREA_LAB=dev\0X=1").as_deref(), Some("dev"));
+        assert_eq!(mark(b"PATH=/bin\0ANTREA_LABS=dev"), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! The Kubernetes programs, built once from the Go module `e2e/kubernetes` into the cache.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::cache;
+use crate::command::Run as _;
+use crate::progress;
+
+/// The version that the programs say they are; `go.mod` pins it.
+pub const KUBERNETES_VERSION: &str = "v1.36.3";
+
+/// The programs that one binary is, by the name it is called.
+pub const MULTI_CALL: [&str; 9] = [
+    "coredns",
+    "etcd",
+    "helm",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubectl",
+    "kubelet",
+];
+
+const AGNHOST: &str = "k8s.io/kubernetes/test/images/agnhost";
+
+/// Where the built programs are.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// The path of a program that the lab has: [`MULTI_CALL`], `agnhost` or `pause`.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
+        let path = self.folder.join(name);
+        ensure!(
+            name != "kubernetes" && !name.contains('/') && path.exists(),
+            "the lab has no program {name:?}; it has {}, agnhost and pause",
+            MULTI_CALL.join(", ")
+        );
+        Ok(path)
+    }
+
+    /// The folder they are in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A command of one of these programs.
+    ///
+    /// # Errors
+    /// As [`Programs::path`].
+    pub fn command(&self, name: &str) -> Result<Command> {
+        Ok(Command::new(self.path(name)?))
+    }
+
+    /// A text that differs when a program does.
+    pub fn version(&self) -> String {
+        self.folder.display().to_string()
+    }
+}
+
+/// The programs, built when the cache has none from the same sources and the same Go.
+///
+/// # Errors
+/// When Go is missing or too old, or cannot build them.
+pub fn ensure_built() -> Result<Programs> {
+    let sources = sources();
+    let go = go_version()?;
+    let read = |name: &str| {
+        fs::read(sources.join(name)).with_context(|| format!("cannot read e2e/kubernetes/{name}"))
+    };
+    let files = [read("go.mod")?, read("go.sum")?, read("main.go")?, read("pause/main.go")?, go.into_bytes()];
+    let key = cache::key(files.iter().map(Vec::as_slice));
+    let cached = cache::get("kubernetes", &key, |folder| build(&sources, folder))?;
+    Ok(Programs { folder: cached })
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes")
+}
+
+fn build(sources: &Path, folder: &Path) -> Result<()> {
+    check_go()?;
+    let packages = [(".", "kubernetes"), (AGNHOST, "agnhost"), ("./pause", "pause")];
+    for (package, name) in packages {
+        let what = format!("building {name} from Go modules (the first time takes minutes)");
+        progress::step(&what, || go_build(sources, package, &folder.join(name)))?;
+    }
+    for name in MULTI_CALL {
+        symlink("kubernetes", folder.join(name)).with_context(|| format!("cannot link {name}"))?;
+    }
+    Ok(())
+}
+
+fn go_build(sources: &Path, package: &str, output: &Path) -> Result<()> {
+    let version = "k8s.io/component-base/version";
+    let (major, minor) = ("1", KUBERNETES_VERSION.split('.').nth(1).unwrap_or_default());
+    let flags = format!(
+        "-s -w -X {version}.gitVersion={KUBERNETES_VERSION} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
+    );
+    Command::new("go")
+        .args(["build", "-trimpath", "-mod=readonly", "-ldflags", &flags, "-o"])
+        .arg(output)
+        .arg(package)
+        .env("CGO_ENABLED", "0")
+        .env("GOTOOLCHAIN", "local")
+        .current_dir(sources)
+        .run()
+        .with_context(|| format!("cannot build {package} in e2e/kubernetes"))
+}
+
+/// Says in one sentence when the Go that builds the programs is missing or too old.
+///
+/// # Errors
+/// That sentence.
+pub fn check_go() -> Result<()> {
+    let wanted = wanted_go(
+        &fs::read_to_string(sources().join("go.mod")).context("cannot read e2e/kubernetes/go.mod")?,
+    )?;
+    let found = go_version()?;
+    ensure!(
+        parse_version(&found)
+            .is_some_and(|found| parse_version(&wanted).is_some_and(|wanted| found >= wanted)),
+        "Go {wanted} or newer is needed to build the Kubernetes programs, and this is {found}"
+    );
+    Ok(())
+}
+
+fn go_version() -> Result<String> {
+    match Command::new("go").args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").text() {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(_) => bail!("Go is missing: install it (https://go.dev/dl) and put it on PATH"),
+    }
+}
+
+fn wanted_go(module: &str) -> Result<String> {
+    let line = module.lines().find_map(|line| line.strip_prefix("go "));
+    line.map(|version| version.trim().to_owned()).context("e2e/kubernetes/go.mod names no Go version")
+}
+
+/// `go1.26.8` and `1.26` as numbers that compare.
+fn parse_version(text: &str) -> Option<Vec<u32>> {
+    let text = text.strip_prefix("go").unwrap_or(text);
+    let text = text.split([' ', '-']).next()?;
+    text.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_by_number() {
+        let newer = |a: &str, b: &str| parse_version(a).unwrap() >= parse_version(b).unwrap();
+        assert!(newer("go1.26.8", "1.26.0") && newer("go1.100.0", "1.26.0") && !newer("go1.9.7", "1.26.0"));
+        assert_eq!(parse_version("devel"), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Waiting for conditions. Nothing in the lab or in its tests waits for time to pass.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// Between two looks at a condition.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Asks `condition` until it returns a value.
+///
+/// # Errors
+/// When `timeout` is over: what was waited for, and the last error that `condition` returned.
+pub fn eventually<T>(
+    timeout: Duration,
+    what: &str,
+    mut condition: impl FnMut() -> Result<Option<T>>,
+) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        let error = match condition() {
+            Ok(Some(value)) => return Ok(value),
+            Ok(None) => None,
+            Err(error) => Some(error),
+        };
+        if started.elapsed() >= timeout {
+            let waited = format!("waited {} s in vain for {what}", timeout.as_secs());
+            match error {
+                Some(error) => return Err(error.context(waited)),
+                None => bail!("{waited}"),
+            }
+        }
+        pause();
+    }
+}
+
+/// Like [`eventually`], for a condition that holds or does not.
+///
+/// # Errors
+/// As [`eventually`].
+pub fn until(timeout: Duration, what: &str, mut condition: impl FnMut() -> Result<bool>) -> Result<()> {
+    eventually(timeout, what, || Ok(condition()?.then_some(())))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that looks again later; there is no runtime here"
+)]
+fn pause() {
+    std::thread::sleep(PAUSE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_is_told_when_time_is_over() {
+        let result: Result<()> = eventually(Duration::ZERO, "rain", || bail!("the sky is blue"));
+        assert_eq!(format!("{:#}", result.unwrap_err()), "waited 0 s in vain for rain: the sky is blue");
+    }
+
+    #[test]
+    fn a_condition_is_asked_again() {
+        let mut asked = 0;
+        let count = eventually(Duration::from_secs(5), "two", || {
+            asked += 1;
+            Ok((asked == 2).then_some(asked))
+        });
+        assert_eq!(count.unwrap(), 2);
+    }
+}

@@ -1,0 +1,121 @@
+//! The client of the Kubernetes API.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hyper::header::{HeaderValue, USER_AGENT};
+use hyper::http::Uri;
+use kube::Client;
+use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+/// No single request takes longer. Watches do: their idle time is bounded by the watcher.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer than the time after which a watch is renewed (290 s), so that it ends only what is dead.
+const READ_TIMEOUT: Duration = Duration::from_secs(330);
+
+/// How to reach the API server.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// A kubeconfig file; without one, the credentials of the Pod.
+    pub kubeconfig: Option<&'a Path>,
+    /// The URL of the API server, where neither the kubeconfig's nor the environment's is to be used.
+    pub server: Option<&'a str>,
+    /// The program, as the API server logs it: `antrea-agent/0.1.0`.
+    pub user_agent: &'a str,
+}
+
+/// An API server that there is no way to.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The kubeconfig file cannot be used.
+    #[error("cannot use the kubeconfig {}", path.display())]
+    Kubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: KubeconfigError,
+    },
+    /// The Pod has no credentials.
+    #[error(
+        "cannot use the credentials of the Pod: run in a Pod with a ServiceAccount, or give a kubeconfig"
+    )]
+    InCluster(#[source] InClusterError),
+    /// The URL is none.
+    #[error("{url:?} is not a URL of an API server")]
+    Url {
+        /// The text.
+        url: String,
+        /// Why.
+        #[source]
+        source: hyper::http::uri::InvalidUri,
+    },
+    /// The name of the program cannot be sent.
+    #[error("the user agent cannot be sent")]
+    UserAgent(#[source] hyper::header::InvalidHeaderValue),
+    /// The credentials cannot be used.
+    #[error("cannot make a client of the Kubernetes API")]
+    Client(#[source] kube::Error),
+    /// A request took too long.
+    #[error("the API server did not answer within {0:?}")]
+    Timeout(Duration),
+}
+
+/// Makes a client. Nothing is sent yet, so that the API server may be away. Token and CA are read again from their
+/// files when they rotate.
+///
+/// # Errors
+/// When there are no usable credentials.
+pub async fn client(access: Access<'_>) -> Result<Client, AccessError> {
+    Client::try_from(config(access).await?).map_err(AccessError::Client)
+}
+
+async fn config(access: Access<'_>) -> Result<Config, AccessError> {
+    let mut config = match (access.kubeconfig, access.server) {
+        (Some(path), _) => from_file(path).await?,
+        // The environment may lack the variables with the Service's address: it is not used anyhow.
+        (None, Some(_)) => Config::incluster_dns().map_err(AccessError::InCluster)?,
+        (None, None) => Config::incluster().map_err(AccessError::InCluster)?,
+    };
+    if let Some(url) = access.server {
+        config.cluster_url =
+            url.parse::<Uri>().map_err(|source| AccessError::Url { url: url.to_owned(), source })?;
+    }
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config.write_timeout = Some(REQUEST_TIMEOUT);
+    config.read_timeout = Some(READ_TIMEOUT);
+    config.reset_reader_on_write = true;
+    let user_agent = HeaderValue::from_str(access.user_agent).map_err(AccessError::UserAgent)?;
+    config.headers.push((USER_AGENT, user_agent));
+    Ok(config)
+}
+
+async fn from_file(path: &Path) -> Result<Config, AccessError> {
+    let error = |source| AccessError::Kubeconfig { path: path.to_owned(), source };
+    let kubeconfig = Kubeconfig::read_from(path).map_err(error)?;
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(error)
+}
+
+/// Waits for a request, but not for ever: an API server that takes a request and never answers must not stop a
+/// component.
+///
+/// # Errors
+/// What the request says, or that it took too long.
+pub async fn bounded<T, E>(request: impl Future<Output = Result<T, E>>) -> anyhow::Result<T>
+where
+    E: Into<anyhow::Error>,
+{
+    match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(AccessError::Timeout(REQUEST_TIMEOUT).into()),
+    }
+}
+
+/// The HTTP status that the API server refused a request with.
+pub fn status_code(error: &anyhow::Error) -> Option<u16> {
+    match error.downcast_ref::<kube::Error>()? {
+        kube::Error::Api(status) => Some(status.code),
+        _ => None,
+    }
+}

@@ -1,0 +1,6 @@
+//! The kit against real sockets, files and signals.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod kube_client;
+mod server;

@@ -1,0 +1,177 @@
+//! The server, as its clients see it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_kit::certificate::{MinimumTls, SelfSigned};
+use antrea_kit::health::{Checks, Kind, not_found};
+use antrea_kit::server::{Handler, Limits, Server};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+
+const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+const SOON: Duration = Duration::from_secs(20);
+
+/// A server that runs until it is told to stop.
+struct Running {
+    address: SocketAddr,
+    stop: CancellationToken,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Running {
+    async fn start(tls: Option<Arc<ServerConfig>>, limits: Limits, checks: Checks) -> Self {
+        let handler: Handler = Arc::new(move |request| {
+            let uri = request.uri();
+            let answer = checks.answer(request.method(), uri.path(), uri.query());
+            Box::pin(std::future::ready(answer.unwrap_or_else(not_found)))
+        });
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let server = Server::bind(address, tls, limits, handler).await.unwrap();
+        let stop = CancellationToken::new();
+        Self { address: server.local_addr(), task: tokio::spawn(server.run(stop.clone())), stop }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+}
+
+fn limits() -> Limits {
+    Limits { handshake: Duration::from_millis(200), header: Duration::from_millis(200), ..Limits::default() }
+}
+
+/// Sends a request and reads until the server closes.
+async fn exchange(stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin), request: &[u8]) -> String {
+    stream.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    // A server that closes without a TLS farewell has said all it wanted, too.
+    let _ = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("the server kept the connection");
+    String::from_utf8(answer).unwrap()
+}
+
+fn client_config(ca_pem: &str) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn certificate() -> SelfSigned {
+    SelfSigned::generate("antrea-agent", &["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
+}
+
+#[tokio::test]
+async fn health_is_told_over_tls_to_clients_that_trust_the_certificate() {
+    let certificate = certificate();
+    let checks = Checks::new();
+    let ovs = checks.add("ovs", Kind::Readiness);
+    let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
+    let server = Running::start(Some(tls), Limits::default(), checks).await;
+    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    for (name, passes) in [("localhost", false), ("127.0.0.1", true)] {
+        if passes {
+            ovs.pass();
+        }
+        let name = ServerName::try_from(name).unwrap();
+        let mut stream = connector.connect(name, server.connect().await).await.unwrap();
+        let answer = exchange(&mut stream, REQUEST).await;
+        assert_eq!(answer.starts_with("HTTP/1.1 200 OK"), passes, "{answer}");
+        assert_eq!(answer.contains("[-]ovs failed: not checked yet"), !passes, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_certificate_is_for_its_names_only() {
+    let certificate = certificate();
+    let tls = certificate.server_config(MinimumTls::V1_3).unwrap();
+    let server = Running::start(Some(tls), Limits::default(), Checks::new()).await;
+    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    let name = ServerName::try_from("example.org").unwrap();
+    assert!(connector.connect(name, server.connect().await).await.is_err());
+}
+
+#[tokio::test]
+async fn a_name_that_is_none_gives_no_certificate() {
+    let error = SelfSigned::generate("x", &["ümlaut".to_owned()]).unwrap_err();
+    assert_eq!(error.to_string(), "no certificate could be made for [\"ümlaut\"]");
+}
+
+#[tokio::test]
+async fn a_client_that_begins_no_handshake_is_sent_away() {
+    let tls = certificate().server_config(MinimumTls::V1_2).unwrap();
+    let server = Running::start(Some(tls), limits(), Checks::new()).await;
+    assert_eq!(exchange(&mut server.connect().await, b"").await, "");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_end_its_request_is_sent_away() {
+    let server = Running::start(None, limits(), Checks::new()).await;
+    let answer = exchange(&mut server.connect().await, b"GET /readyz HTTP/1.1\r\nHost:").await;
+    assert!(!answer.contains("200"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let server = Running::start(None, limits(), Checks::new()).await;
+    let request = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answer = exchange(&mut server.connect().await, request).await;
+    assert!(answer.ends_with("ok"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_connection_does_not_last_for_ever() {
+    let limits = Limits { lifetime: Duration::from_millis(200), ..Limits::default() };
+    let server = Running::start(None, limits, Checks::new()).await;
+    assert_eq!(exchange(&mut server.connect().await, b"").await, "");
+}
+
+#[tokio::test]
+async fn too_long_a_head_is_refused() {
+    let server = Running::start(None, Limits::default(), Checks::new()).await;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(40_000));
+    let answer = exchange(&mut server.connect().await, request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_for_their_turn() {
+    let limits = Limits { connections: 1, ..limits() };
+    let server = Running::start(None, limits, Checks::new()).await;
+    let mut first = server.connect().await;
+    let mut second = server.connect().await;
+    let (first, second) = tokio::join!(exchange(&mut first, b""), exchange(&mut second, REQUEST));
+    assert_eq!(first, "");
+    assert!(second.starts_with("HTTP/1.1 200"), "{second}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_stops_though_clients_linger() {
+    let server = Running::start(None, Limits::default(), Checks::new()).await;
+    let mut idle = server.connect().await;
+    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    idle.read_u8().await.unwrap();
+    server.stop.cancel();
+    timeout(SOON, server.task).await.expect("the server went on").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_is_named() {
+    let server = Running::start(None, Limits::default(), Checks::new()).await;
+    let handler: Handler = Arc::new(|_| Box::pin(std::future::ready(not_found())));
+    let error = Server::bind(server.address, None, Limits::default(), handler).await.err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot listen on {}: choose another port, or end the program that has it", server.address)
+    );
+}

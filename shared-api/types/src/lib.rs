@@ -1,0 +1,11 @@
+//! Small values that every part of Antrea speaks: addresses, names, ports. No Kubernetes client, no runtime, no IO.
+
+mod family;
+mod mac;
+mod names;
+mod ofport;
+
+pub use family::{DualStack, IpFamily};
+pub use mac::{GLOBAL_VIRTUAL_MAC, InvalidMacAddr, MacAddr};
+pub use names::{InterfaceName, InvalidName, NodeName, PodRef};
+pub use ofport::OfPort;

@@ -1,0 +1,107 @@
+//! `cargo xtask bench AREA`: measures, and prints one line a figure. Nothing here asserts a time.
+
+mod agent;
+mod cni;
+mod lab;
+mod process;
+mod size;
+
+use std::process::ExitCode;
+
+use antrea_e2e::names::LabName;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// agent, cni or size.
+    area: String,
+    /// How figures are printed.
+    #[arg(long, default_value = "text")]
+    output: Output,
+    /// A lab with Antrea that is up already; without one, the area makes a lab of its own and removes it.
+    #[arg(long)]
+    name: Option<LabName>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Text,
+    Json,
+}
+
+/// Areas that docs/benchmarks promises, but that measure features which are not there yet.
+const LATER: [&str; 3] = ["multicluster", "policy", "services"];
+
+/// One measured value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Figure {
+    /// `AREA/WORKLOAD/FIGURE`
+    name: String,
+    value: f64,
+    unit: &'static str,
+}
+
+impl Figure {
+    fn seconds(name: impl Into<String>, value: f64) -> Self {
+        Self { name: name.into(), value, unit: "s" }
+    }
+
+    /// Bytes fit a 64-bit float up to 2^53.
+    #[expect(clippy::cast_precision_loss, reason = "no program or image has 2^53 bytes")]
+    fn bytes(name: impl Into<String>, value: u64) -> Self {
+        Self { name: name.into(), value: value as f64, unit: "B" }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let lab = arguments.name.as_ref();
+    let figures = match arguments.area.as_str() {
+        "agent" => agent::measure(lab)?,
+        "cni" => cni::measure(lab)?,
+        "size" => size::measure()?,
+        area if LATER.contains(&area) => bail!("there is nothing to measure for {area:?} yet; areas there are: agent, cni, size"),
+        area => bail!("there is no area {area:?}; areas there are: agent, cni, size"),
+    };
+    for figure in figures {
+        match arguments.output {
+            Output::Json => println!("{}", serde_json::to_string(&figure)?),
+            Output::Text => println!("{:<32} {:>14.4} {}", figure.name, figure.value, figure.unit),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The value below which `share` of the sorted values lie (nearest rank).
+fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rank among a few hundred values")]
+    let rank = ((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1);
+    sorted.get(rank.min(last)).copied()
+}
+
+/// p50 and p99 of durations in seconds, under `AREA/WORKLOAD`.
+fn distribution(workload: &str, mut seconds: Vec<f64>) -> Vec<Figure> {
+    seconds.sort_by(f64::total_cmp);
+    let figure = |name: &str, share| percentile(&seconds, share).map(|value| Figure::seconds(format!("{workload}/{name}"), value));
+    [("p50_seconds", 0.5), ("p99_seconds", 0.99)].into_iter().filter_map(|(name, share)| figure(name, share)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let values: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!((percentile(&values, 0.5), percentile(&values, 0.99)), (Some(50.0), Some(99.0)));
+        assert_eq!((percentile(&[7.0], 0.99), percentile(&[], 0.5)), (Some(7.0), None));
+    }
+
+    #[test]
+    fn a_figure_is_a_line_of_json() {
+        let figure = Figure::seconds("agent/Start/seconds", 0.25);
+        assert_eq!(serde_json::to_string(&figure).unwrap(), r#"{"name":"agent/Start/seconds","value":0.25,"unit":"s"}"#);
+    }
+}

@@ -1,0 +1,62 @@
+//! The agent itself: how fast it starts, and what it needs while nothing happens.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use antrea_e2e::lab::Lab;
+use antrea_e2e::names::{LabName, NodeId};
+use antrea_e2e::{node, wait};
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::lab::Bench;
+use super::process::Agent;
+use super::{Figure, percentile};
+
+/// The kubelet waits longer before each restart, so there are few.
+const STARTS: usize = 3;
+
+/// After its start the agent still writes its first AntreaAgentInfo and ends its watches' first lists.
+const SETTLE: Duration = Duration::from_secs(70);
+
+pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
+    let bench = Bench::open(name)?;
+    let lab = bench.lab();
+    let node = lab.plan().clusters.first().and_then(|cluster| cluster.nodes.first()).context("the lab has no Node")?.id;
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        starts.push(restart(lab, node)?);
+    }
+    starts.sort_by(f64::total_cmp);
+    let agent = Agent::of(lab, node)?;
+    let idle_since = agent.started()?;
+    wait::until(SETTLE * 2, "the agent to be idle", || Ok(now()?.saturating_sub(idle_since) >= SETTLE))?;
+    let mut figures: Vec<Figure> = percentile(&starts, 0.5).map(|value| Figure::seconds("agent/Start/seconds", value)).into_iter().collect();
+    figures.push(Figure::bytes("agent/IdleRss/rss_bytes", agent.resident()?));
+    Ok(figures)
+}
+
+/// Kills the agent, and returns the seconds from the start of the next one until it is ready.
+fn restart(lab: &Lab, node: NodeId) -> Result<f64> {
+    let old = Agent::of(lab, node)?;
+    kill(Pid::from_raw(old.pid), Signal::SIGKILL).context("cannot kill the agent")?;
+    let new = wait::eventually(Duration::from_secs(180), "the kubelet to restart the agent", || {
+        Ok(Agent::of(lab, node).ok().filter(|agent| agent.pid != old.pid))
+    })?;
+    let ready = loop {
+        if is_ready(lab, node)? {
+            break now()?;
+        }
+    };
+    Ok(ready.saturating_sub(new.started()?).as_secs_f64())
+}
+
+fn is_ready(lab: &Lab, node: NodeId) -> Result<bool> {
+    let mut curl = node::command_on(&lab.plan().name, node, "curl")?;
+    let status = curl.args(["--silent", "--insecure", "--fail", "--max-time", "5", "--output", "/dev/null"]).arg("https://127.0.0.1:10350/readyz").status()?;
+    Ok(status.success())
+}
+
+fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}

@@ -1,0 +1,65 @@
+//! What /proc tells about the agent of a Node.
+
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use antrea_e2e::lab::Lab;
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::processes;
+use anyhow::{Context, Result};
+
+/// Ticks of /proc/PID/stat a second (USER_HZ), which is 100 on every architecture that Linux runs Kubernetes on.
+const TICKS: f64 = 100.0;
+
+/// A running agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Agent {
+    pub(super) pid: i32,
+}
+
+impl Agent {
+    /// The agent of a Node; the supervisor of Open vSwitch is the same program, but was given a subcommand.
+    pub(super) fn of(lab: &Lab, node: NodeId) -> Result<Self> {
+        let namespace = lab.plan().name.namespace(Place::Node(node));
+        let agents = processes::in_namespace(&namespace)?.into_iter().filter(|process| process.program.starts_with("antrea-agent"));
+        let own = agents.map(|process| process.pid).find(|pid| command_line(*pid).is_some_and(|line| line.contains("--config")));
+        Ok(Self { pid: own.with_context(|| format!("no antrea-agent runs on {node}"))? })
+    }
+
+    /// When it was started, after the epoch.
+    pub(super) fn started(self) -> Result<Duration> {
+        let ticks: f64 = self.stat_field(22)?;
+        let uptime = fs::read_to_string("/proc/uptime")?;
+        let uptime: f64 = uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
+        let age = uptime - ticks / TICKS;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        Ok(now.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
+    }
+
+    /// User and system time, in seconds.
+    pub(super) fn cpu_seconds(self) -> Result<f64> {
+        Ok((self.stat_field(14)? + self.stat_field(15)?) / TICKS)
+    }
+
+    /// Resident memory, in bytes.
+    pub(super) fn resident(self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
+        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
+        Ok(kibibytes * 1024)
+    }
+
+    /// A field of /proc/PID/stat, counted as proc(5) does.
+    fn stat_field(self, number: usize) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        // The second field, the program's name, is in parentheses and may have blanks.
+        let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
+        let field = rest.split_whitespace().nth(number.saturating_sub(3));
+        field.and_then(|field| field.parse().ok()).with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.pid))
+    }
+}
+
+fn command_line(pid: i32) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).replace('\0', " "))
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask image`: the OCI archives of our programs, written reproducibly and without a container engine.
+
+mod oci;
+mod rootfs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use oci::{Image, Layer};
+use rootfs::Rootfs;
+
+use crate::project;
+
+/// Programs of Debian's packages that the agent's image carries: Open vSwitch, the tools the agent runs, and what
+/// people reach for when they look inside.
+const AGENT_PROGRAMS: [&str; 22] = [
+    "/usr/sbin/ovsdb-server",
+    "/usr/sbin/ovs-vswitchd",
+    "/usr/bin/ovs-vsctl",
+    "/usr/bin/ovs-ofctl",
+    "/usr/bin/ovs-appctl",
+    "/usr/bin/ovs-dpctl",
+    "/usr/bin/ovsdb-client",
+    "/usr/bin/ovsdb-tool",
+    "/usr/sbin/iptables",
+    "/usr/sbin/iptables-save",
+    "/usr/sbin/iptables-restore",
+    "/usr/sbin/ip6tables",
+    "/usr/sbin/ip6tables-save",
+    "/usr/sbin/ip6tables-restore",
+    "/usr/sbin/ipset",
+    "/usr/sbin/nft",
+    "/usr/sbin/conntrack",
+    "/usr/sbin/ethtool",
+    "/usr/bin/ip",
+    "/usr/bin/ss",
+    "/usr/bin/tcpdump",
+    "/usr/bin/busybox",
+];
+
+/// Applets of busybox that scripts and probes may call by name.
+const APPLETS: [&str; 12] =
+    ["sh", "cat", "ls", "ps", "sleep", "grep", "ping", "ping6", "nc", "nslookup", "wget", "env"];
+
+/// The reference plugins that the conflist chains, installed on the Node beside our own.
+const CNI_PLUGINS: [&str; 3] = ["portmap", "bandwidth", "loopback"];
+
+/// Where an archive lies and what it is called inside a cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Archive {
+    pub(crate) reference: String,
+    pub(crate) path: PathBuf,
+    pub(crate) digest: String,
+}
+
+/// Builds the programs and writes one archive an image; returns them in a fixed order.
+pub(crate) fn build() -> Result<Vec<Archive>> {
+    antrea_e2e::packages::ensure_installed()?;
+    let programs = build_programs()?;
+    let folder = project::root().join("target/images");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let version = chart_version()?;
+    let images = [
+        ("antrea-agent-debian", "/usr/local/bin/antrea-agent", vec![agent_tools()?, agent_programs(&programs)?]),
+        ("antrea-controller-debian", "/usr/local/bin/antrea-controller", vec![controller(&programs)?]),
+    ];
+    images.into_iter().map(|(name, entrypoint, layers)| write(&folder, name, entrypoint, layers, &version)).collect()
+}
+
+fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, version: &str) -> Result<Archive> {
+    let image = Image {
+        reference: format!("docker.io/antrea/{name}:{version}"),
+        entrypoint: vec![entrypoint.to_owned()],
+        labels: BTreeMap::from([
+            ("org.opencontainers.image.title".to_owned(), name.to_owned()),
+            ("org.opencontainers.image.version".to_owned(), version.to_owned()),
+            ("org.opencontainers.image.licenses".to_owned(), "Apache-2.0".to_owned()),
+        ]),
+        layers,
+    };
+    let path = folder.join(format!("{name}.tar"));
+    let digest = oci::write(&image, &path)?;
+    Ok(Archive { reference: image.reference, path, digest })
+}
+
+/// Builds our programs for images and returns the folder they are in.
+fn build_programs() -> Result<PathBuf> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--bins"])
+        .args(["-p", "antrea-agent", "-p", "antrea-cni", "-p", "antrea-controller"])
+        .current_dir(project::root())
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "cargo could not build the programs of the images; see its output above");
+    Ok(project::target().join("release"))
+}
+
+/// The lower layer of the agent's image: it changes only with Debian's packages.
+fn agent_tools() -> Result<Layer> {
+    let mut rootfs = Rootfs::new();
+    for program in AGENT_PROGRAMS {
+        rootfs.add_program(program)?;
+    }
+    rootfs.add_folder("/usr/share/openvswitch", ".ovsschema")?;
+    rootfs.add_folder("/usr/lib/x86_64-linux-gnu/xtables", ".so")?;
+    rootfs.add_file("etc/protocols", 0o644, fs::read("/etc/protocols").unwrap_or_default());
+    for plugin in CNI_PLUGINS {
+        rootfs.add_built(&Path::new("/usr/lib/cni").join(plugin), &format!("opt/cni/bin/{plugin}"))?;
+    }
+    add_users_and_applets(&mut rootfs);
+    Ok(rootfs.into_layer())
+}
+
+fn agent_programs(programs: &Path) -> Result<Layer> {
+    let mut rootfs = Rootfs::default();
+    for program in ["antrea-agent", "antrea-cni"] {
+        rootfs.add_built(&programs.join(program), &format!("usr/local/bin/{program}"))?;
+    }
+    Ok(rootfs.into_layer())
+}
+
+fn controller(programs: &Path) -> Result<Layer> {
+    let mut rootfs = Rootfs::new();
+    rootfs.add_program("/usr/bin/busybox")?;
+    add_users_and_applets(&mut rootfs);
+    rootfs.add_built(&programs.join("antrea-controller"), "usr/local/bin/antrea-controller")?;
+    Ok(rootfs.into_layer())
+}
+
+fn add_users_and_applets(rootfs: &mut Rootfs) {
+    for applet in APPLETS {
+        rootfs.add_link(&format!("usr/bin/{applet}"), "busybox");
+    }
+    rootfs.add_file("etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n".to_vec());
+    rootfs.add_file("etc/group", 0o644, b"root:x:0:\n".to_vec());
+}
+
+/// The images carry the version that the chart asks for.
+fn chart_version() -> Result<String> {
+    let path = project::root().join("charts/antrea/Chart.yaml");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let chart: serde_json::Value =
+        serde_saphyr::from_str(&text).with_context(|| format!("{} is not valid YAML", path.display()))?;
+    let version = chart["appVersion"].as_str().with_context(|| format!("{} lacks appVersion", path.display()))?;
+    Ok(version.to_owned())
+}

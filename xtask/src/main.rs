@@ -1,0 +1,83 @@
+//! `cargo xtask COMMAND`: everything that is done with this project, one command each.
+
+mod bench;
+mod conformance;
+mod demo;
+mod image;
+mod lab;
+mod project;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use test::Extent;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show real clusters with Antrea, from nothing, and wait.
+    Demo(demo::Arguments),
+    /// Run the tests; the last line says how many passed, failed and were skipped.
+    Test {
+        /// Also what is long: repeated faults, every demo.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Real Kubernetes clusters on this machine, without containers or VMs for Nodes.
+    Lab(lab::LabArguments),
+    /// Write the OCI archives of our programs.
+    Image,
+    /// Run a public suite on a running lab.
+    Conformance(conformance::Arguments),
+    /// Measure, one line a figure.
+    Bench(bench::Arguments),
+    /// Check the rules that neither the compiler nor clippy knows.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Test { all } => test::run(if all { Extent::All } else { Extent::Standard }),
+        Command::Lab(arguments) => lab::run(arguments),
+        Command::Image => print_images(),
+        Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Tidy => print_problems(&tidy::problems()?),
+    }
+}
+
+fn print_images() -> Result<ExitCode> {
+    for archive in image::build()? {
+        let megabytes = std::fs::metadata(&archive.path)?.len() / 1_000_000;
+        println!("{}  {}  {megabytes} MB  {}", archive.reference, archive.digest, archive.path.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_problems(problems: &[String]) -> Result<ExitCode> {
+    for problem in problems {
+        println!("{problem}");
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,15 @@
+//! `cargo xtask tidy`: rules of the project that neither the compiler nor clippy knows.
+
+mod arrows;
+mod files;
+mod versions;
+
+use anyhow::Result;
+
+/// Everything found, one line each, in a fixed order; empty when the project is tidy.
+pub(crate) fn problems() -> Result<Vec<String>> {
+    let mut problems = files::problems()?;
+    problems.extend(arrows::problems()?);
+    problems.extend(versions::problems()?);
+    Ok(problems)
+}
