@@ -150,22 +150,67 @@ mod tests {
 
     #[test]
     fn nodes_of_one_cluster_are_cut_where_frames_are_bridged() {
-        insta::assert_snapshot!(cut_of("c1-n2", "c1-n1"), @"");
+        insta::assert_snapshot!(cut_of("c1-n2", "c1-n1"), @r#"
+        table bridge cut-c1-n1-c1-n2
+        delete table bridge cut-c1-n1-c1-n2
+        table bridge cut-c1-n1-c1-n2 {
+          chain forward {
+            type filter hook forward priority filter;
+            iifname { "c1-n2-0", "c1-n2-1" } oifname { "c1-n1-0", "c1-n1-1" } drop
+            iifname { "c1-n1-0", "c1-n1-1" } oifname { "c1-n2-0", "c1-n2-1" } drop
+          }
+        }
+        "#);
     }
 
     #[test]
     fn a_node_is_cut_off_from_the_rest_of_its_cluster() {
-        insta::assert_snapshot!(cut_of("c1-n1", "c1"), @"");
+        insta::assert_snapshot!(cut_of("c1-n1", "c1"), @r#"
+        table bridge cut-c1-c1-n1
+        delete table bridge cut-c1-c1-n1
+        table bridge cut-c1-c1-n1 {
+          chain forward {
+            type filter hook forward priority filter;
+            iifname { "c1-n1-0", "c1-n1-1" } oifname { "c1-n2-0", "c1-n2-1", "c1-cp" } drop
+            iifname { "c1-n2-0", "c1-n2-1", "c1-cp" } oifname { "c1-n1-0", "c1-n1-1" } drop
+          }
+        }
+        "#);
     }
 
     #[test]
     fn clusters_are_cut_where_packets_are_routed() {
-        insta::assert_snapshot!(cut_of("c1", "c2"), @"");
+        insta::assert_snapshot!(cut_of("c1", "c2"), @r#"
+        table bridge cut-c1-c2
+        delete table bridge cut-c1-c2
+        table bridge cut-c1-c2 {
+          chain forward {
+            type filter hook forward priority filter;
+            iifname { "c1-n1-0", "c1-n1-1", "c1-n2-0", "c1-n2-1", "c1-cp" } oifname { "c2-n1-0", "c2-n1-1", "c2-n2-0", "c2-n2-1", "c2-cp" } drop
+            iifname { "c2-n1-0", "c2-n1-1", "c2-n2-0", "c2-n2-1", "c2-cp" } oifname { "c1-n1-0", "c1-n1-1", "c1-n2-0", "c1-n2-1", "c1-cp" } drop
+          }
+        }
+        table inet cut-c1-c2
+        delete table inet cut-c1-c2
+        table inet cut-c1-c2 {
+          chain forward {
+            type filter hook forward priority filter;
+            ip saddr { 172.18.2.0/24, 172.18.3.0/24, 10.11.0.0/16 } ip daddr { 172.18.4.0/24, 172.18.5.0/24, 10.12.0.0/16 } drop
+            ip saddr { 172.18.4.0/24, 172.18.5.0/24, 10.12.0.0/16 } ip daddr { 172.18.2.0/24, 172.18.3.0/24, 10.11.0.0/16 } drop
+            ip6 saddr { fd00:172:18:2::/64, fd00:172:18:3::/64, fd00:10:1::/48 } ip6 daddr { fd00:172:18:4::/64, fd00:172:18:5::/64, fd00:10:2::/48 } drop
+            ip6 saddr { fd00:172:18:4::/64, fd00:172:18:5::/64, fd00:10:2::/48 } ip6 daddr { fd00:172:18:2::/64, fd00:172:18:3::/64, fd00:10:1::/48 } drop
+          }
+        }
+        "#);
     }
 
     #[test]
     fn only_clusters_and_nodes_can_be_cut() {
         let refused = [cut_of("c1", "c1"), cut_of("c1", "router"), cut_of("c1", "c3")];
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r"
+        error: c1 cannot be cut off from itself
+        error: router cannot be cut off; clusters and Nodes can
+        error: there is no c3 in lab lab; it has router, outside, c1, c1-n1, c1-n2, c2, c2-n1, c2-n2
+        ");
     }
 }

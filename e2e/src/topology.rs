@@ -97,10 +97,12 @@ fn sysctls(place: Place) -> Vec<&'static str> {
     // A Service proxy on a Node must see what its bridge forwards; the router's bridges are plain switches.
     match place {
         Place::Router => {
-            settings.extend(["net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"])
+            settings
+                .extend(["net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0"]);
         }
         Place::Node(_) => {
-            settings.extend(["net.bridge.bridge-nf-call-iptables=1", "net.bridge.bridge-nf-call-ip6tables=1"])
+            settings
+                .extend(["net.bridge.bridge-nf-call-iptables=1", "net.bridge.bridge-nf-call-ip6tables=1"]);
         }
         Place::Outside | Place::Cluster(_) => {}
     }

@@ -195,12 +195,17 @@ fn write_field(f: &mut fmt::Formatter<'_>, entry: MatchField, names: &dyn Names)
     match field {
         Field::VlanTci => return write_vlan(f, low_u32(value), low_u32(mask)),
         Field::IpDscp => return write!(f, "nw_tos={}", value << 2),
-        Field::CtState if mask == field.full_mask() => return write_exact_state(f, value),
+        Field::Ipv6Label if mask == field.full_mask() => return write!(f, "ipv6_label={value:#07x}"),
+        Field::Ipv6Label => return write!(f, "ipv6_label={value:#07x}/{mask:#07x}"),
+        Field::CtState if mask & NAMED_STATES == NAMED_STATES => return write_exact_state(f, value),
         _ => {}
     }
     write!(f, "{}=", match_name(field))?;
     write_value(f, (field, Place::Match), (value, mask), names)
 }
+
+/// The bits of a connection state that have names.
+const NAMED_STATES: u128 = 0xff;
 
 /// A connection state of which every bit matters.
 fn write_exact_state(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {

@@ -36,8 +36,8 @@ pub(crate) fn write_value(
         }
         Format::Ethernet if exact => write_ethernet(f, value),
         Format::Ethernet => write_pair(f, value, mask, write_ethernet),
-        Format::Ipv4 => write_ipv4(f, value, mask, exact, place),
-        Format::Ipv6 => write_ipv6(f, value, mask, exact, place),
+        Format::Ipv4 => write_ipv4(f, value, mask, exact),
+        Format::Ipv6 => write_ipv6(f, value, mask, exact),
         Format::CtState => write_state(f, value, mask),
         Format::TcpFlags => write_tcp_flags(f, value, mask),
         Format::Port => write_port(f, OfPort(low_u32(value)), names),
@@ -66,25 +66,21 @@ fn write_ethernet(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {
     write!(f, "{}", MacAddr([a, b, c, d, e, g]))
 }
 
-fn write_ipv4(f: &mut fmt::Formatter<'_>, value: u128, mask: u128, exact: bool, place: Place) -> fmt::Result {
+fn write_ipv4(f: &mut fmt::Formatter<'_>, value: u128, mask: u128, exact: bool) -> fmt::Result {
     let (address, mask) = (Ipv4Addr::from_bits(low_u32(value)), low_u32(mask));
-    match (exact, place) {
-        (true, _) => write!(f, "{address}"),
-        (false, Place::Match) if mask.leading_ones() == mask.count_ones() => {
-            write!(f, "{address}/{}", mask.leading_ones())
-        }
-        _ => write!(f, "{address}/{}", Ipv4Addr::from_bits(mask)),
+    match exact {
+        true => write!(f, "{address}"),
+        false if mask.leading_ones() == mask.count_ones() => write!(f, "{address}/{}", mask.leading_ones()),
+        false => write!(f, "{address}/{}", Ipv4Addr::from_bits(mask)),
     }
 }
 
-fn write_ipv6(f: &mut fmt::Formatter<'_>, value: u128, mask: u128, exact: bool, place: Place) -> fmt::Result {
+fn write_ipv6(f: &mut fmt::Formatter<'_>, value: u128, mask: u128, exact: bool) -> fmt::Result {
     let address = Ipv6Addr::from_bits(value);
-    match (exact, place) {
-        (true, _) => write!(f, "{address}"),
-        (false, _) if mask.leading_ones() == mask.count_ones() => {
-            write!(f, "{address}/{}", mask.leading_ones())
-        }
-        _ => write!(f, "{address}/{}", Ipv6Addr::from_bits(mask)),
+    match exact {
+        true => write!(f, "{address}"),
+        false if mask.leading_ones() == mask.count_ones() => write!(f, "{address}/{}", mask.leading_ones()),
+        false => write!(f, "{address}/{}", Ipv6Addr::from_bits(mask)),
     }
 }
 

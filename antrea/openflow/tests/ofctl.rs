@@ -64,7 +64,7 @@ pub(crate) fn sent_by(command: &str, arguments: &[&str], input: &str) -> Vec<Mes
         let switch = scope.spawn(|| listen(&listener, &finished));
         let target = format!("unix:{}", path.0.display());
         let mut child = Command::new("ovs-ofctl")
-            .args(["--no-names", "-O", "OpenFlow15", command, &target])
+            .args(["--timeout=20", "--no-names", "-O", "OpenFlow15", command, &target])
             .args(arguments)
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())

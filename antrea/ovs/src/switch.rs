@@ -178,6 +178,7 @@ async fn keep_realized(inner: Weak<Inner>, mut channel: watch::Receiver<Option<C
             match inner.realize(&current).await {
                 Ok(()) => backoff.reset(),
                 Err(error) => {
+                    eprintln!("DBG {error:?}");
                     warn!(error = &error as &dyn std::error::Error, "Cannot install flows");
                     drop(inner);
                     backoff.wait().await;

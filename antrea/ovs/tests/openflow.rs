@@ -41,7 +41,8 @@ fn add(flow: Flow) -> Modification {
 
 #[tokio::test]
 async fn a_bundle_changes_flows() {
-    let Some(Fixture { ovs, channel, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, channel, .. } = &fixture;
     ovs.ofctl(["del-flows", BRIDGE]).unwrap();
     channel.bundle(&[add(flow(0, 1)), add(flow(1, 2))]).await.unwrap();
     assert_eq!(
@@ -55,7 +56,8 @@ async fn a_bundle_changes_flows() {
 
 #[tokio::test]
 async fn a_bundle_with_an_invalid_member_changes_nothing_and_names_it() {
-    let Some(Fixture { ovs, channel, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, channel, .. } = &fixture;
     ovs.ofctl(["del-flows", BRIDGE]).unwrap();
     let group = flow(0, 2).action(Action::Group(GroupId(99)));
     let error = channel.bundle(&[add(flow(0, 1)), add(group), add(flow(0, 3))]).await.unwrap_err();
@@ -69,7 +71,8 @@ async fn a_bundle_with_an_invalid_member_changes_nothing_and_names_it() {
 
 #[tokio::test]
 async fn requests_at_the_same_moment_get_their_own_answers() {
-    let Some(Fixture { channel, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { channel, .. } = &fixture;
     let flows: Vec<_> = (1..=5000).map(|port| add(flow(u8::from(port > 2000), port))).collect();
     channel.bundle(&flows).await.unwrap();
     let table = |table| channel.dump_flows(FlowFilter::table(TableId(table)));
@@ -85,12 +88,13 @@ async fn requests_at_the_same_moment_get_their_own_answers() {
     assert_eq!(second.unwrap().len(), 3000);
     assert_eq!(one.unwrap(), [flow(0, 7)]);
     assert_eq!(usize::try_from(totals.unwrap().flows).unwrap(), 5000 + default_flow);
-    assert_eq!(ports.unwrap().len(), 1, "the local port");
+    assert_eq!(ports.unwrap(), [], "the bridge has no ports yet");
 }
 
 #[tokio::test]
 async fn meters_come_back_as_they_were_made() {
-    let Some(Fixture { channel, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { channel, .. } = &fixture;
     let flags = MeterFlags::PKTPS.and(MeterFlags::BURST);
     let meter = Meter { id: MeterId(256), flags, bands: vec![Band { rate: 5000, burst: 10000 }] };
     channel.modify_meters(&[MeterMod::Add(meter.clone())]).await.unwrap();
@@ -103,7 +107,8 @@ async fn meters_come_back_as_they_were_made() {
 
 #[tokio::test]
 async fn tables_get_names_without_leftovers_of_longer_ones() {
-    let Some(Fixture { ovs, channel, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, channel, .. } = &fixture;
     for names in [["PipelineRootClassifier", "ARPSpoofGuard"], ["Root", "ARP"]] {
         let names = names.iter().zip(0..).map(|(name, id)| (TableId(id), (*name).to_owned()));
         channel.rename_tables(&names.collect::<Vec<_>>()).await.unwrap();
@@ -115,7 +120,8 @@ async fn tables_get_names_without_leftovers_of_longer_ones() {
 
 #[tokio::test]
 async fn packets_for_the_controller_come_with_their_data_and_can_go_on() {
-    let Some(Fixture { ovs, channel, mut unasked, .. }) = connect().await else { return };
+    let Some(mut fixture) = connect().await else { return };
+    let Fixture { ovs, channel, unasked, .. } = &mut fixture;
     let controller = Controller {
         max_len: u16::MAX,
         id: 0,
@@ -139,7 +145,8 @@ async fn packets_for_the_controller_come_with_their_data_and_can_go_on() {
 
 #[tokio::test]
 async fn news_of_ports_are_not_lost_during_requests() {
-    let Some(Fixture { database, channel, mut unasked, connection, .. }) = connect().await else { return };
+    let Some(mut fixture) = connect().await else { return };
+    let Fixture { database, channel, unasked, connection, .. } = &mut fixture;
     let spec = PortSpec::new("antrea-gw0", InterfaceType::Internal);
     let requests = async {
         for _ in 0..200 {
@@ -154,7 +161,8 @@ async fn news_of_ports_are_not_lost_during_requests() {
 
 #[tokio::test]
 async fn a_bridge_without_openflow_1_5_is_not_connected_to() {
-    let Some(Fixture { ovs, connection, .. }) = connect().await else { return };
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, connection, .. } = &fixture;
     ovs.vsctl(["set", "bridge", BRIDGE, "protocols=OpenFlow10"]).unwrap();
     let mut channel = connection.channel();
     soon("the connection ends", channel.wait_for(Option::is_none)).await.unwrap();

@@ -126,14 +126,22 @@ mod tests {
 
     #[test]
     fn clusters_have_cidrs_of_their_own() {
-        insta::assert_snapshot!(plan(2, 2, Families::Dual, &["c2:nodes=3"]), @"");
+        insta::assert_snapshot!(plan(2, 2, Families::Dual, &["c2:nodes=3"]), @r"
+        c1 2 Nodes, Pods 10.11.0.0/16,fd00:10:1::/48 in /24,64, Services 10.111.0.0/16,fd00:20:1::/108
+        c2 3 Nodes, Pods 10.12.0.0/16,fd00:10:2::/48 in /24,64, Services 10.112.0.0/16,fd00:20:2::/108
+        ");
     }
 
     #[test]
     fn a_cluster_gets_the_cidrs_that_were_asked_for() {
         let settings = ["c2:podCIDR=10.11.0.0/20", "c2:nodeMask=26", "c2:serviceCIDR=10.96.0.0/12"];
-        insta::assert_snapshot!(plan(2, 1, Families::Ipv4, &settings), @"");
-        insta::assert_snapshot!(plan(1, 1, Families::Ipv4, &["c1:ipFamily=ipv6", "c1:nodeMask=60"]), @"");
+        insta::assert_snapshot!(plan(2, 1, Families::Ipv4, &settings), @r"
+        c1 1 Nodes, Pods 10.11.0.0/16 in /24, Services 10.111.0.0/16
+        c2 1 Nodes, Pods 10.11.0.0/20 in /26, Services 10.96.0.0/12
+        ");
+        insta::assert_snapshot!(plan(1, 1, Families::Ipv4, &["c1:ipFamily=ipv6", "c1:nodeMask=60"]), @r"
+        c1 1 Nodes, Pods fd00:10:1::/48 in /60, Services fd00:20:1::/108
+        ");
     }
 
     #[test]
@@ -158,6 +166,24 @@ mod tests {
             check(&["c1:serviceProxy=ipvs"]),
             plan(101, 1, Families::Ipv4, &[]),
         ];
-        insta::assert_snapshot!(refused.join("\n"), @"");
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        error: c1:podCIDR must have one CIDR for each IP family of the cluster, which is ipv4
+        error: c1:podCIDR must have one CIDR for each IP family of the cluster, which is ipv4
+        error: podCIDR=10.11.0.1/16: 10.11.0.1/16 has bits set beyond its prefix; 10.11.0.0/16 has not
+        error: podCIDR=10.11.0.0/16,10.12.0.0/16 has two CIDRs of IPv4; give one of a family
+        error: c1:nodeMask 28 does not fit podCIDR 10.0.0.0/8: it must be at least 8 and at most 24
+        error: podCIDR 10.11.0.0/24 of c1 has /24 CIDRs for only 1 of 2 Nodes
+        error: in c1 podCIDR 10.111.4.0/22 and serviceCIDR 10.111.0.0/16 overlap
+        error: in c1 podCIDR 172.18.0.0/16 and subnets of the lab 172.18.0.0/16 overlap
+        error: serviceCIDR 10.0.0.0/8 of c1 must be between /12 and /28, as the API server wants it
+        error: --cluster c1:nodeMask: give one prefix length for each IP family, IPv4 first
+        error: c1 has 241 Nodes; 240 fit
+        error: --cluster c2:nodes: the lab has only 1 cluster(s)
+        error: --cluster c1:nodes was given twice
+        error: "node" is no key of a cluster; the keys are: nodes, serviceCIDR, podCIDR, nodeMask, ipFamily, serviceProxy, install
+        error: "c1:nodes" is not of the form cN:KEY=VALUE
+        error: "ipvs" is no Service proxy; it is one of: antrea, kube-proxy, none
+        error: a lab has 1 to 100 clusters
+        "#);
     }
 }

@@ -79,7 +79,7 @@ fn pod(number: usize, node: NodeId) -> serde_json::Value {
             "nodeName": node.to_string(),
             "terminationGracePeriodSeconds": 0,
             "automountServiceAccountToken": false,
-            "containers": [{"name": "c", "image": antrea_e2e::images::PAUSE, "imagePullPolicy": "IfNotPresent"}],
+            "containers": [{"name": "c", "image": antrea_e2e::images::AGNHOST_IMAGE, "args": ["pause"], "imagePullPolicy": "IfNotPresent"}],
         },
     })
 }

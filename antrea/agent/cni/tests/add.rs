@@ -3,156 +3,164 @@
 use antrea_agent_cni::settings::PodNetwork;
 use antrea_cni::proto::ErrorCode;
 
-use crate::node::{BRIDGE, Node, config};
+use crate::node::{BRIDGE, config, on_node};
 use crate::pod::Pod;
 
 const DUAL_STACK: [&str; 2] = ["10.10.0.0/24", "fd00:10:10::/64"];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_pod_gets_link_addresses_routes_port_and_flows_of_both_families() {
-    let Some(node) = Node::start(&DUAL_STACK) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
-    let result = agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+#[test]
+fn a_pod_gets_link_addresses_routes_port_and_flows_of_both_families() {
+    on_node(&DUAL_STACK, async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        let result = agent.add(&pod, &config("1.0.0", "")).await.unwrap();
 
-    assert_eq!(
-        node.state(&agent),
-        [
-            "port web-2f2276",
-            "link web-2f2276",
-            "address 10.10.0.2 of c1 eth0",
-            "address fd00:10:10::2 of c1 eth0",
-            "flows web-2f2276 10.10.0.2,fd00:10:10::2",
-        ]
-    );
-    let addresses = pod.ip(&["-br", "addr", "show", "eth0"]);
-    assert!(addresses.contains("UP") && addresses.contains("10.10.0.2/24"), "{addresses}");
-    assert!(addresses.contains("fd00:10:10::2/64"), "{addresses}");
-    assert!(pod.ip(&["route"]).contains("default via 10.10.0.1 dev eth0"));
-    assert!(pod.ip(&["-6", "route"]).contains("default via fd00:10:10::1 dev eth0"));
-    let link = pod.ip(&["link", "show", "eth0"]);
-    let mac = result["interfaces"][1]["mac"].as_str().unwrap();
-    assert!(link.contains("mtu 1450") && link.contains(mac), "{link}");
-    assert_eq!(result["interfaces"][1]["sandbox"], pod.netns());
+        assert_eq!(
+            node.state(&agent),
+            [
+                "port web-2f2276",
+                "link web-2f2276",
+                "address 10.10.0.2 of c1 eth0",
+                "address fd00:10:10::2 of c1 eth0",
+                "flows web-2f2276 10.10.0.2,fd00:10:10::2",
+            ]
+        );
+        let addresses = pod.ip(&["-br", "addr", "show", "eth0"]);
+        assert!(addresses.contains("UP") && addresses.contains("10.10.0.2/24"), "{addresses}");
+        assert!(addresses.contains("fd00:10:10::2/64"), "{addresses}");
+        assert!(pod.ip(&["route"]).contains("default via 10.10.0.1 dev eth0"));
+        assert!(pod.ip(&["-6", "route"]).contains("default via fd00:10:10::1 dev eth0"));
+        let link = pod.ip(&["link", "show", "eth0"]);
+        let mac = result["interfaces"][1]["mac"].as_str().unwrap();
+        assert!(link.contains("mtu 1450") && link.contains(mac), "{link}");
+        assert_eq!(result["interfaces"][1]["sandbox"], pod.netns());
 
-    let ids = node.ovs.vsctl(["get", "port", "web-2f2276", "external_ids"]).unwrap();
-    let expected = format!(
-        "{{antrea-type=container, attached-mac=\"{mac}\", container-id=c1, ip-address=\"10.10.0.2,fd00:10:10::2\", \
+        let ids = node.ovs.vsctl(["get", "port", "web-2f2276", "external_ids"]).unwrap();
+        let expected = format!(
+            "{{antrea-type=container, attached-mac=\"{mac}\", container-id=c1, ip-address=\"10.10.0.2,fd00:10:10::2\", \
          net-ns=\"/{}\", pod-name=web, pod-namespace=default}}",
-        pod.netns()
-    );
-    assert_eq!(ids.trim(), expected);
+            pod.netns()
+        );
+        assert_eq!(ids.trim(), expected);
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_version_gets_its_own_form_of_result_and_the_same_container_the_same_one() {
-    let Some(node) = Node::start(&["10.10.0.0/24"]) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
-    let mut macs = Vec::new();
-    for version in ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
-        let result =
-            agent.add(&pod, &config(version, r#","dns":{"nameservers":["10.96.0.10"]}"#)).await.unwrap();
-        assert_eq!(result["cniVersion"], version);
-        assert_eq!(result["ips"][0]["address"], "10.10.0.2/24");
-        assert_eq!(result["ips"][0].get("version").is_some(), version < "1.0.0", "{result}");
-        assert_eq!(result["dns"]["nameservers"][0], "10.96.0.10");
-        macs.push(result["interfaces"].to_string());
-    }
-    macs.dedup();
-    assert_eq!(macs.len(), 1, "{macs:?}");
-    assert_eq!(node.state(&agent).len(), 4);
+#[test]
+fn every_version_gets_its_own_form_of_result_and_the_same_container_the_same_one() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        let mut macs = Vec::new();
+        for version in ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+            let result =
+                agent.add(&pod, &config(version, r#","dns":{"nameservers":["10.96.0.10"]}"#)).await.unwrap();
+            assert_eq!(result["cniVersion"], version);
+            assert_eq!(result["ips"][0]["address"], "10.10.0.2/24");
+            assert_eq!(result["ips"][0].get("version").is_some(), version < "1.0.0", "{result}");
+            assert_eq!(result["dns"]["nameservers"][0], "10.96.0.10");
+            macs.push(result["interfaces"].to_string());
+        }
+        macs.dedup();
+        assert_eq!(macs.len(), 1, "{macs:?}");
+        assert_eq!(node.state(&agent).len(), 4);
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_interface_that_was_damaged_is_made_again_with_its_address() {
-    let Some(node) = Node::start(&["10.10.0.0/24"]) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
-    agent.add(&pod, &config("1.0.0", "")).await.unwrap();
-    pod.ip(&["link", "del", "eth0"]);
-    let again = agent.add(&pod, &config("1.0.0", "")).await.unwrap();
-    assert_eq!(again["ips"][0]["address"], "10.10.0.2/24");
-    assert!(pod.ip(&["-br", "addr", "show", "eth0"]).contains("10.10.0.2/24"));
+#[test]
+fn an_interface_that_was_damaged_is_made_again_with_its_address() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+        pod.ip(&["link", "del", "eth0"]);
+        let again = agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+        assert_eq!(again["ips"][0]["address"], "10.10.0.2/24");
+        assert!(pod.ip(&["-br", "addr", "show", "eth0"]).contains("10.10.0.2/24"));
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_fails_leaves_nothing_behind() {
-    let Some(node) = Node::start(&["10.10.0.0/24"]) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
+#[test]
+fn what_fails_leaves_nothing_behind() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
 
-    agent.flows.refuse("the switch is away");
-    let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
-    let expected = "cannot install the flows of interface web-2f2276: the switch is away";
-    assert_eq!((error.code, error.message.as_str()), (ErrorCode::ConfigInterfaceFailure, expected));
-    assert_eq!(node.state(&agent), Vec::<String>::new());
+        agent.flows.refuse("the switch is away");
+        let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
+        let expected = "cannot install the flows of interface web-2f2276: the switch is away";
+        assert_eq!((error.code, error.message.as_str()), (ErrorCode::ConfigInterfaceFailure, expected));
+        assert_eq!(node.state(&agent), Vec::<String>::new());
 
-    node.ovs.vsctl(["del-br", BRIDGE]).unwrap();
-    let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
-    let expected = "cannot create the port of interface web-2f2276: there is no bridge br-int";
-    assert_eq!((error.code, error.message.as_str()), (ErrorCode::ConfigInterfaceFailure, expected));
-    node.ovs.vsctl(["add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev"]).unwrap();
-    assert_eq!(node.state(&agent), Vec::<String>::new());
-    assert_eq!(agent.store.containers(), []);
-    assert!(!pod.ip(&["link"]).contains("eth0"));
+        node.ovs.vsctl(["del-br", BRIDGE]).unwrap();
+        let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
+        let expected = "cannot create the port of interface web-2f2276: there is no bridge br-int";
+        assert_eq!((error.code, error.message.as_str()), (ErrorCode::ConfigInterfaceFailure, expected));
+        node.ovs.vsctl(["add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev"]).unwrap();
+        assert_eq!(node.state(&agent), Vec::<String>::new());
+        assert_eq!(agent.store.containers(), []);
+        assert!(!pod.ip(&["link"]).contains("eth0"));
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_is_gone_is_named() {
-    let Some(node) = Node::start(&["10.10.0.0/24"]) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
-    let netns = pod.netns();
-    std::process::Command::new("ip")
-        .args(["netns", "del", netns.rsplit('/').next().unwrap()])
-        .status()
-        .unwrap();
-    let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ConfigInterfaceFailure);
-    assert!(error.message.contains(&netns), "{error}");
-    assert_eq!(node.state(&agent), Vec::<String>::new());
+#[test]
+fn a_namespace_that_is_gone_is_named() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        let netns = pod.netns();
+        std::process::Command::new("ip")
+            .args(["netns", "del", netns.rsplit('/').next().unwrap()])
+            .status()
+            .unwrap();
+        let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::ConfigInterfaceFailure);
+        assert!(error.message.contains(&netns), "{error}");
+        assert_eq!(node.state(&agent), Vec::<String>::new());
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_exhausted_pod_cidr_is_named() {
-    let Some(node) = Node::start(&["10.10.0.0/30"]) else { return };
-    let agent = node.agent().await;
-    let (first, second) = (Pod::new("a", "c1"), Pod::new("b", "c2"));
-    agent.add(&first, &config("1.0.0", "")).await.unwrap();
-    let before = node.state(&agent);
-    let error = agent.add(&second, &config("1.0.0", "")).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::IpamFailure);
-    assert!(error.message.starts_with("no address is left in 10.10.0.0/30"), "{error}");
-    assert_eq!(node.state(&agent), before);
+#[test]
+fn an_exhausted_pod_cidr_is_named() {
+    on_node(&["10.10.0.0/30"], async move |node| {
+        let agent = node.agent().await;
+        let (first, second) = (Pod::new("a", "c1"), Pod::new("b", "c2"));
+        agent.add(&first, &config("1.0.0", "")).await.unwrap();
+        let before = node.state(&agent);
+        let error = agent.add(&second, &config("1.0.0", "")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::IpamFailure);
+        assert!(error.message.starts_with("no address is left in 10.10.0.0/30"), "{error}");
+        assert_eq!(node.state(&agent), before);
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn while_the_pod_network_is_not_ready_the_runtime_is_told_to_try_again() {
-    let Some(node) = Node::start(&["10.10.0.0/24"]) else { return };
-    let agent = node.agent().await;
-    let pod = Pod::new("web", "c1");
-    agent.pod_network.send_replace(PodNetwork::Starting);
-    let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::TryAgainLater);
-    agent.pod_network.send_replace(PodNetwork::Ready);
-    agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+#[test]
+fn while_the_pod_network_is_not_ready_the_runtime_is_told_to_try_again() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        agent.pod_network.send_replace(PodNetwork::Starting);
+        let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::TryAgainLater);
+        agent.pod_network.send_replace(PodNetwork::Ready);
+        agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+    });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn pods_that_come_at_once_get_addresses_of_their_own() {
-    let Some(node) = Node::start(&DUAL_STACK) else { return };
-    let agent = node.agent().await;
-    let pods: Vec<Pod> = (0..20).map(|index| Pod::new("burst", &format!("c{index}"))).collect();
-    let config = config("1.0.0", "");
-    let results = futures::future::join_all(pods.iter().map(|pod| agent.add(pod, &config))).await;
-    let addresses: std::collections::BTreeSet<String> =
-        results.into_iter().map(|result| result.unwrap()["ips"].to_string()).collect();
-    assert_eq!(addresses.len(), 20);
-    assert_eq!(agent.store.containers().len(), 20);
-    futures::future::join_all(pods.iter().map(|pod| agent.del(pod)))
-        .await
-        .into_iter()
-        .for_each(Result::unwrap);
-    assert_eq!(node.state(&agent), Vec::<String>::new());
+#[test]
+fn pods_that_come_at_once_get_addresses_of_their_own() {
+    on_node(&DUAL_STACK, async move |node| {
+        let agent = node.agent().await;
+        let pods: Vec<Pod> = (0..20).map(|index| Pod::new("burst", &format!("c{index}"))).collect();
+        let config = config("1.0.0", "");
+        let results = futures::future::join_all(pods.iter().map(|pod| agent.add(pod, &config))).await;
+        let addresses: std::collections::BTreeSet<String> =
+            results.into_iter().map(|result| result.unwrap()["ips"].to_string()).collect();
+        assert_eq!(addresses.len(), 20);
+        assert_eq!(agent.store.containers().len(), 20);
+        futures::future::join_all(pods.iter().map(|pod| agent.del(pod)))
+            .await
+            .into_iter()
+            .for_each(Result::unwrap);
+        assert_eq!(node.state(&agent), Vec::<String>::new());
+    });
 }

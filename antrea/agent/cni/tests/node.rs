@@ -1,5 +1,7 @@
 //! A Node with Open vSwitch and a CNI server on a socket, and a client that calls it.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +15,10 @@ use antrea_cni::error::CniError;
 use antrea_cni::proto::cni_client::CniClient;
 use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, CniCmdResponse};
 use antrea_host::pod_interface::HostIngress;
-use antrea_host::{Netlink, Netns, TxChecksumOffload};
+use antrea_host::{Netlink, TxChecksumOffload};
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
+use nix::sched::{CloneFlags, setns};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -52,17 +55,36 @@ pub(crate) fn config(version: &str, more: &str) -> String {
     )
 }
 
+/// Runs a test on a Node with those Pod CIDRs: on a thread, and with a runtime, in the network namespace of the Node.
+/// Where it cannot be made the test is skipped, and says so past the capture of its output.
+pub(crate) fn on_node(pod_cidrs: &[&str], test: impl AsyncFnOnce(Node) + Send + 'static) {
+    if let Some(reason) = why_unavailable() {
+        return skipped(&reason);
+    }
+    let pod_cidrs = pod_cidrs.iter().map(ToString::to_string).collect();
+    let visit = move || {
+        let node = Node::start(pod_cidrs);
+        let namespace = File::open(format!("/var/run/netns/{}", node.ovs.namespace())).unwrap();
+        setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+        // Its workers are born where this thread is.
+        tokio::runtime::Runtime::new().unwrap().block_on(test(node));
+    };
+    if let Err(panic) = std::thread::spawn(visit).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Says that the test of this thread did not run.
+pub(crate) fn skipped(reason: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    std::io::stderr().write_all(format!("SKIPPED {name}: {reason}\n").as_bytes()).unwrap();
+}
+
 impl Node {
-    /// A Node with those Pod CIDRs; none, with the reason printed, where it cannot be made.
-    pub(crate) fn start(pod_cidrs: &[&str]) -> Option<Self> {
-        if let Some(reason) = why_unavailable() {
-            println!("SKIPPED: {reason}");
-            return None;
-        }
+    fn start(pod_cidrs: Vec<String>) -> Self {
         let ovs = OvsProcess::start().unwrap();
         ovs.vsctl(["add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev"]).unwrap();
-        let pod_cidrs = pod_cidrs.iter().map(ToString::to_string).collect();
-        Some(Self { ovs, directory: tempfile::tempdir().unwrap(), pod_cidrs })
+        Self { ovs, directory: tempfile::tempdir().unwrap(), pod_cidrs }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -76,14 +98,13 @@ impl Node {
 
     /// An agent that is up to the point where it calls `inventory`, and serves already.
     pub(crate) async fn agent(&self) -> Agent {
-        let namespace = Netns::open(format!("/var/run/netns/{}", self.ovs.namespace())).unwrap();
         let flows = Arc::new(RecordedFlows::default());
         let store = InterfaceStore::default();
         let (pod_network, ready) = watch::channel(PodNetwork::Ready);
         let dependencies = Dependencies {
             ipam: self.ipam(),
             ovsdb: OvsDb::connect(self.ovs.database_socket()).await,
-            netlink: Netlink::in_netns(&namespace).await.unwrap(),
+            netlink: Netlink::current().unwrap(),
             store: store.clone(),
             flows: Arc::clone(&flows) as Arc<_>,
             pod_network: ready,
@@ -137,8 +158,7 @@ fn settings() -> Settings {
         mtu: 1450,
         host_proc_path_prefix: "/".to_owned(),
         tx_checksum_offload: TxChecksumOffload::Off,
-        // No traffic flows in these tests; the drop itself is tested where it is made.
-        host_ingress: HostIngress::Accept,
+        host_ingress: HostIngress::Drop,
         ready_timeout: Duration::from_millis(50),
     }
 }

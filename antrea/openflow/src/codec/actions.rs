@@ -4,7 +4,7 @@ use antrea_types::OfPort;
 
 use super::error::DecodeError;
 use super::oxm::{
-    Entry, Numbering, entry_from, header_from, packed_range, port_from_16, put_entry, put_header, subfield,
+    Entry, Numbering, entry_from, header_from, packed_range, port_from_16, put_header, put_rewrite, subfield,
     unpack_range,
 };
 use super::reader::Reader;
@@ -64,7 +64,7 @@ fn put_action(out: &mut Vec<u8>, action: &Action) {
     match action {
         Action::Output(port) => put_output(out, *port),
         Action::OutputField(range) => put_output_field(out, *range),
-        Action::SetField(set) => put_padded_element(out, kind::SET_FIELD, |out| put_entry(out, *set)),
+        Action::SetField(set) => put_padded_element(out, kind::SET_FIELD, |out| put_rewrite(out, *set)),
         Action::Move(copy) => put_move(out, *copy),
         Action::Resubmit(resubmit) => put_resubmit(out, *resubmit),
         Action::Group(group) => put_padded_element(out, kind::GROUP, |out| put_u32(out, group.0)),
@@ -280,7 +280,7 @@ pub(crate) fn instructions_from(
             instruction::GOTO_TABLE => goto = Some(TableId(payload.u8()?)),
             instruction::APPLY_ACTIONS => {
                 payload.skip(4)?;
-                actions.extend(actions_from(&mut payload.named("action"), Place::Flow)?);
+                actions.extend(actions_from(&mut payload, Place::Flow)?);
             }
             _ => actions.push(Action::ForeignInstruction(bytes.to_vec())),
         }

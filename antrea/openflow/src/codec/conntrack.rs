@@ -162,7 +162,7 @@ const fn helper_from(port: u16) -> Option<Option<Helper>> {
 fn zone_from(reader: &mut Reader<'_>) -> Result<Option<Zone>, DecodeError> {
     let mut source = reader.part(4)?;
     let number = reader.u16()?;
-    let mut ahead = source;
+    let mut ahead = source.clone();
     if ahead.u32()? == 0 {
         return Ok(Some(Zone::Number(number)));
     }
@@ -182,7 +182,7 @@ enum NestedNat {
 
 /// The translation, which stands first, and the other actions.
 fn nested_from(reader: &mut Reader<'_>) -> Result<(Option<NestedNat>, Vec<Action>), DecodeError> {
-    let mut ahead = *reader;
+    let mut ahead = reader.clone();
     let nat = if ahead.is_empty() { None } else { nat_from(ahead.element(8, 1)?.1)? };
     if nat.is_some() {
         *reader = ahead;

@@ -46,6 +46,6 @@ pub(crate) fn flow_mod_from(reader: &mut Reader<'_>) -> Result<FlowMod, DecodeEr
     flow.flags = FlowFlags::from_bits(reader.u16()?);
     flow.importance = reader.u16()?;
     flow.matching = match_from(reader)?;
-    (flow.actions, flow.goto) = instructions_from(&mut reader.named("instruction"))?;
+    (flow.actions, flow.goto) = instructions_from(reader)?;
     Ok(FlowMod { command, flow, cookie_mask, out_port, out_group })
 }

@@ -127,7 +127,7 @@ fn buckets_from(reader: &mut Reader<'_>) -> Result<Vec<Bucket>, DecodeError> {
 }
 
 fn bucket_from(reader: &mut Reader<'_>) -> Result<Bucket, DecodeError> {
-    let mut ahead = *reader;
+    let mut ahead = reader.clone();
     let length = usize::from(ahead.u16()?);
     let mut bucket = reader.part(length)?.named("bucket");
     bucket.skip(2)?;
@@ -165,7 +165,7 @@ pub(crate) fn put_group_description(out: &mut Vec<u8>, group: &Group) {
 
 /// Reads an entry of a group description. What OVS knows of a group beside its buckets is left out.
 pub(crate) fn group_description_from(reader: &mut Reader<'_>) -> Result<Group, DecodeError> {
-    let mut ahead = *reader;
+    let mut ahead = reader.clone();
     let length = usize::from(ahead.u16()?);
     let mut entry = reader.part(length)?.named("group description");
     entry.skip(2)?;

@@ -1,7 +1,7 @@
 //! `OFPT_METER_MOD` and meter descriptions (OpenFlow 1.5 §7.3.4.4).
 
 use super::error::DecodeError;
-use super::reader::Reader;
+use super::reader::{Reader, bad_value};
 use super::writer::{put_padded_element, put_u16, put_u32, put_zeros, set_length};
 use crate::{Band, Meter, MeterFlags, MeterId, MeterMod};
 
@@ -56,7 +56,7 @@ fn bands_from(reader: &mut Reader<'_>) -> Result<Vec<Band>, DecodeError> {
     while !reader.is_empty() {
         let (kind, bytes) = reader.element(12, 1)?;
         if kind != BAND_DROP {
-            return Err(reader.named("meter band").bad_value(kind));
+            return Err(bad_value("meter band", kind));
         }
         let mut band = Reader::new(bytes, "meter band");
         band.skip(4)?;
@@ -77,7 +77,7 @@ pub(crate) fn put_meter_description(out: &mut Vec<u8>, meter: &Meter) {
 
 /// Reads an entry of a meter description.
 pub(crate) fn meter_description_from(reader: &mut Reader<'_>) -> Result<Meter, DecodeError> {
-    let mut ahead = *reader;
+    let mut ahead = reader.clone();
     let length = usize::from(ahead.u16()?);
     let mut entry = reader.part(length)?.named("meter description");
     entry.skip(2)?;

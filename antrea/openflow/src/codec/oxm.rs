@@ -3,9 +3,9 @@
 use antrea_types::OfPort;
 
 use super::error::DecodeError;
-use super::reader::Reader;
+use super::reader::{Reader, bad_value};
 use super::writer::{pad_to_8, put_number, put_u16, put_u32, set_length};
-use crate::field::Code;
+use crate::field::{Code, Description};
 use crate::{Field, Match, SetField, SubField};
 
 /// `OFPMT_OXM`.
@@ -43,8 +43,18 @@ pub(crate) fn put_entries(out: &mut Vec<u8>, matching: &Match) {
 }
 
 /// Header, value, and mask unless all bits matter.
-pub(crate) fn put_entry(out: &mut Vec<u8>, entry: SetField) {
-    let Code { class, number, bytes } = entry.field.description().oxm;
+fn put_entry(out: &mut Vec<u8>, entry: SetField) {
+    put_coded(out, entry, entry.field.description().oxm);
+}
+
+/// As [`put_entry`], to be written into the field: OVS takes OXM's `in_port` in matches only.
+pub(crate) fn put_rewrite(out: &mut Vec<u8>, entry: SetField) {
+    let Description { oxm, nxm, .. } = *entry.field.description();
+    put_coded(out, entry, if entry.field == Field::InPort { nxm } else { oxm });
+}
+
+fn put_coded(out: &mut Vec<u8>, entry: SetField, code: Code) {
+    let Code { class, number, bytes } = code;
     let masked = entry.mask != entry.field.full_mask();
     put_u16(out, class);
     out.push(number << 1 | u8::from(masked));
@@ -66,12 +76,9 @@ pub(crate) fn put_header(out: &mut Vec<u8>, field: Field, numbering: Numbering) 
 
 /// Reads a match with its header and padding.
 pub(crate) fn match_from(reader: &mut Reader<'_>) -> Result<Match, DecodeError> {
-    let mut reader_of_match = reader.named("match");
-    let before = reader_of_match.left();
-    let (kind, element) = reader_of_match.element(4, 8)?;
-    reader.skip(before - reader_of_match.left())?;
+    let (kind, element) = reader.element(4, 8)?;
     if kind != MATCH_TYPE_OXM {
-        return Err(reader_of_match.bad_value(kind));
+        return Err(bad_value("match", kind));
     }
     let mut entries = Reader::new(element, "match");
     entries.skip(4)?;
@@ -98,7 +105,7 @@ pub(crate) enum Entry<'a> {
 
 /// Reads header, value and mask.
 pub(crate) fn entry_from<'a>(reader: &mut Reader<'a>) -> Result<Entry<'a>, DecodeError> {
-    let mut ahead = reader.named("OXM entry");
+    let mut ahead = reader.clone().named("OXM entry");
     let class = ahead.u16()?;
     let number_and_mask = ahead.u8()?;
     let length = usize::from(ahead.u8()?);

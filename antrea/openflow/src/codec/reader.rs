@@ -2,8 +2,8 @@
 
 use super::error::DecodeError;
 
-/// What is left of some bytes.
-#[derive(Clone, Copy)]
+/// What is left of some bytes. Not `Copy`: what is read from a copy would be read again, perhaps for ever.
+#[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     what: &'static str,
@@ -17,7 +17,7 @@ impl<'a> Reader<'a> {
 
     /// The same bytes, as something else.
     pub(crate) const fn named(self, what: &'static str) -> Self {
-        Self { what, ..self }
+        Self { bytes: self.bytes, what }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
     /// A part of which the first two numbers are its type and its length, both of 16 bits, with padding to a multiple of
     /// `align` after it: the type, and the whole part without the padding.
     pub(crate) fn element(&mut self, least: usize, align: usize) -> Result<(u16, &'a [u8]), DecodeError> {
-        let mut ahead = *self;
+        let mut ahead = self.clone();
         let kind = ahead.u16()?;
         let length = usize::from(ahead.u16()?);
         if length < least.max(4) {
@@ -105,6 +105,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn bad_value(&self, value: impl Into<u64>) -> DecodeError {
-        DecodeError::Value { what: self.what, value: value.into() }
+        bad_value(self.what, value)
     }
+}
+
+pub(crate) fn bad_value(what: &'static str, value: impl Into<u64>) -> DecodeError {
+    DecodeError::Value { what, value: value.into() }
 }

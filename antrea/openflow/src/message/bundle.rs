@@ -2,7 +2,7 @@
 
 use super::Message;
 use crate::codec::error::{DecodeError, TooLong};
-use crate::codec::reader::Reader;
+use crate::codec::reader::{Reader, bad_value};
 use crate::codec::writer::{put_u16, put_u32, put_zeros};
 use crate::{BundleId, Xid};
 
@@ -129,7 +129,7 @@ impl BundleAdd {
         let flags = BundleFlags(reader.u16()?);
         let inner = reader.rest();
         if inner.get(TYPE_AT) == Some(&BUNDLE_ADD) {
-            return Err(reader.named("message in a bundle").bad_value(BUNDLE_ADD));
+            return Err(bad_value("message in a bundle", BUNDLE_ADD));
         }
         Ok(Self { id, flags, message: Box::new(Message::decode(inner)?.1) })
     }

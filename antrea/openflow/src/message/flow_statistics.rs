@@ -85,10 +85,7 @@ fn put_duration(out: &mut Vec<u8>, number: u8, duration: Duration) {
 }
 
 pub(super) fn oxs_from(reader: &mut Reader<'_>) -> Result<Oxs, DecodeError> {
-    let mut reader_of_oxs = reader.named("flow statistics");
-    let before = reader_of_oxs.left();
-    let (_, element) = reader_of_oxs.element(4, 8)?;
-    reader.skip(before - reader_of_oxs.left())?;
+    let (_, element) = reader.element(4, 8)?;
     let mut entries = Reader::new(element, "flow statistics");
     entries.skip(4)?;
     let mut found = Oxs::default();
@@ -139,7 +136,7 @@ impl FlowEntry {
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut ahead = *reader;
+        let mut ahead = reader.clone();
         let length = usize::from(ahead.u16()?);
         let mut entry = reader.part(length)?.named("flow description");
         entry.skip(4)?;

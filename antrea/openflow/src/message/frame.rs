@@ -222,7 +222,7 @@ fn padded_u16_from(reader: &mut Reader<'_>) -> Result<u16, DecodeError> {
 }
 
 fn extension_from(reader: &mut Reader<'_>) -> Result<Message, DecodeError> {
-    let mut all = *reader;
+    let mut all = reader.clone();
     if reader.u32()? != NICIRA {
         return Ok(Message::Unknown { kind: kind::EXPERIMENTER, body: all.rest().to_vec() });
     }

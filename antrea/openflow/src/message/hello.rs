@@ -40,8 +40,9 @@ impl Hello {
 
     pub(super) fn read(version: u8, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut versions = None;
-        while !reader.is_empty() {
-            let (kind, bytes) = reader.named("hello element").element(4, 8)?;
+        let mut elements = Reader::new(reader.rest(), "hello element");
+        while !elements.is_empty() {
+            let (kind, bytes) = elements.element(4, 8)?;
             if kind == VERSION_BITMAP {
                 let mut bitmap = Reader::new(bytes, "hello element");
                 bitmap.skip(4)?;

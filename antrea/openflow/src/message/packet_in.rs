@@ -5,7 +5,7 @@ use crate::codec::oxm::{entries_from, put_entries};
 use crate::codec::property::{
     properties, property_u64, put_bytes, put_property_u8, put_property_u32, put_property_u64,
 };
-use crate::codec::reader::Reader;
+use crate::codec::reader::{Reader, bad_value};
 use crate::codec::writer::put_element;
 use crate::{Cookie, Match, PacketInReason, TableId};
 
@@ -130,7 +130,7 @@ impl PacketInFormat {
         match reader.u32()? {
             0 => Ok(Self::Standard),
             2 => Ok(Self::PacketIn2),
-            other => Err(reader.named("packet-in format").bad_value(other)),
+            other => Err(bad_value("packet-in format", other)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use antrea_types::{MacAddr, OfPort};
 
 use crate::codec::error::DecodeError;
-use crate::codec::reader::Reader;
+use crate::codec::reader::{Reader, bad_value};
 use crate::codec::writer::{put_text, put_u8, put_u32, put_zeros, set_length};
 
 /// The bytes of a name (`OFP_MAX_PORT_NAME_LEN`).
@@ -66,7 +66,7 @@ impl Port {
 
     /// Reads a port; what is beyond the fixed part (speeds) is left out.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut ahead = *reader;
+        let mut ahead = reader.clone();
         ahead.skip(4)?;
         let length = usize::from(ahead.u16()?);
         let mut port = reader.part(length)?.named("port");
@@ -98,7 +98,7 @@ impl PortStatus {
             0 => PortChange::Added,
             1 => PortChange::Deleted,
             2 => PortChange::Modified,
-            other => return Err(reader.named("port status").bad_value(other)),
+            other => return Err(bad_value("port status", other)),
         };
         reader.skip(7)?;
         Ok(Self { change, port: Port::read(reader)? })

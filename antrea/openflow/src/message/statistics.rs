@@ -131,7 +131,7 @@ impl GroupStatistics {
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut ahead = *reader;
+        let mut ahead = reader.clone();
         let length = usize::from(ahead.u16()?);
         let mut entry = reader.part(length)?.named("group statistics");
         entry.skip(4)?;
@@ -171,7 +171,7 @@ impl MeterStatistics {
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut ahead = *reader;
+        let mut ahead = reader.clone();
         ahead.skip(4)?;
         let length = usize::from(ahead.u16()?);
         let mut entry = reader.part(length)?.named("meter statistics");

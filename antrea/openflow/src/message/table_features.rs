@@ -9,6 +9,9 @@ use crate::codec::writer::{put_text, put_u8, put_u32, put_u64, put_zeros, set_le
 /// The bytes of a name (`OFP_MAX_TABLE_NAME_LEN`).
 const NAME_WIDTH: usize = 32;
 
+/// Changes the tables that are given (`OFPTFC_MODIFY`); to replace the pipeline, all of them would have to be.
+const COMMAND_MODIFY: u8 = 1;
+
 /// What a table is and can. To name tables, send back what came with other names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableFeatures {
@@ -35,7 +38,7 @@ impl TableFeatures {
         let start = out.len();
         put_zeros(out, 2);
         put_u8(out, self.table.0);
-        put_zeros(out, 1);
+        put_u8(out, COMMAND_MODIFY);
         put_u32(out, self.features);
         put_text(out, &self.name, NAME_WIDTH);
         put_u64(out, self.metadata_match);
@@ -47,7 +50,7 @@ impl TableFeatures {
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut ahead = *reader;
+        let mut ahead = reader.clone();
         let length = usize::from(ahead.u16()?);
         let mut entry = reader.part(length)?.named("table features");
         entry.skip(2)?;

@@ -130,6 +130,7 @@ impl Task {
         for generation in 1.. {
             tokio::select! {
                 ended = serve(&self.path, &self.queues, &self.channel, generation, &mut backoff) => {
+                    eprintln!("DBG {ended:?}");
                     let error = &ended as &dyn std::error::Error;
                     warn!(path = %self.path.display(), error, "No connection to the switch");
                 }

@@ -11,6 +11,9 @@ use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, re
 use super::channel::Channel;
 use super::error::OpenFlowError;
 
+/// No table has a name that begins like this.
+const NAME_IN_PASSING: &str = "-";
+
 impl Channel {
     /// Waits until the switch has done everything that was sent before.
     ///
@@ -102,17 +105,13 @@ impl Channel {
             ReplyBody::TableFeatures(tables) => tables,
             _ => Vec::new(),
         });
-        let wanted: BTreeMap<_, _> = names.iter().map(|(table, name)| (*table, name)).collect();
-        let renamed = |table: TableFeatures| {
-            let name = wanted.get(&table.table).filter(|name| **name != &table.name)?;
-            // Without properties a table keeps those it has (OpenFlow 1.5 §7.3.5.18.1), and the request stays small.
-            Some(TableFeatures { name: (*name).clone(), properties: Vec::new(), ..table })
-        };
-        let renamed: Vec<_> = tables.into_iter().filter_map(renamed).collect();
-        if renamed.is_empty() {
-            return Ok(());
+        let [passing, lasting] = renamed(tables, names);
+        for tables in [passing, lasting] {
+            if !tables.is_empty() {
+                self.request("names of tables", MultipartRequest::TableFeatures(tables)).await?;
+            }
         }
-        self.request("names of tables", MultipartRequest::TableFeatures(renamed)).await.map(|_| ())
+        Ok(())
     }
 
     /// Sends a packet on its way, and waits until the switch has taken it.
@@ -152,6 +151,23 @@ impl Channel {
         });
         Ok(bodies.collect())
     }
+}
+
+/// The tables whose names differ from those that are wanted, with a name in passing where it takes one, and with the
+/// name that is wanted. OVS takes a new name for the old one when it is the beginning of that (`oftable_set_name`).
+fn renamed(tables: Vec<TableFeatures>, names: &[(TableId, String)]) -> [Vec<TableFeatures>; 2] {
+    let wanted: BTreeMap<_, _> = names.iter().map(|(table, name)| (*table, name)).collect();
+    let (mut passing, mut lasting) = (Vec::new(), Vec::new());
+    for table in tables {
+        let Some(name) = wanted.get(&table.table).filter(|name| **name != &table.name) else { continue };
+        // Without properties a table keeps those it has (OpenFlow 1.5 §7.3.5.18.1), and the request stays small.
+        let with = |name: &str| TableFeatures { name: name.to_owned(), properties: Vec::new(), ..table.clone() };
+        if table.name.starts_with(name.as_str()) {
+            passing.push(with(NAME_IN_PASSING));
+        }
+        lasting.push(with(name));
+    }
+    [passing, lasting]
 }
 
 fn collect<T>(parts: Vec<ReplyBody>, items: impl Fn(ReplyBody) -> Vec<T>) -> Vec<T> {

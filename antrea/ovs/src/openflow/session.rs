@@ -103,11 +103,9 @@ impl<'a> Session<'a> {
 
     /// Serves requests until the connection ends.
     pub(crate) async fn serve(&mut self, mut batches: mpsc::Receiver<Batch>) -> Ended {
-        loop {
-            match self.serve_until_error(&mut batches).await {
-                Ok(never) => match never {},
-                Err(ended) => return ended,
-            }
+        match self.serve_until_error(&mut batches).await {
+            Ok(never) => match never {},
+            Err(ended) => ended,
         }
     }
 
