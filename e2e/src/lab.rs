@@ -1,6 +1,7 @@
 //! A lab from `up` to `down`.
 
 use anyhow::{Context, Result, bail, ensure};
+use ipnet::IpNet;
 
 use crate::install::{self, Product};
 use crate::kubectl::Kubectl;
@@ -163,7 +164,7 @@ fn refuse_multicluster() -> Result<()> {
 /// One sentence on what stands against it.
 pub fn check(request: &Request) -> Result<()> {
     preflight::check()?;
-    let plan = request.plan(&[])?;
+    let plan = request.plan(&taken_networks()?)?;
     if plan.clusters.iter().any(|cluster| cluster.install == Install::AntreaMc) {
         refuse_multicluster()?;
     }
@@ -184,14 +185,22 @@ fn begin(request: &Request) -> Result<State> {
     let _lock = state::lock()?;
     // What a failed `up` of this name left to be looked at has been looked at.
     cleanup::remove(&request.name)?;
-    let mut taken = preflight::host_networks()?;
-    for name in state::names()? {
-        taken.extend(State::read(&name).into_iter().flat_map(|state| {
-            let block = state.plan.block.nets();
-            [block.v4, block.v6].into_iter().flatten()
-        }));
-    }
-    let state = State { plan: request.plan(&taken)?, phase: Phase::Starting, owner: Some(ProcessId::own()?) };
+    let state = State {
+        plan: request.plan(&taken_networks()?)?,
+        phase: Phase::Starting,
+        owner: Some(ProcessId::own()?),
+    };
     state.write()?;
     Ok(state)
+}
+
+/// What the host has routes to, and what other labs have taken even if their links are not there yet.
+fn taken_networks() -> Result<Vec<IpNet>> {
+    let mut taken = preflight::host_networks()?;
+    for name in state::names()? {
+        if let Ok(state) = State::read(&name) {
+            taken.extend(state.plan.block.nets().iter());
+        }
+    }
+    Ok(taken)
 }

@@ -19,8 +19,10 @@ pub const PORT: u16 = 8080;
 #[derive(Debug, Clone)]
 pub struct Pod {
     kubectl: Kubectl,
-    /// Its name.
+    /// Its name, which is what `/hostname` answers.
     pub name: String,
+    /// Where it runs.
+    pub node: NodeId,
     /// Its addresses.
     pub ips: DualStack<IpAddr>,
 }
@@ -49,7 +51,13 @@ impl Pod {
         let parsed: Option<Vec<IpAddr>> = addresses.map(|entry| entry["ip"].as_str()?.parse().ok()).collect();
         let ips =
             parsed.filter(|ips| !ips.is_empty()).with_context(|| format!("Pod {name} has no address"))?;
-        Ok(Self { kubectl: kubectl.clone(), name: name.to_owned(), ips: ips.into_iter().collect() })
+        let node = pod["spec"]["nodeName"].as_str().with_context(|| format!("Pod {name} is on no Node"))?;
+        Ok(Self {
+            kubectl: kubectl.clone(),
+            name: name.to_owned(),
+            node: node.parse()?,
+            ips: ips.into_iter().collect(),
+        })
     }
 
     /// Runs a command in it.
@@ -103,7 +111,7 @@ fn manifest(name: &str, node: NodeId) -> String {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": name, "labels": { "app": name } },
+        "metadata": { "name": name, "labels": { "app": name, "server": "netexec" } },
         "spec": {
             "nodeName": node,
             "terminationGracePeriodSeconds": 1,

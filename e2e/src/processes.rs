@@ -25,6 +25,9 @@ pub struct ProcessId {
     start_time: u64,
 }
 
+/// What tells files apart: device and inode.
+type Inode = (u64, u64);
+
 /// A process in /proc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
@@ -34,7 +37,7 @@ pub struct Process {
     pub parent: i32,
     /// The last part of its first argument, `etcd`.
     pub program: String,
-    network_namespace: u64,
+    network_namespace: Inode,
     lab: Option<String>,
 }
 
@@ -70,7 +73,7 @@ pub fn all() -> Result<Vec<Process>> {
 /// # Errors
 /// As [`all`].
 pub fn of_lab(name: &LabName) -> Result<Vec<Process>> {
-    let namespaces: Vec<u64> = namespaces(name)?.iter().filter_map(|namespace| inode(namespace)).collect();
+    let namespaces: Vec<Inode> = namespaces(name)?.iter().filter_map(|namespace| inode(namespace)).collect();
     let ours = |process: &Process| {
         process.lab.as_deref() == Some(name.as_str()) || namespaces.contains(&process.network_namespace)
     };
@@ -125,8 +128,14 @@ pub fn namespace_path(namespace: &str) -> PathBuf {
     Path::new(NAMESPACES).join(namespace)
 }
 
-fn inode(namespace: &str) -> Option<u64> {
-    fs::metadata(namespace_path(namespace)).ok().map(|metadata| metadata.ino())
+/// None for a name that stands for the namespace of this process, the host's: what is in it belongs to no lab.
+fn inode(namespace: &str) -> Option<Inode> {
+    let found = inode_of(&namespace_path(namespace))?;
+    (Some(found) != inode_of(Path::new("/proc/self/ns/net"))).then_some(found)
+}
+
+fn inode_of(path: &Path) -> Option<Inode> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 fn read(pid: i32) -> Option<Process> {
@@ -139,7 +148,7 @@ fn read(pid: i32) -> Option<Process> {
     let arguments = fs::read(folder.join("cmdline")).ok().filter(|arguments| !arguments.is_empty())?;
     let first = arguments.split(|byte| *byte == 0).next().unwrap_or_default();
     let program = String::from_utf8_lossy(first).rsplit('/').next().unwrap_or_default().to_owned();
-    let network_namespace = fs::metadata(folder.join("ns/net")).ok()?.ino();
+    let network_namespace = inode_of(&folder.join("ns/net"))?;
     let lab = fs::read(folder.join("environ")).ok().and_then(|environment| mark(&environment));
     Some(Process { pid, parent, program, network_namespace, lab })
 }

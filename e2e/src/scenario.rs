@@ -3,10 +3,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cleanup;
 use crate::dump;
 use crate::install::Product;
 use crate::lab::{Lab, Lifetime};
@@ -30,6 +32,39 @@ pub fn with_lab(name: &str, extent: Extent, request: &Request, test: impl FnOnce
     if is_wanted(name, extent) {
         let result = product().and_then(|product| run(request, &product, test));
         assert!(result.is_ok(), "{name}: {:?}", result.err());
+    }
+}
+
+/// A lab that several tests share: the first of them brings it up. It belongs to this process, so whoever makes or
+/// tests a lab next takes it down.
+pub struct Shared {
+    request: fn() -> Request,
+    lab: OnceLock<Result<Lab, String>>,
+}
+
+impl Shared {
+    /// A lab that will be made from `request` when the first test wants it.
+    pub const fn new(request: fn() -> Request) -> Self {
+        Self { request, lab: OnceLock::new() }
+    }
+
+    /// Runs `test` on the lab, unless tests of this extent are not wanted: then it prints so and returns.
+    ///
+    /// # Panics
+    /// When the lab did not come up or the test fails. The state of the lab is printed before.
+    pub fn test(&self, name: &str, extent: Extent, test: impl FnOnce(&Lab) -> Result<()>) {
+        if !is_wanted(name, extent) {
+            return;
+        }
+        let lab = self.lab.get_or_init(|| {
+            let up = product().and_then(|product| up_or_dump(&(self.request)(), &product));
+            up.map_err(|error| format!("{error:?}"))
+        });
+        let result = match lab {
+            Ok(lab) => run_or_dump(lab, test).map_err(|error| format!("{error:?}")),
+            Err(error) => Err(error.clone()),
+        };
+        assert!(result.is_ok(), "{name}: {}", result.err().unwrap_or_default());
     }
 }
 
@@ -86,23 +121,39 @@ pub fn product() -> Result<Product> {
 /// # Errors
 /// What `test` returns, or why the lab did not come up or go down.
 pub fn run(request: &Request, product: &Product, test: impl FnOnce(&Lab) -> Result<()>) -> Result<()> {
-    let lab = match Lab::up(request, product, Lifetime::OfThisProcess) {
-        Ok(lab) => lab,
-        Err(error) => {
-            if let Ok(lab) = Lab::open(&request.name) {
-                dump::print(&lab);
-                lab.down()?;
-            }
-            return Err(error);
-        }
-    };
-    let outcome = catch_unwind(AssertUnwindSafe(|| test(&lab)));
-    if !matches!(outcome, Ok(Ok(()))) {
-        dump::print(&lab);
-    }
-    let down = lab.down().with_context(|| format!("lab {} cannot be taken down", request.name));
+    let down =
+        || cleanup::remove(&request.name).with_context(|| format!("lab {} is still there", request.name));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let lab = up_or_dump(request, product)?;
+        run_or_dump(&lab, test)
+    }));
+    let down = down().map(|_| ());
     match outcome {
         Ok(result) => result.and(down),
         Err(cause) => resume_unwind(cause),
     }
+}
+
+/// Brings a lab up that ends with this process; prints the state of one that does not come up.
+///
+/// # Errors
+/// Why it did not.
+pub fn up_or_dump(request: &Request, product: &Product) -> Result<Lab> {
+    Lab::up(request, product, Lifetime::OfThisProcess).inspect_err(|_| {
+        if let Ok(lab) = Lab::open(&request.name) {
+            dump::print(&lab);
+        }
+    })
+}
+
+/// Runs `test`; prints the state of the lab when that fails.
+///
+/// # Errors
+/// What `test` returns.
+pub fn run_or_dump(lab: &Lab, test: impl FnOnce(&Lab) -> Result<()>) -> Result<()> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| test(lab)));
+    if !matches!(outcome, Ok(Ok(()))) {
+        dump::print(lab);
+    }
+    outcome.unwrap_or_else(|cause| resume_unwind(cause))
 }

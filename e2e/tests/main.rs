@@ -1,3 +1,14 @@
 //! Scenarios on real clusters. They run where `ANTREA_E2E` allows it, as `cargo xtask test` does.
 
+mod api_server;
+mod bad_input;
+mod chart;
+mod cluster;
+mod cni_commands;
+mod connectivity;
+mod getting_started;
+mod keep_alive;
 mod lab;
+mod objects;
+mod restarts;
+mod traces;

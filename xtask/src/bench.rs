@@ -61,7 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "agent" => agent::measure(lab)?,
         "cni" => cni::measure(lab)?,
         "size" => size::measure()?,
-        area if LATER.contains(&area) => bail!("there is nothing to measure for {area:?} yet; areas there are: agent, cni, size"),
+        area if LATER.contains(&area) => {
+            bail!("there is nothing to measure for {area:?} yet; areas there are: agent, cni, size")
+        }
         area => bail!("there is no area {area:?}; areas there are: agent, cni, size"),
     };
     for figure in figures {
@@ -76,7 +78,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// The value below which `share` of the sorted values lie (nearest rank).
 fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rank among a few hundred values")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a rank among a few hundred values"
+    )]
     let rank = ((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1);
     sorted.get(rank.min(last)).copied()
 }
@@ -84,8 +91,13 @@ fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
 /// p50 and p99 of durations in seconds, under `AREA/WORKLOAD`.
 fn distribution(workload: &str, mut seconds: Vec<f64>) -> Vec<Figure> {
     seconds.sort_by(f64::total_cmp);
-    let figure = |name: &str, share| percentile(&seconds, share).map(|value| Figure::seconds(format!("{workload}/{name}"), value));
-    [("p50_seconds", 0.5), ("p99_seconds", 0.99)].into_iter().filter_map(|(name, share)| figure(name, share)).collect()
+    let figure = |name: &str, share| {
+        percentile(&seconds, share).map(|value| Figure::seconds(format!("{workload}/{name}"), value))
+    };
+    [("p50_seconds", 0.5), ("p99_seconds", 0.99)]
+        .into_iter()
+        .filter_map(|(name, share)| figure(name, share))
+        .collect()
 }
 
 #[cfg(test)]
@@ -102,6 +114,9 @@ mod tests {
     #[test]
     fn a_figure_is_a_line_of_json() {
         let figure = Figure::seconds("agent/Start/seconds", 0.25);
-        assert_eq!(serde_json::to_string(&figure).unwrap(), r#"{"name":"agent/Start/seconds","value":0.25,"unit":"s"}"#);
+        assert_eq!(
+            serde_json::to_string(&figure).unwrap(),
+            r#"{"name":"agent/Start/seconds","value":0.25,"unit":"s"}"#
+        );
     }
 }

@@ -16,5 +16,9 @@ pub(crate) struct Arguments {
 
 /// No suite is built yet; each is refused by its name.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    bail!("there is no conformance suite {:?} yet, so lab {:?} was left alone; suites there are: none", arguments.suite, arguments.name)
+    bail!(
+        "there is no conformance suite {:?} yet, so lab {:?} was left alone; suites there are: none",
+        arguments.suite,
+        arguments.name
+    )
 }

@@ -65,10 +65,17 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let version = chart_version()?;
     let images = [
-        ("antrea-agent-debian", "/usr/local/bin/antrea-agent", vec![agent_tools()?, agent_programs(&programs)?]),
+        (
+            "antrea-agent-debian",
+            "/usr/local/bin/antrea-agent",
+            vec![agent_tools()?, agent_programs(&programs)?],
+        ),
         ("antrea-controller-debian", "/usr/local/bin/antrea-controller", vec![controller(&programs)?]),
     ];
-    images.into_iter().map(|(name, entrypoint, layers)| write(&folder, name, entrypoint, layers, &version)).collect()
+    images
+        .into_iter()
+        .map(|(name, entrypoint, layers)| write(&folder, name, entrypoint, layers, &version))
+        .collect()
 }
 
 fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, version: &str) -> Result<Archive> {
@@ -145,6 +152,7 @@ fn chart_version() -> Result<String> {
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let chart: serde_json::Value =
         serde_saphyr::from_str(&text).with_context(|| format!("{} is not valid YAML", path.display()))?;
-    let version = chart["appVersion"].as_str().with_context(|| format!("{} lacks appVersion", path.display()))?;
+    let version =
+        chart["appVersion"].as_str().with_context(|| format!("{} lacks appVersion", path.display()))?;
     Ok(version.to_owned())
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod conformance;
+mod demo;
 mod image;
 mod lab;
 mod project;
@@ -24,6 +25,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show a real cluster with Antrea, from nothing, and wait.
+    Demo(demo::Arguments),
     /// Run the tests; the last line says how many passed, failed and were skipped.
     Test {
         /// Also what is long: repeated faults, every demo.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Test { all } => test::run(if all { Extent::All } else { Extent::Standard }),
         Command::Lab(arguments) => lab::run(arguments),
         Command::Image => print_images(),

@@ -32,7 +32,10 @@ pub(crate) fn run(extent: Extent) -> Result<ExitCode> {
     }
     let mut suites = vec![
         suite::command("formatting", &["fmt", "--all", "--check"]),
-        suite::command("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+        suite::command(
+            "lints",
+            &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        ),
         suite::checks("tidy", tidy::problems),
     ];
     let binaries = suite::timed("build of the tests", artifacts::build)?;
@@ -52,7 +55,10 @@ fn lab(binaries: &[TestBinary], extent: Extent) -> Result<Suite> {
         ("ANTREA_E2E_IMAGES", paths.join(":")),
         ("ANTREA_E2E_CHARTS", crate::project::root().join("charts").display().to_string()),
     ];
-    Ok(Suite::of_binaries("lab", binaries, TestBinary::is_lab).one_at_a_time().with_environment(&environment).run())
+    Ok(Suite::of_binaries("lab", binaries, TestBinary::is_lab)
+        .one_at_a_time()
+        .with_environment(&environment)
+        .run())
 }
 
 fn report(suites: &[Suite], started: Instant) -> ExitCode {

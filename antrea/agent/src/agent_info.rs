@@ -68,7 +68,12 @@ pub(crate) trait Observe: Send + Sync {
 }
 
 /// Writes the object until `stop`.
-pub(crate) async fn run(client: Client, identity: Identity, observe: impl Observe, stop: CancellationToken) -> Result<()> {
+pub(crate) async fn run(
+    client: Client,
+    identity: Identity,
+    observe: impl Observe,
+    stop: CancellationToken,
+) -> Result<()> {
     let api: Api<AntreaAgentInfo> = Api::all(client);
     loop {
         let observation = observe.observe().await;
@@ -85,14 +90,21 @@ pub(crate) async fn run(client: Client, identity: Identity, observe: impl Observ
     }
 }
 
-async fn write(api: &Api<AntreaAgentInfo>, identity: &Identity, observation: &Observation, now: Timestamp) -> Result<()> {
+async fn write(
+    api: &Api<AntreaAgentInfo>,
+    identity: &Identity,
+    observation: &Observation,
+    now: Timestamp,
+) -> Result<()> {
     let wanted = info(identity, observation, now);
     let name = identity.node.as_str();
     match bounded(api.get_opt(name)).await.context("cannot read the object")? {
         Some(present) => {
             let mut wanted = wanted;
             wanted.metadata = present.metadata;
-            bounded(api.replace(name, &PostParams::default(), &wanted)).await.context("cannot update the object")?;
+            bounded(api.replace(name, &PostParams::default(), &wanted))
+                .await
+                .context("cannot update the object")?;
         }
         None => {
             bounded(api.create(&PostParams::default(), &wanted)).await.context("cannot create the object")?;
@@ -109,10 +121,10 @@ fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> Antre
         name: Some(name.to_owned()),
         ..ObjectReference::default()
     };
-    let pod_ref = identity.pod.as_ref().map(|pod| ObjectReference {
-        namespace: Some(pod.namespace.clone()),
-        ..reference("Pod", &pod.name)
-    });
+    let pod_ref = identity
+        .pod
+        .as_ref()
+        .map(|pod| ObjectReference { namespace: Some(pod.namespace.clone()), ..reference("Pod", &pod.name) });
     AntreaAgentInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pod_ref: pod_ref.unwrap_or_default(),
@@ -184,14 +196,25 @@ mod tests {
         };
         let now = "2026-11-21T09:51:04.5Z".parse().unwrap();
         let written = serde_json::to_value(info(&identity(), &observation, now)).unwrap();
-        let statuses: Vec<_> = written["agentConditions"].as_array().unwrap().iter().map(|one| (&one["type"], &one["status"])).collect();
+        let statuses: Vec<_> = written["agentConditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (&one["type"], &one["status"]))
+            .collect();
         assert_eq!(
             format!("{statuses:?}"),
             r#"[(String("AgentHealthy"), String("True")), (String("ControllerConnectionUp"), String("Unknown")), (String("OVSDBConnectionUp"), String("True")), (String("OpenflowConnectionUp"), String("False"))]"#
         );
         assert_eq!(written["agentConditions"][0]["lastHeartbeatTime"], "2026-11-21T09:51:04Z");
-        assert_eq!(written["ovsInfo"], json!({"version": "3.1.0", "bridgeName": "br-int", "flowTable": {"Output": 2}}));
-        assert_eq!(written["podRef"], json!({"kind": "Pod", "name": "antrea-agent-x", "namespace": "kube-system"}));
+        assert_eq!(
+            written["ovsInfo"],
+            json!({"version": "3.1.0", "bridgeName": "br-int", "flowTable": {"Output": 2}})
+        );
+        assert_eq!(
+            written["podRef"],
+            json!({"kind": "Pod", "name": "antrea-agent-x", "namespace": "kube-system"})
+        );
         assert_eq!((&written["localPodNum"], &written["apiPort"]), (&json!(3), &json!(10350)));
     }
 }

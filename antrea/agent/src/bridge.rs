@@ -31,12 +31,16 @@ pub(crate) async fn ensure(database: &OvsDb, config: &AgentConfig, pod_mtu: u16)
     let gateway_mac = gateway_mac(database, config)?;
     let gateway = gateway_port(config, gateway_mac, pod_mtu);
     let tunnel = tunnel_port(&config.tunnel)?;
-    let (gateway, tunnel) = tokio::try_join!(ensure_port(database, bridge, &gateway), ensure_port(database, bridge, &tunnel))?;
+    let (gateway, tunnel) =
+        tokio::try_join!(ensure_port(database, bridge, &gateway), ensure_port(database, bridge, &tunnel))?;
     Ok(Ports { gateway, gateway_mac, tunnel })
 }
 
 async fn ensure_port(database: &OvsDb, bridge: &str, spec: &PortSpec) -> Result<OfPort> {
-    database.ensure_port(bridge, spec).await.with_context(|| format!("cannot create the port {} of {bridge}", spec.name))
+    database
+        .ensure_port(bridge, spec)
+        .await
+        .with_context(|| format!("cannot create the port {} of {bridge}", spec.name))
 }
 
 pub(crate) const fn datapath(datapath: DatapathType) -> ovsdb::DatapathType {
@@ -73,7 +77,8 @@ fn tunnel_port(tunnel: &Tunnel) -> Result<PortSpec> {
         TunnelType::Gre => InterfaceType::Gre,
         TunnelType::Stt => bail!("Open vSwitch has dropped STT: choose another tunnelType"),
     };
-    let mut options = BTreeMap::from([("key".to_owned(), "flow".to_owned()), ("remote_ip".to_owned(), "flow".to_owned())]);
+    let mut options =
+        BTreeMap::from([("key".to_owned(), "flow".to_owned()), ("remote_ip".to_owned(), "flow".to_owned())]);
     if tunnel.csum {
         options.insert("csum".to_owned(), "true".to_owned());
     }

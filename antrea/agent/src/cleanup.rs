@@ -28,8 +28,13 @@ impl Cleanup {
     pub(crate) async fn run(&self) -> Result<()> {
         let bridge = self.config.ovs.bridge.as_str();
         let steps = [
-            self.database.delete_bridge(bridge).await.with_context(|| format!("cannot delete the bridge {bridge}")),
-            uplink::give_back(&self.database, &self.netlink).await.context("cannot give the transport interface back"),
+            self.database
+                .delete_bridge(bridge)
+                .await
+                .with_context(|| format!("cannot delete the bridge {bridge}")),
+            uplink::give_back(&self.database, &self.netlink)
+                .await
+                .context("cannot give the transport interface back"),
             self.stop_dropping().await.context("cannot let the Node's stack have its interfaces back"),
             firewall::remove(&self.plan.ip_sets).await.context("cannot remove iptables rules and IP sets"),
             node::annotate_transport_addresses(&self.client, &self.node, None).await,

@@ -52,7 +52,9 @@ pub(crate) async fn run(database: OvsDb, switch: Switch, stop: CancellationToken
 pub(crate) async fn end_wait(database: &OvsDb, switch: &Switch) {
     let waiting = |database: &OvsDb| {
         let snapshot = database.snapshot();
-        snapshot.open_vswitch().is_some_and(|row| row.other_config.get(FLOW_RESTORE_WAIT).is_some_and(|value| value == "true"))
+        snapshot
+            .open_vswitch()
+            .is_some_and(|row| row.other_config.get(FLOW_RESTORE_WAIT).is_some_and(|value| value == "true"))
     };
     if !waiting(database) {
         return;

@@ -17,7 +17,10 @@ pub(crate) async fn configure(
     addresses: &DualStack<IpNet>,
 ) -> Result<()> {
     let settings = LinkSettings { mac: Some(mac), ..LinkSettings::up() };
-    netlink.ensure_link(name, &settings).await.with_context(|| format!("cannot set up the gateway {name}"))?;
+    netlink
+        .ensure_link(name, &settings)
+        .await
+        .with_context(|| format!("cannot set up the gateway {name}"))?;
     let wanted: Vec<Address> = addresses.iter().copied().map(Address::global).collect();
     for address in netlink.addresses(name).await? {
         if !address.is_local() && !wanted.iter().any(|one| one.net == address.net) {

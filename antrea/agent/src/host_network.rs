@@ -7,7 +7,9 @@ use antrea_agent_routing::NodeRoutes;
 use antrea_config::{AgentConfig, TunnelType};
 use antrea_host::{Netlink, Outcome, firewall};
 use antrea_hostplan::iptables::SourcePorts;
-use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, TunnelTraffic, host_rules};
+use antrea_hostplan::{
+    ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, TunnelTraffic, host_rules,
+};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, InterfaceName};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
@@ -47,7 +49,11 @@ impl HostNetwork {
             own_pod_cidrs,
             tunnel: tunnel_traffic(config),
             agent_api_port: config.api_port,
-            source_ports: if config.snat_fully_random_ports { SourcePorts::RandomFully } else { SourcePorts::Kept },
+            source_ports: if config.snat_fully_random_ports {
+                SourcePorts::RandomFully
+            } else {
+                SourcePorts::Kept
+            },
         };
         Self { netlink, rules, routes }
     }
@@ -75,7 +81,10 @@ impl HostNetwork {
             }
             let routes = self.routes.borrow_and_update().clone();
             if let Err(error) = self.sync(&routes).await {
-                warn!(error = format!("{error:#}"), "The Node's network was not brought in line; trying again");
+                warn!(
+                    error = format!("{error:#}"),
+                    "The Node's network was not brought in line; trying again"
+                );
             }
         }
     }
@@ -97,7 +106,8 @@ impl HostNetwork {
         for route in &changes.delete {
             info!(%route, "Deleted a route");
         }
-        let ours = |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
+        let ours =
+            |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
         self.netlink.sync_neighbours(&routes.neighbours(), ours).await?;
         Ok(())
     }

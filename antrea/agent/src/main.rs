@@ -80,7 +80,8 @@ fn run_agent(path: &Path) -> ExitCode {
 
 fn read_config(path: &Path) -> Result<AgentConfig> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the configuration file {name}"))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the configuration file {name}"))?;
     Ok(AgentConfig::parse(&name, &text)?)
 }
 

@@ -30,8 +30,9 @@ pub(crate) struct OwnNode {
 /// The name of the Node, which the manifest gives to the agent's container.
 pub(crate) fn own_name() -> Result<NodeName> {
     let variable = environment::NODE_NAME;
-    let name = std::env::var(variable)
-        .with_context(|| format!("the environment variable {variable} is not set; the manifest sets it to spec.nodeName"))?;
+    let name = std::env::var(variable).with_context(|| {
+        format!("the environment variable {variable} is not set; the manifest sets it to spec.nodeName")
+    })?;
     name.parse().with_context(|| format!("the environment variable {variable} cannot be used"))
 }
 
@@ -58,7 +59,10 @@ pub(crate) async fn wait(client: &Client, name: &NodeName) -> OwnNode {
 
 fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
     let spec = node.spec.clone().unwrap_or_default();
-    let texts = spec.pod_cidrs.filter(|cidrs| !cidrs.is_empty()).unwrap_or_else(|| spec.pod_cidr.into_iter().collect());
+    let texts = spec
+        .pod_cidrs
+        .filter(|cidrs| !cidrs.is_empty())
+        .unwrap_or_else(|| spec.pod_cidr.into_iter().collect());
     let pod_cidrs: DualStack<IpNet> = texts
         .iter()
         .map(|text| text.parse().map_err(|_| format!("its Pod CIDR {text:?} is not a network")))
@@ -73,7 +77,9 @@ fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
         name: name.clone(),
         pod_cidrs,
         addresses: addresses(node),
-        transport_annotation: annotations.and_then(|all| all.get(node_annotation::TRANSPORT_ADDRESSES)).cloned(),
+        transport_annotation: annotations
+            .and_then(|all| all.get(node_annotation::TRANSPORT_ADDRESSES))
+            .cloned(),
     })
 }
 
@@ -81,19 +87,27 @@ fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
 pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
     let all = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
     let of_type = |wanted: &'static str| {
-        all.iter().filter(move |address| address.type_ == wanted).filter_map(|address| address.address.parse::<IpAddr>().ok())
+        all.iter()
+            .filter(move |address| address.type_ == wanted)
+            .filter_map(|address| address.address.parse::<IpAddr>().ok())
     };
     of_type("InternalIP").chain(of_type("ExternalIP")).collect()
 }
 
 /// Tells peers where the tunnels of this Node end when that is not where its Node IP is; `None` takes it back.
-pub(crate) async fn annotate_transport_addresses(client: &Client, node: &OwnNode, wanted: Option<&str>) -> Result<()> {
+pub(crate) async fn annotate_transport_addresses(
+    client: &Client,
+    node: &OwnNode,
+    wanted: Option<&str>,
+) -> Result<()> {
     if node.transport_annotation.as_deref() == wanted {
         return Ok(());
     }
     let api: Api<Node> = Api::all(client.clone());
-    let patch = Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
-    let parameters = PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let patch =
+        Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
+    let parameters =
+        PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     // A patch of the status may change annotations and, unlike one of the Node, neither taints nor labels.
     bounded(api.patch_status(node.name.as_str(), &parameters, &patch))
         .await
@@ -113,7 +127,10 @@ mod tests {
     #[test]
     fn a_dual_stack_node_has_two_pod_cidrs() {
         let node = check(json!({"metadata": {}, "spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24", "fd00::/80"]}})).unwrap();
-        assert_eq!(node.pod_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.0/24", "fd00::/80"]);
+        assert_eq!(
+            node.pod_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["10.0.0.0/24", "fd00::/80"]
+        );
     }
 
     #[test]
@@ -141,6 +158,9 @@ mod tests {
             ]},
         }))
         .unwrap();
-        assert_eq!(node.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(), ["172.18.0.1", "2001:db8::1"]);
+        assert_eq!(
+            node.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["172.18.0.1", "2001:db8::1"]
+        );
     }
 }

@@ -46,7 +46,10 @@ pub(crate) fn record(node: Node) -> Option<NodeRecord> {
     Some(NodeRecord {
         name: node.metadata.name?.parse().ok()?,
         created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
-        pod_cidrs: spec.pod_cidrs.filter(|cidrs| !cidrs.is_empty()).unwrap_or_else(|| spec.pod_cidr.into_iter().collect()),
+        pod_cidrs: spec
+            .pod_cidrs
+            .filter(|cidrs| !cidrs.is_empty())
+            .unwrap_or_else(|| spec.pod_cidr.into_iter().collect()),
         addresses,
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
     })
@@ -69,7 +72,8 @@ impl NodeRouteController {
     ) -> (Self, watch::Receiver<NodeRoutes>) {
         let (routes, receiver) = watch::channel(plan(&own, &nodes));
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
-        let controller = Self { own, pipeline, switch, nodes, installed: BTreeMap::new(), reported: Vec::new(), routes };
+        let controller =
+            Self { own, pipeline, switch, nodes, installed: BTreeMap::new(), reported: Vec::new(), routes };
         (controller, receiver)
     }
 
@@ -124,9 +128,13 @@ impl NodeRouteController {
             *present = routes;
             changed
         });
-        let gone: Vec<NodeName> = self.installed.keys().filter(|name| !wanted.contains_key(*name)).cloned().collect();
-        let new: Vec<Peer> =
-            wanted.into_iter().filter(|(name, peer)| self.installed.get(name) != Some(peer)).map(|(_, peer)| peer).collect();
+        let gone: Vec<NodeName> =
+            self.installed.keys().filter(|name| !wanted.contains_key(*name)).cloned().collect();
+        let new: Vec<Peer> = wanted
+            .into_iter()
+            .filter(|(name, peer)| self.installed.get(name) != Some(peer))
+            .map(|(_, peer)| peer)
+            .collect();
         let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
         for (name, outcome) in gone.iter().zip(removed) {
             match outcome {
@@ -137,7 +145,10 @@ impl NodeRouteController {
                 Err(error) => warn!(peer = %name, %error, "Flows to a Node were not removed"),
             }
         }
-        let installed = join_all(new.iter().map(|peer| self.switch.apply(key(&peer.node), self.pipeline.peer_flows(peer)))).await;
+        let installed = join_all(
+            new.iter().map(|peer| self.switch.apply(key(&peer.node), self.pipeline.peer_flows(peer))),
+        )
+        .await;
         for (peer, outcome) in new.into_iter().zip(installed) {
             match outcome {
                 Ok(()) => {

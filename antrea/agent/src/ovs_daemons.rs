@@ -56,13 +56,17 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
     stop("ovsdb-server", &mut server).await;
     match ended {
         Ok(()) => Ok(()),
-        Err((name, status)) => bail!("{name} ended by itself: {}; see its messages above", status.context("cannot wait for it")?),
+        Err((name, status)) => {
+            bail!("{name} ended by itself: {}; see its messages above", status.context("cannot wait for it")?)
+        }
     }
 }
 
 /// Creates the database, or converts one that an older Open vSwitch wrote.
 async fn prepare_database(run_dir: &Path) -> Result<PathBuf> {
-    tokio::fs::create_dir_all(run_dir).await.with_context(|| format!("cannot create {}", run_dir.display()))?;
+    tokio::fs::create_dir_all(run_dir)
+        .await
+        .with_context(|| format!("cannot create {}", run_dir.display()))?;
     let database = run_dir.join("conf.db");
     let text = database.to_string_lossy().into_owned();
     if !tokio::fs::try_exists(&database).await? {
@@ -75,7 +79,8 @@ async fn prepare_database(run_dir: &Path) -> Result<PathBuf> {
 }
 
 async fn ovsdb_tool(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("ovsdb-tool").args(arguments).output().await.context("cannot run ovsdb-tool")?;
+    let output =
+        Command::new("ovsdb-tool").args(arguments).output().await.context("cannot run ovsdb-tool")?;
     ensure!(
         output.status.success(),
         "ovsdb-tool {} failed: {}",
@@ -97,7 +102,10 @@ async fn configure(remote: &Path, options: &Options) -> Result<()> {
         ("hw-offload", if options.hw_offload { "true" } else { "false" }),
     ];
     for (key, value) in settings {
-        database.set_open_vswitch_other_config(key, value).await.with_context(|| format!("cannot set other_config:{key}"))?;
+        database
+            .set_open_vswitch_other_config(key, value)
+            .await
+            .with_context(|| format!("cannot set other_config:{key}"))?;
     }
     Ok(())
 }
@@ -131,12 +139,18 @@ fn daemon_arguments(options: &Options, name: &str) -> Vec<String> {
 }
 
 fn spawn(name: &'static str, arguments: &[String]) -> Result<Child> {
-    Command::new(name).args(arguments).kill_on_drop(true).spawn().with_context(|| format!("cannot start {name}"))
+    Command::new(name)
+        .args(arguments)
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("cannot start {name}"))
 }
 
 async fn stop(name: &'static str, child: &mut Child) {
     let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) else { return };
-    if kill(Pid::from_raw(pid), Signal::SIGTERM).is_ok() && tokio::time::timeout(GRACE, child.wait()).await.is_ok() {
+    if kill(Pid::from_raw(pid), Signal::SIGTERM).is_ok()
+        && tokio::time::timeout(GRACE, child.wait()).await.is_ok()
+    {
         return;
     }
     info!(name, "Killing a daemon that did not end in time");

@@ -27,7 +27,11 @@ pub(crate) struct SwitchFlows {
 }
 
 impl PodFlows for SwitchFlows {
-    fn install<'a>(&'a self, name: &'a InterfaceName, pod: &'a PodInterface) -> BoxFuture<'a, Result<(), FlowError>> {
+    fn install<'a>(
+        &'a self,
+        name: &'a InterfaceName,
+        pod: &'a PodInterface,
+    ) -> BoxFuture<'a, Result<(), FlowError>> {
         let flows = self.pipeline.pod_flows(pod);
         Box::pin(async move { Ok(self.switch.apply(key(name), flows).await?) })
     }

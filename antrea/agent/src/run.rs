@@ -72,7 +72,21 @@ pub(crate) async fn run(config: AgentConfig) -> Result<()> {
 
 /// The table of the process. Those that start last end first: no Pod is attached while what it needs goes away.
 fn components(agent: start::Agent, server: Server, ready: Check) -> Components {
-    let start::Agent { client, node, config, database, switch, cni, inventory, pod_network, routes, host, info, observer, .. } = agent;
+    let start::Agent {
+        client,
+        node,
+        config,
+        database,
+        switch,
+        cni,
+        inventory,
+        pod_network,
+        routes,
+        host,
+        info,
+        observer,
+        ..
+    } = agent;
     let (events, node_events) = mpsc::channel(NODE_EVENTS);
     let nodes: Api<Node> = Api::all(client.clone());
     let pods_client = client.clone();

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_agent_cni::Dependencies;
 use antrea_agent_cni::interface_store::InterfaceStore;
@@ -18,7 +19,7 @@ use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
 use antrea_hostplan::Transport;
 use antrea_kit::kube_client::{self, Access};
 use antrea_ovs::openflow::Connection;
-use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_shared_api::crd::v1beta1::NetworkInfo;
@@ -42,6 +43,9 @@ use crate::{flow_restore, gateway, uplink};
 
 /// Where host-local IPAM keeps which address is whose, as the standard plugin does for a network called `antrea`.
 const IPAM_DIRECTORY: &str = "/var/lib/cni/networks/antrea";
+
+/// How soon Open vSwitch is asked again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// A Node whose network is set up, and what keeps it so.
 pub(crate) struct Agent {
@@ -72,6 +76,32 @@ struct Surroundings {
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
 pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<Agent> {
+    loop {
+        match set_up(config.clone(), api_authority.clone()).await {
+            Err(error) if is_away(&error) => {
+                warn!(error = format!("{error:#}"), "Waiting for Open vSwitch");
+                tokio::time::sleep(RETRY).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Whether Open vSwitch, which starts beside the agent, is what is missing.
+fn is_away(error: &anyhow::Error) -> bool {
+    let away = |cause: &OvsDbError| {
+        matches!(
+            cause,
+            OvsDbError::NoAnswer { .. }
+                | OvsDbError::ConnectionLost
+                | OvsDbError::NotInitialised
+                | OvsDbError::NotTakenUp { .. }
+        )
+    };
+    error.chain().filter_map(|cause| cause.downcast_ref::<OvsDbError>()).any(away)
+}
+
+async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     let surroundings = survey(&config).await?;
     let Surroundings { client, node, database, netlink, transport, pod_mtu } = &surroundings;
     let ports = bridge::ensure(database, &config, *pod_mtu).await?;
@@ -83,8 +113,12 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     let nodes = node_routes::list(client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
     let switch = open_switch(&config, &pipeline, Round::next(previous));
-    let (mut routes, wanted_routes) =
-        NodeRouteController::new(routed_node(&config, node, &transport.transport), Arc::clone(&pipeline), switch.clone(), nodes);
+    let (mut routes, wanted_routes) = NodeRouteController::new(
+        routed_node(&config, node, &transport.transport),
+        Arc::clone(&pipeline),
+        switch.clone(),
+        nodes,
+    );
     let mut host = HostNetwork::new(netlink.clone(), &config, node.pod_cidrs, wanted_routes);
 
     let (pod_network, ready) = watch::channel(PodNetwork::Starting);
@@ -102,8 +136,12 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
 
     // All flows are asked for at once, so that the switch gets them together.
-    let (base, failures, (), host_started) =
-        tokio::join!(switch.apply("base", pipeline.base_flows()), cni.restore(&inventory), routes.realize(), host.start());
+    let (base, failures, (), host_started) = tokio::join!(
+        switch.apply("base", pipeline.base_flows()),
+        cni.restore(&inventory),
+        routes.realize(),
+        host.start()
+    );
     base.context("the switch refuses the flows of the pipeline")?;
     host_started.context("cannot set up the Node's network")?;
     for error in failures {
@@ -116,7 +154,21 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     let observer = Observer { database: database.clone(), switch: switch.clone(), store, tables };
     let Surroundings { client, node, database, netlink, .. } = surroundings;
-    Ok(Agent { client, node, config, database, switch, cni, inventory, pod_network, routes, host, info, observer, netlink })
+    Ok(Agent {
+        client,
+        node,
+        config,
+        database,
+        switch,
+        cni,
+        inventory,
+        pod_network,
+        routes,
+        host,
+        info,
+        observer,
+        netlink,
+    })
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
@@ -128,7 +180,8 @@ async fn survey(config: &AgentConfig) -> Result<Surroundings> {
         user_agent: concat!("antrea-agent/", env!("CARGO_PKG_VERSION")),
     };
     let client = kube_client::client(access).await?;
-    let (node, database) = tokio::join!(node::wait(&client, &name), OvsDb::connect(config.ovs.run_dir.join("db.sock")));
+    let (node, database) =
+        tokio::join!(node::wait(&client, &name), OvsDb::connect(config.ovs.run_dir.join("db.sock")));
     info!(node = %node.name, pod_cidrs = list(node.pod_cidrs.iter()), "Setting up the Pod network of this Node");
     let netlink = Netlink::current().context("cannot talk to the kernel")?;
     let selector = match config.ovs.datapath_type {
@@ -160,7 +213,12 @@ fn mtu(config: &AgentConfig, transport: &NodeTransport) -> Result<u16> {
     u16::try_from(mtu).with_context(|| format!("an MTU of {mtu} is more than Pods can have"))
 }
 
-fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports, ips: DualStack<std::net::IpAddr>) -> PipelineConfig {
+fn pipeline_config(
+    config: &AgentConfig,
+    node: &OwnNode,
+    ports: &Ports,
+    ips: DualStack<std::net::IpAddr>,
+) -> PipelineConfig {
     PipelineConfig {
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
         tunnel_port: Some(ports.tunnel),
@@ -190,7 +248,11 @@ fn open_switch(config: &AgentConfig, pipeline: &Pipeline, round: Round) -> Switc
 fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
     let netdev = config.ovs.datapath_type == DatapathType::Netdev;
     // Through the userspace datapath packets travel as they are: without checksum they would arrive broken.
-    let offload = if netdev || config.disable_tx_checksum_offload { TxChecksumOffload::Off } else { TxChecksumOffload::On };
+    let offload = if netdev || config.disable_tx_checksum_offload {
+        TxChecksumOffload::Off
+    } else {
+        TxChecksumOffload::On
+    };
     Settings {
         bridge: config.ovs.bridge.to_string(),
         mtu: pod_mtu.into(),
@@ -205,7 +267,13 @@ fn prefix(path: &PathBuf) -> String {
     path.display().to_string()
 }
 
-fn identity(config: &AgentConfig, node: &OwnNode, transport: &NodeTransport, pod_mtu: u16, api_ca: String) -> Identity {
+fn identity(
+    config: &AgentConfig,
+    node: &OwnNode,
+    transport: &NodeTransport,
+    pod_mtu: u16,
+    api_ca: String,
+) -> Identity {
     let pod = std::env::var(environment::POD_NAME).ok().zip(std::env::var(environment::POD_NAMESPACE).ok());
     Identity {
         node: node.name.to_string(),

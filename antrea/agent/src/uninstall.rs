@@ -129,7 +129,8 @@ async fn remove(path: &Path) -> Result<()> {
 
 async fn wait_for_daemonset(name: &str, options: &Options) -> Result<()> {
     let variable = environment::POD_NAMESPACE;
-    let namespace = std::env::var(variable).with_context(|| format!("the environment variable {variable} is not set"))?;
+    let namespace =
+        std::env::var(variable).with_context(|| format!("the environment variable {variable} is not set"))?;
     let access = Access {
         kubeconfig: None,
         server: options.kube_api_server_override.as_deref(),
@@ -146,7 +147,10 @@ async fn wait_for_daemonset(name: &str, options: &Options) -> Result<()> {
             Err(error) => format!("{error:#}"),
         };
         if tokio::time::Instant::now() >= deadline {
-            bail!("not every Node was cleaned up within {} s: {progress}; see the agents' logs", options.timeout);
+            bail!(
+                "not every Node was cleaned up within {} s: {progress}; see the agents' logs",
+                options.timeout
+            );
         }
         tokio::time::sleep(INTERVAL).await;
     }
@@ -164,7 +168,10 @@ fn progress(daemonset: &DaemonSet) -> Progress {
         return Progress::Waiting("the DaemonSet is not acted on yet".to_owned());
     }
     if status.number_ready < status.desired_number_scheduled {
-        return Progress::Waiting(format!("{} of {} Nodes are clean", status.number_ready, status.desired_number_scheduled));
+        return Progress::Waiting(format!(
+            "{} of {} Nodes are clean",
+            status.number_ready, status.desired_number_scheduled
+        ));
     }
     Progress::Done
 }

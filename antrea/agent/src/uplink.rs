@@ -48,7 +48,9 @@ pub(crate) async fn ensure(
     if let TransportInterface::Named(wanted) = &config.transport_interface
         && *wanted != uplink
     {
-        bail!("transportInterface is {wanted}, but {uplink} is under {BRIDGE} already: uninstall first to get it back");
+        bail!(
+            "transportInterface is {wanted}, but {uplink} is under {BRIDGE} already: uninstall first to get it back"
+        );
     }
     if record.is_none() && database.snapshot().bridge(BRIDGE).is_some() {
         adopt(database, &uplink, &bridge)?;
@@ -63,7 +65,9 @@ fn adopt(database: &OvsDb, uplink: &InterfaceName, bridge: &InterfaceName) -> Re
     let snapshot = database.snapshot();
     let above = snapshot.bridge_of(uplink.as_str()).map(|bridge| bridge.name.as_str());
     if uplink != bridge && above != Some(BRIDGE) {
-        bail!("there is a bridge {BRIDGE} that Antrea did not make, and {uplink} is not a port of it: add the port, or remove the bridge");
+        bail!(
+            "there is a bridge {BRIDGE} that Antrea did not make, and {uplink} is not a port of it: add the port, or remove the bridge"
+        );
     }
     info!(bridge = %bridge, "Using the bridge of the transport interface as it is");
     Ok(())
@@ -87,7 +91,10 @@ async fn take_over(
     };
     database.ensure_bridge(&spec).await.with_context(|| format!("cannot create the bridge {BRIDGE}"))?;
     let port = PortSpec::system(uplink.as_str());
-    database.ensure_port(BRIDGE, &port).await.with_context(|| format!("cannot make {uplink} a port of {BRIDGE}"))?;
+    database
+        .ensure_port(BRIDGE, &port)
+        .await
+        .with_context(|| format!("cannot make {uplink} a port of {BRIDGE}"))?;
 
     let desired = bridge_uplink::desired(netlink, uplink, bridge, record.as_ref()).await?;
     if record.as_ref() != Some(&desired) {
@@ -116,7 +123,10 @@ pub(crate) async fn give_back(database: &OvsDb, netlink: &Netlink) -> Result<()>
 
 fn record(database: &OvsDb) -> Result<Option<UplinkState>> {
     let snapshot = database.snapshot();
-    let Some(text) = snapshot.bridge(BRIDGE).and_then(|bridge| bridge.external_ids.get(RECORD)) else { return Ok(None) };
-    let state = text.parse().with_context(|| format!("external_ids:{RECORD} of bridge {BRIDGE} cannot be read"))?;
+    let Some(text) = snapshot.bridge(BRIDGE).and_then(|bridge| bridge.external_ids.get(RECORD)) else {
+        return Ok(None);
+    };
+    let state =
+        text.parse().with_context(|| format!("external_ids:{RECORD} of bridge {BRIDGE} cannot be read"))?;
     Ok(Some(state))
 }

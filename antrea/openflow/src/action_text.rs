@@ -4,14 +4,12 @@ use std::fmt;
 
 use antrea_types::OfPort;
 
-use crate::action::{Controller, Pause, SetField};
-use crate::conntrack::{AddressRange, Existing, Helper, NatSide, Translate};
+use crate::arguments::Arguments;
+use crate::conntrack_text::{write_commit, write_lookup};
+use crate::learn_text::write_learn;
 use crate::names::{Names, Numbers, reserved_name, reserved_port, write_port, write_table};
-use crate::value::{Place, write_hexadecimal, write_value};
-use crate::{
-    Action, CtCommit, CtLookup, Learn, LearnFlags, LearnSpec, Nat, NatChoice, PacketInReason, Resubmit,
-};
-use crate::{FlowPriority, SubField, TableId, Zone};
+use crate::value::{Place, write_value};
+use crate::{Action, Controller, PacketInReason, Pause, Resubmit, SetField};
 
 /// An action with names for tables and ports.
 pub struct ActionText<'a> {
@@ -109,48 +107,13 @@ fn write_resubmit(f: &mut fmt::Formatter<'_>, resubmit: Resubmit, names: &dyn Na
     f.write_str(")")
 }
 
-fn write_bytes(f: &mut fmt::Formatter<'_>, before: &str, bytes: &[u8]) -> fmt::Result {
+pub(crate) fn write_bytes(f: &mut fmt::Formatter<'_>, before: &str, bytes: &[u8]) -> fmt::Result {
     f.write_str(before)?;
     for (index, byte) in bytes.iter().enumerate() {
         let point = if index == 0 { "" } else { "." };
         write!(f, "{point}{byte:02x}")?;
     }
     Ok(())
-}
-
-/// `key=value` pairs in brackets, those that are set.
-struct Arguments<'a, 'b> {
-    f: &'a mut fmt::Formatter<'b>,
-    empty: bool,
-}
-
-impl<'a, 'b> Arguments<'a, 'b> {
-    fn new(f: &'a mut fmt::Formatter<'b>) -> Self {
-        Self { f, empty: true }
-    }
-
-    fn add(&mut self, write: impl FnOnce(&mut fmt::Formatter<'_>) -> fmt::Result) -> fmt::Result {
-        if !std::mem::replace(&mut self.empty, false) {
-            self.f.write_str(",")?;
-        }
-        write(self.f)
-    }
-
-    fn word_if(&mut self, present: bool, word: &str) -> fmt::Result {
-        if present { self.add(|f| f.write_str(word)) } else { Ok(()) }
-    }
-
-    fn number_if_set(&mut self, key: &str, number: u16) -> fmt::Result {
-        if number == 0 { Ok(()) } else { self.add(|f| write!(f, "{key}={number}")) }
-    }
-
-    fn table(&mut self, table: Option<TableId>, names: &dyn Names) -> fmt::Result {
-        let Some(table) = table else { return Ok(()) };
-        self.add(|f| {
-            f.write_str("table=")?;
-            write_table(f, table, names)
-        })
-    }
 }
 
 fn write_controller(f: &mut fmt::Formatter<'_>, controller: &Controller) -> fmt::Result {
@@ -184,129 +147,4 @@ fn reason_word(reason: PacketInReason) -> Option<String> {
         PacketInReason::PacketOut => "packet_out".to_owned(),
         PacketInReason::Other(code) => code.to_string(),
     })
-}
-
-fn write_zone(arguments: &mut Arguments<'_, '_>, zone: Zone) -> fmt::Result {
-    match zone {
-        Zone::Number(number) => arguments.number_if_set("zone", number),
-        Zone::Field(field) => arguments.add(|f| write!(f, "zone={field}")),
-    }
-}
-
-fn write_lookup(f: &mut fmt::Formatter<'_>, lookup: &CtLookup, names: &dyn Names) -> fmt::Result {
-    f.write_str("ct(")?;
-    let mut arguments = Arguments::new(f);
-    arguments.table(lookup.table, names)?;
-    write_zone(&mut arguments, lookup.zone)?;
-    arguments.word_if(lookup.translate == Translate::AsCommitted, "nat")?;
-    f.write_str(")")
-}
-
-fn write_commit(f: &mut fmt::Formatter<'_>, commit: &CtCommit, names: &dyn Names) -> fmt::Result {
-    f.write_str("ct(")?;
-    let mut arguments = Arguments::new(f);
-    arguments.word_if(true, "commit")?;
-    arguments.word_if(commit.existing == Existing::Replace, "force")?;
-    arguments.table(commit.table, names)?;
-    write_zone(&mut arguments, commit.zone)?;
-    if let Some(nat) = &commit.nat {
-        arguments.add(|f| write!(f, "{nat}"))?;
-    }
-    if !commit.exec.is_empty() {
-        arguments.add(|f| {
-            f.write_str("exec(")?;
-            write_actions(f, &commit.exec, names)?;
-            f.write_str(")")
-        })?;
-    }
-    match commit.helper {
-        Some(Helper::Ftp) => arguments.add(|f| f.write_str("alg=ftp"))?,
-        Some(Helper::Tftp) => arguments.add(|f| f.write_str("alg=tftp"))?,
-        None => {}
-    }
-    f.write_str(")")
-}
-
-impl fmt::Display for Nat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.side {
-            NatSide::Source => "nat(src=",
-            NatSide::Destination => "nat(dst=",
-        })?;
-        match self.addresses {
-            AddressRange::V4(first, last) => write_range(f, &first, &last)?,
-            AddressRange::V6(first, last) if self.ports.is_none() => write_range(f, &first, &last)?,
-            AddressRange::V6(first, last) => write_range(f, &format!("[{first}]"), &format!("[{last}]"))?,
-        }
-        if let Some((first, last)) = self.ports {
-            f.write_str(":")?;
-            write_range(f, &first, &last)?;
-        }
-        let choices = [
-            (NatChoice::PERSISTENT, ",persistent"),
-            (NatChoice::HASH, ",hash"),
-            (NatChoice::RANDOM, ",random"),
-        ];
-        choices
-            .iter()
-            .filter(|(choice, _)| self.choice.has(*choice))
-            .try_for_each(|(_, word)| f.write_str(word))?;
-        f.write_str(")")
-    }
-}
-
-fn write_range<T: fmt::Display + PartialEq>(f: &mut fmt::Formatter<'_>, first: &T, last: &T) -> fmt::Result {
-    if first == last { write!(f, "{first}") } else { write!(f, "{first}-{last}") }
-}
-
-fn write_learn(f: &mut fmt::Formatter<'_>, learn: &Learn, names: &dyn Names) -> fmt::Result {
-    f.write_str("learn(")?;
-    let mut arguments = Arguments::new(f);
-    arguments.table(Some(learn.table), names)?;
-    arguments.number_if_set("idle_timeout", learn.idle_timeout)?;
-    arguments.number_if_set("hard_timeout", learn.hard_timeout)?;
-    arguments.number_if_set("fin_idle_timeout", learn.fin_idle_timeout)?;
-    arguments.number_if_set("fin_hard_timeout", learn.fin_hard_timeout)?;
-    if learn.priority != FlowPriority::DEFAULT {
-        arguments.add(|f| write!(f, "priority={}", learn.priority))?;
-    }
-    arguments.word_if(learn.flags.has(LearnFlags::SEND_FLOW_REMOVED), "send_flow_rem")?;
-    arguments.word_if(learn.flags.has(LearnFlags::DELETE_LEARNED), "delete_learned")?;
-    if learn.cookie.0 != 0 {
-        arguments.add(|f| write!(f, "cookie={}", learn.cookie))?;
-    }
-    for spec in &learn.specs {
-        arguments.add(|f| write_spec(f, spec, names))?;
-    }
-    f.write_str(")")
-}
-
-fn write_spec(f: &mut fmt::Formatter<'_>, spec: &LearnSpec, names: &dyn Names) -> fmt::Result {
-    match *spec {
-        LearnSpec::MatchField(target, source) if target == source => write!(f, "{target}"),
-        LearnSpec::MatchField(target, source) => write!(f, "{target}={source}"),
-        LearnSpec::MatchValue(target, value) => write_match_value(f, target, value, names),
-        LearnSpec::LoadField(target, source) => write!(f, "load:{source}->{target}"),
-        LearnSpec::LoadValue(target, value) => {
-            f.write_str("load:")?;
-            write_hexadecimal(f, value)?;
-            write!(f, "->{target}")
-        }
-        LearnSpec::Output(source) => write!(f, "output:{source}"),
-    }
-}
-
-fn write_match_value(
-    f: &mut fmt::Formatter<'_>,
-    target: SubField,
-    value: u128,
-    names: &dyn Names,
-) -> fmt::Result {
-    if !target.is_whole() {
-        write!(f, "{target}=")?;
-        return write_hexadecimal(f, value);
-    }
-    let field = target.field();
-    write!(f, "{}=", field.name())?;
-    write_value(f, (field, Place::SetField), (value, field.full_mask()), names)
 }

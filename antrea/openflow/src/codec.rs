@@ -8,6 +8,7 @@ pub(crate) mod controller;
 pub(crate) mod error;
 pub(crate) mod flow;
 pub(crate) mod group;
+pub(crate) mod instructions;
 pub(crate) mod learn;
 pub(crate) mod meter;
 pub(crate) mod oxm;

@@ -115,10 +115,8 @@ impl fmt::Display for FlowMod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let flow = &self.flow;
         write!(f, "{} ", self.command)?;
-        match flow.table {
-            TableId::ALL if matches!(self.command, FlowCommand::Delete | FlowCommand::DeleteStrict) => {}
-            TableId(0) => {}
-            table => write!(f, "table:{table} ")?,
+        if flow.table != TableId(0) {
+            write!(f, "table:{} ", flow.table)?;
         }
         write_priority_and_match(f, flow, &Numbers)?;
         match (self.cookie_mask, flow.cookie) {

@@ -3,8 +3,11 @@
 
 mod action;
 mod action_text;
+mod arguments;
 mod codec;
 mod conntrack;
+mod conntrack_text;
+mod controller;
 mod field;
 mod flags;
 mod flow;
@@ -12,20 +15,25 @@ mod flow_mod;
 mod group;
 mod ids;
 mod learn;
+mod learn_text;
+mod match_metadata;
+mod match_packet;
 mod match_text;
 mod matching;
 pub mod message;
 mod meter;
 mod names;
 mod subfield;
+mod transport;
 mod value;
 
-pub use action::{Action, Conjunction, Controller, Move, PacketInReason, Pause, Resubmit, SetField};
+pub use action::{Action, Conjunction, Move, Resubmit, SetField};
 pub use action_text::ActionText;
 pub use codec::error::{DecodeError, TooLong};
 pub use conntrack::{
     AddressRange, CtCommit, CtLookup, Existing, Helper, Nat, NatChoice, NatSide, Translate, Zone,
 };
+pub use controller::{Controller, PacketInReason, Pause};
 pub use field::Field;
 pub use flags::{CtState, TcpFlags};
 pub use flow::{Flow, FlowFlags, FlowKey, FlowText};
@@ -34,8 +42,9 @@ pub use group::{BUCKETS_PER_MESSAGE, Bucket, Group, GroupKind, GroupMod, GroupTe
 pub use ids::{BucketId, BundleId, Cookie, CookieMask, FlowPriority, GroupId, MeterId, TableId, Xid};
 pub use learn::{Learn, LearnFlags, LearnSpec};
 pub use match_text::MatchText;
-pub use matching::{Match, MatchField, PortMask, Transport, ethertype, protocol};
+pub use matching::{Match, MatchField};
 pub use message::{Message, frame_length};
 pub use meter::{Band, Meter, MeterFlags, MeterMod};
 pub use names::{Names, Numbers, TableNames, reserved_port};
 pub use subfield::SubField;
+pub use transport::{PortMask, Transport, ethertype, protocol};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::matching::{ethertype, protocol};
 use crate::names::{Names, Numbers};
+use crate::transport::{ethertype, protocol};
 use crate::value::{Place, low_u32, write_hexadecimal, write_value};
 use crate::{Field, Match, MatchField};
 

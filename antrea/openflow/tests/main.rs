@@ -1,5 +1,7 @@
 //! Bytes and text against `ovs-ofctl` and against what upstream's agent really installs.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+
 mod cases;
 mod corpus;
 mod messages;

@@ -34,9 +34,24 @@ struct Inner {
     round: Round,
     tables: Vec<(TableId, String)>,
     /// Held while the switch is changed, so that it sees changes in the order in which they are remembered.
-    store: Mutex<FlowStore>,
+    wanted: Mutex<Wanted>,
     /// The generation of the connection over which everything was installed; 0 while there is none.
     realized: watch::Sender<u64>,
+}
+
+/// What the bridge shall have.
+#[derive(Debug)]
+struct Wanted {
+    store: FlowStore,
+    leftovers: Leftovers,
+}
+
+/// Groups and meters that nobody asked for. They carry no round: until all of this round has been asked for, flows of
+/// earlier rounds may use them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftovers {
+    Kept,
+    Deleted,
 }
 
 /// How far a change has come.
@@ -49,9 +64,9 @@ enum Applied {
 impl Switch {
     /// Takes over the bridge behind a connection: flows carry `round`, tables get these names.
     pub fn new(connection: Connection, round: Round, tables: Vec<(TableId, String)>) -> Self {
-        let store = Mutex::new(FlowStore::new(round));
+        let wanted = Mutex::new(Wanted { store: FlowStore::new(round), leftovers: Leftovers::Kept });
         let realized = watch::Sender::new(0);
-        let inner = Arc::new(Inner { connection, round, tables, store, realized });
+        let inner = Arc::new(Inner { connection, round, tables, wanted, realized });
         tokio::spawn(keep_realized(Arc::downgrade(&inner), inner.connection.channel()));
         Self { inner }
     }
@@ -91,15 +106,16 @@ impl Switch {
 
     /// What a set holds, cookies with their round.
     pub async fn get(&self, key: impl Into<SetKey>) -> FlowSet {
-        self.inner.store.lock().await.get(&key.into())
+        self.inner.wanted.lock().await.store.get(&key.into())
     }
 
-    /// Waits until everything that was asked for until now is installed.
+    /// Waits until there is a connection over which everything that was asked for is installed.
     ///
     /// # Errors
     /// [`OpenFlowError::ConnectionLost`] when the connection is closed for good.
     pub async fn realized(&self) -> Result<(), OpenFlowError> {
-        self.realized_after(0).await
+        let channel = self.inner.connection.connected().await?;
+        self.realized_after(channel.generation() - 1).await
     }
 
     /// Compares the switch with what was asked for, and puts right what differs.
@@ -118,9 +134,12 @@ impl Switch {
     /// See [`OpenFlowError`].
     pub async fn delete_stale(&self, previous: Option<Round>) -> Result<(), OpenFlowError> {
         self.realized().await?;
-        let store = self.inner.store.lock().await;
+        let mut wanted = self.inner.wanted.lock().await;
         let channel = self.inner.connection.current()?;
-        realize::delete_stale(&channel, &store, self.inner.round, previous).await
+        realize::delete_stale_flows(&channel, self.inner.round, previous).await?;
+        // From now on also whenever everything is installed again.
+        wanted.leftovers = Leftovers::Deleted;
+        realize::delete_leftovers(&channel, &wanted.store).await
     }
 
     async fn realized_after(&self, generation: u64) -> Result<(), OpenFlowError> {
@@ -133,7 +152,8 @@ impl Switch {
 impl Inner {
     /// Remembers a set and installs what it changes, if the switch has everything else.
     async fn change(&self, key: &SetKey, set: FlowSet) -> Result<Applied, OpenFlowError> {
-        let mut store = self.store.lock().await;
+        let mut wanted = self.wanted.lock().await;
+        let store = &mut wanted.store;
         let before = store.get(key);
         let changes = store.set(key, set);
         let realized = *self.realized.borrow();
@@ -160,8 +180,11 @@ impl Inner {
 
     /// Brings everything to the switch.
     async fn realize(&self, channel: &Channel) -> Result<(), OpenFlowError> {
-        let store = self.store.lock().await;
-        let count = realize::everything(channel, &store, self.round, &self.tables).await?;
+        let wanted = self.wanted.lock().await;
+        let count = realize::everything(channel, &wanted.store, self.round, &self.tables).await?;
+        if wanted.leftovers == Leftovers::Deleted {
+            realize::delete_leftovers(channel, &wanted.store).await?;
+        }
         self.realized.send_replace(channel.generation());
         info!(generation = channel.generation(), members = count, "Flows, groups and meters are installed");
         Ok(())
@@ -178,7 +201,6 @@ async fn keep_realized(inner: Weak<Inner>, mut channel: watch::Receiver<Option<C
             match inner.realize(&current).await {
                 Ok(()) => backoff.reset(),
                 Err(error) => {
-                    eprintln!("DBG {error:?}");
                     warn!(error = &error as &dyn std::error::Error, "Cannot install flows");
                     drop(inner);
                     backoff.wait().await;

@@ -1,6 +1,7 @@
 //! A real Open vSwitch for tests: ovsdb-server and ovs-vswitchd with the userspace datapath, in a network namespace
 //! and a directory of their own. Everything goes away when [`OvsProcess`] is dropped.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -213,24 +214,28 @@ fn run(command: &mut Command) -> io::Result<String> {
 /// Removes what tests left that were killed: those whose process is gone.
 fn remove_leftovers() -> io::Result<()> {
     let namespaces = run(Command::new("ip").args(["netns", "list"]))?;
-    let names = namespaces.lines().filter_map(|line| line.split_whitespace().next());
+    let mut names: BTreeSet<String> =
+        namespaces.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    let directories = fs::read_dir(std::env::temp_dir())?.filter_map(Result::ok);
+    names.extend(directories.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     for name in names {
         let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             // Another test may be removing the same.
-            let _ = remove(name);
+            let _ = remove(&name);
         }
     }
     Ok(())
 }
 
-/// Ends the processes of a namespace, and deletes it with its directory.
+/// Ends the processes of a namespace, and deletes it with its directory, whichever of them there are.
 fn remove(namespace: &str) -> io::Result<()> {
-    let processes = run(Command::new("ip").args(["netns", "pids", namespace]))?;
-    for process in processes.lines() {
-        // It may have ended by itself.
-        let _ = run(Command::new("kill").args(["-KILL", process]));
+    if let Ok(processes) = run(Command::new("ip").args(["netns", "pids", namespace])) {
+        for process in processes.lines() {
+            // It may have ended by itself.
+            let _ = run(Command::new("kill").args(["-KILL", process]));
+        }
+        run(Command::new("ip").args(["netns", "del", namespace]))?;
     }
-    run(Command::new("ip").args(["netns", "del", namespace]))?;
     fs::remove_dir_all(std::env::temp_dir().join(namespace))
 }

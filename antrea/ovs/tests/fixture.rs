@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use antrea_ovs::ovsdb::{BridgeSpec, DatapathType, OvsDb, Protocol};
+use antrea_ovs::ovsdb::{BridgeSpec, DatapathType, FailMode, OvsDb, Protocol};
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
 
 pub(crate) const BRIDGE: &str = "br-int";
@@ -25,9 +25,10 @@ pub(crate) async fn start_with_bridge() -> Option<(OvsProcess, OvsDb)> {
     Some((ovs, database))
 }
 
-/// The bridge as the agent makes it.
+/// A bridge that has no flows but ours.
 pub(crate) fn bridge() -> BridgeSpec {
     BridgeSpec {
+        fail_mode: Some(FailMode::Secure),
         protocols: vec![Protocol::OpenFlow10, Protocol::OpenFlow15],
         ..BridgeSpec::new(BRIDGE, DatapathType::Netdev)
     }

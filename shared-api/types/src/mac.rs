@@ -86,7 +86,14 @@ mod tests {
 
     #[test]
     fn other_text_is_refused() {
-        for text in ["", "aa:bb:cc:dd:ee", "aa:bb:cc:dd:ee:ff:00", "aabbccddeeff", "aa:bb:cc:dd:ee:g0", "a:bb:cc:dd:ee:ff"] {
+        for text in [
+            "",
+            "aa:bb:cc:dd:ee",
+            "aa:bb:cc:dd:ee:ff:00",
+            "aabbccddeeff",
+            "aa:bb:cc:dd:ee:g0",
+            "a:bb:cc:dd:ee:ff",
+        ] {
             assert!(text.parse::<MacAddr>().is_err(), "{text}");
         }
     }

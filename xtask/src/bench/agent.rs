@@ -22,7 +22,13 @@ const SETTLE: Duration = Duration::from_secs(70);
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     let bench = Bench::open(name)?;
     let lab = bench.lab();
-    let node = lab.plan().clusters.first().and_then(|cluster| cluster.nodes.first()).context("the lab has no Node")?.id;
+    let node = lab
+        .plan()
+        .clusters
+        .first()
+        .and_then(|cluster| cluster.nodes.first())
+        .context("the lab has no Node")?
+        .id;
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         starts.push(restart(lab, node)?);
@@ -31,7 +37,10 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     let agent = Agent::of(lab, node)?;
     let idle_since = agent.started()?;
     wait::until(SETTLE * 2, "the agent to be idle", || Ok(now()?.saturating_sub(idle_since) >= SETTLE))?;
-    let mut figures: Vec<Figure> = percentile(&starts, 0.5).map(|value| Figure::seconds("agent/Start/seconds", value)).into_iter().collect();
+    let mut figures: Vec<Figure> = percentile(&starts, 0.5)
+        .map(|value| Figure::seconds("agent/Start/seconds", value))
+        .into_iter()
+        .collect();
     figures.push(Figure::bytes("agent/IdleRss/rss_bytes", agent.resident()?));
     Ok(figures)
 }
@@ -53,7 +62,10 @@ fn restart(lab: &Lab, node: NodeId) -> Result<f64> {
 
 fn is_ready(lab: &Lab, node: NodeId) -> Result<bool> {
     let mut curl = node::command_on(&lab.plan().name, node, "curl")?;
-    let status = curl.args(["--silent", "--insecure", "--fail", "--max-time", "5", "--output", "/dev/null"]).arg("https://127.0.0.1:10350/readyz").status()?;
+    let status = curl
+        .args(["--silent", "--insecure", "--fail", "--max-time", "5", "--output", "/dev/null"])
+        .arg("https://127.0.0.1:10350/readyz")
+        .status()?;
     Ok(status.success())
 }
 

@@ -55,13 +55,16 @@ fn alone(lab: &Lab, node: NodeId, log: &AgentLog) -> Result<Vec<Figure>> {
 /// Pods that do nothing, all at once on one Node.
 fn burst(lab: &Lab, cluster: ClusterId, node: NodeId, log: &AgentLog) -> Result<Vec<Figure>> {
     let kubectl = lab.kubectl(cluster)?;
-    kubectl.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}).to_string())?;
+    kubectl.apply(
+        &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}).to_string(),
+    )?;
     let agent = Agent::of(lab, node)?;
     let (before, cpu) = (log.durations()?, agent.cpu_seconds()?);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": (0..BURST).map(|number| pod(number, node)).collect::<Vec<_>>()});
     kubectl.apply(&list.to_string())?;
     wait::until(Duration::from_secs(180), "60 Pods to run", || {
-        let pods = kubectl.json(&["get", "pods", "-n", NAMESPACE, "--field-selector=status.phase=Running"])?;
+        let pods =
+            kubectl.json(&["get", "pods", "-n", NAMESPACE, "--field-selector=status.phase=Running"])?;
         Ok(pods["items"].as_array().map_or(0, Vec::len) == BURST)
     })?;
     let (after, used) = (log.durations()?, agent.cpu_seconds()? - cpu);
@@ -100,8 +103,17 @@ struct Durations {
 impl AgentLog {
     fn durations(&self) -> Result<Durations> {
         let selector = format!("--field-selector=spec.nodeName={}", self.node);
-        let pods = self.kubectl.json(&["get", "pods", "-n", "kube-system", "-l", "component=antrea-agent", &selector])?;
-        let pod = pods["items"][0]["metadata"]["name"].as_str().context("no antrea-agent runs on the Node")?;
+        let pods = self.kubectl.json(&[
+            "get",
+            "pods",
+            "-n",
+            "kube-system",
+            "-l",
+            "component=antrea-agent",
+            &selector,
+        ])?;
+        let pod =
+            pods["items"][0]["metadata"]["name"].as_str().context("no antrea-agent runs on the Node")?;
         Ok(durations(&self.kubectl.text(&["logs", "-n", "kube-system", pod, "-c", "antrea-agent"])?))
     }
 }
@@ -111,7 +123,9 @@ fn durations(log: &str) -> Durations {
     let mut durations = Durations::default();
     for line in log.lines().filter(|line| line.contains("CNI command done")) {
         let value = |key: &str| line.split([' ', '{', '}']).find_map(|word| word.strip_prefix(key));
-        let Some(microseconds) = value("microseconds=").and_then(|text| text.parse::<f64>().ok()) else { continue };
+        let Some(microseconds) = value("microseconds=").and_then(|text| text.parse::<f64>().ok()) else {
+            continue;
+        };
         match value("command=").map(|text| text.trim_matches('"')) {
             Some("ADD") => durations.add.push(microseconds / 1e6),
             Some("DEL") => durations.del.push(microseconds / 1e6),

@@ -44,7 +44,9 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        if self.own && let Err(error) = self.lab.down() {
+        if self.own
+            && let Err(error) = self.lab.down()
+        {
             eprintln!("The lab was not removed: {error:#}");
         }
     }

@@ -21,8 +21,12 @@ impl Agent {
     /// The agent of a Node; the supervisor of Open vSwitch is the same program, but was given a subcommand.
     pub(super) fn of(lab: &Lab, node: NodeId) -> Result<Self> {
         let namespace = lab.plan().name.namespace(Place::Node(node));
-        let agents = processes::in_namespace(&namespace)?.into_iter().filter(|process| process.program.starts_with("antrea-agent"));
-        let own = agents.map(|process| process.pid).find(|pid| command_line(*pid).is_some_and(|line| line.contains("--config")));
+        let agents = processes::in_namespace(&namespace)?
+            .into_iter()
+            .filter(|process| process.program.starts_with("antrea-agent"));
+        let own = agents
+            .map(|process| process.pid)
+            .find(|pid| command_line(*pid).is_some_and(|line| line.contains("--config")));
         Ok(Self { pid: own.with_context(|| format!("no antrea-agent runs on {node}"))? })
     }
 
@@ -30,7 +34,8 @@ impl Agent {
     pub(super) fn started(self) -> Result<Duration> {
         let ticks: f64 = self.stat_field(22)?;
         let uptime = fs::read_to_string("/proc/uptime")?;
-        let uptime: f64 = uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
+        let uptime: f64 =
+            uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
         let age = uptime - ticks / TICKS;
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         Ok(now.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
@@ -44,8 +49,10 @@ impl Agent {
     /// Resident memory, in bytes.
     pub(super) fn resident(self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
-        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
+        let kibibytes: u64 =
+            line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
         Ok(kibibytes * 1024)
     }
 
@@ -55,7 +62,9 @@ impl Agent {
         // The second field, the program's name, is in parentheses and may have blanks.
         let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
         let field = rest.split_whitespace().nth(number.saturating_sub(3));
-        field.and_then(|field| field.parse().ok()).with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.pid))
+        field
+            .and_then(|field| field.parse().ok())
+            .with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.pid))
     }
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn write(image: &Image, path: &Path) -> Result<String> {
     archive.insert(blob_path(&manifest_digest), &manifest);
     archive.insert("index.json".to_owned(), &index);
     archive.insert("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#);
-    write_archive(&archive, path).with_context(|| format!("cannot write the image archive {}", path.display()))?;
+    write_archive(&archive, path)
+        .with_context(|| format!("cannot write the image archive {}", path.display()))?;
     Ok(manifest_digest)
 }
 
@@ -192,8 +193,11 @@ mod tests {
         let path = folder.path().join("image.tar");
         let digest = write(&sample(), &path).unwrap();
         let mut archive = tar::Archive::new(std::fs::File::open(path).unwrap());
-        let names: Vec<String> =
-            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
+        let names: Vec<String> = archive
+            .entries()
+            .unwrap()
+            .map(|entry| entry.unwrap().path().unwrap().display().to_string())
+            .collect();
         assert!(names.contains(&"oci-layout".to_owned()) && names.contains(&"index.json".to_owned()));
         assert!(names.contains(&blob_path(&digest)), "{names:?} lacks the manifest {digest}");
         assert_eq!(names.len(), 5);

@@ -21,10 +21,14 @@ impl Rootfs {
     /// The folders and the merged-/usr links that every image has.
     pub(crate) fn new() -> Self {
         let mut rootfs = Self::default();
-        for (link, target) in [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")] {
+        for (link, target) in
+            [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")]
+        {
             rootfs.layer.insert(link.into(), Entry::Symlink { target: target.into() });
         }
-        for (path, mode) in [("etc", 0o755), ("run", 0o755), ("tmp", 0o1777), ("var", 0o755), ("var/log", 0o755)] {
+        for (path, mode) in
+            [("etc", 0o755), ("run", 0o755), ("tmp", 0o1777), ("var", 0o755), ("var/log", 0o755)]
+        {
             rootfs.layer.insert(path.into(), Entry::Directory { mode });
         }
         rootfs.layer.insert("var/run".into(), Entry::Symlink { target: "/run".into() });
@@ -42,7 +46,8 @@ impl Rootfs {
 
     /// Adds every file of a folder of this machine whose name ends in `suffix`.
     pub(crate) fn add_folder(&mut self, folder: &str, suffix: &str) -> Result<()> {
-        let entries = fs::read_dir(folder).with_context(|| format!("cannot list {folder}; is its Debian package installed?"))?;
+        let entries = fs::read_dir(folder)
+            .with_context(|| format!("cannot list {folder}; is its Debian package installed?"))?;
         for entry in entries {
             let path = entry?.path();
             if path.to_string_lossy().ends_with(suffix) && !path.is_dir() {
@@ -66,7 +71,8 @@ impl Rootfs {
 
     /// Adds an executable built by this project, with its libraries.
     pub(crate) fn add_built(&mut self, built: &Path, path: &str) -> Result<()> {
-        let content = fs::read(built).with_context(|| format!("cannot read the built program {}", built.display()))?;
+        let content =
+            fs::read(built).with_context(|| format!("cannot read the built program {}", built.display()))?;
         self.add_file(path, 0o755, content);
         for library in shared_libraries(built)? {
             self.add_host_file(&library)?;
@@ -101,7 +107,9 @@ impl Rootfs {
     fn add_parents(&mut self, path: &str) {
         let mut parent = Path::new(path).parent();
         while let Some(folder) = parent.filter(|folder| !folder.as_os_str().is_empty()) {
-            self.layer.entry(folder.to_string_lossy().into_owned()).or_insert(Entry::Directory { mode: 0o755 });
+            self.layer
+                .entry(folder.to_string_lossy().into_owned())
+                .or_insert(Entry::Directory { mode: 0o755 });
             parent = folder.parent();
         }
     }
@@ -115,7 +123,11 @@ fn shared_libraries(program: &Path) -> Result<Vec<PathBuf>> {
     if text.contains("not found") {
         bail!("a library of {} is missing:\n{text}", program.display());
     }
-    Ok(text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect())
+    Ok(text
+        .split_whitespace()
+        .filter(|word| word.starts_with('/') && !word.ends_with(':'))
+        .map(PathBuf::from)
+        .collect())
 }
 
 /// Debian merges /bin, /sbin and /lib into /usr: one file has one path.

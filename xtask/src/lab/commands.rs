@@ -10,7 +10,10 @@ use std::process::ExitCode;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{ClusterId, LabName, NodeId, Place};
 use antrea_e2e::progress::step;
-use antrea_e2e::{cleanup, exec as place_exec, logs as lab_logs, node, partition as cuts, preflight, programs, state, status as health};
+use antrea_e2e::{
+    cleanup, exec as place_exec, logs as lab_logs, node, partition as cuts, preflight, programs, state,
+    status as health,
+};
 use anyhow::{Context, Result};
 
 use super::Output;
@@ -62,7 +65,9 @@ pub(super) fn load_image(name: &LabName, only: Option<NodeId>, archives: &[PathB
     let lab = Lab::open(name)?;
     let nodes: Vec<NodeId> = match only {
         Some(node) => vec![lab.plan().node(node)?.id],
-        None => lab.plan().clusters.iter().flat_map(|cluster| cluster.nodes.iter().map(|node| node.id)).collect(),
+        None => {
+            lab.plan().clusters.iter().flat_map(|cluster| cluster.nodes.iter().map(|node| node.id)).collect()
+        }
     };
     step(&format!("loading {} archive(s) on {} Node(s)", archives.len(), nodes.len()), || {
         antrea_e2e::progress::all_at_once(&nodes, |node| node::import_images(name, *node, archives))

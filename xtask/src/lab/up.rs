@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &UpArguments) -> Result<ExitCode> {
 }
 
 fn request(arguments: &UpArguments) -> Result<Request> {
-    for option in arguments.mc_values.iter().chain(&arguments.mc_set) {
+    if let Some(option) = arguments.mc_values.iter().chain(&arguments.mc_set).next() {
         let cluster = option.split_once(':').and_then(|(cluster, _)| cluster.parse::<ClusterId>().ok());
         cluster.with_context(|| format!("{option:?} is for no cluster; it begins with c1:, c2:, …"))?;
         bail!("--mc-values and --mc-set have nothing to set: charts/antrea-mc does not exist yet");

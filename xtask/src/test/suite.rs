@@ -112,7 +112,11 @@ impl Planned<'_> {
         let started = Instant::now();
         let log = log_file(self.name, &binary.package)?;
         let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let status = command.stdout(file.try_clone()?).stderr(file).status().context("cannot start the test binary")?;
+        let status = command
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .status()
+            .context("cannot start the test binary")?;
         let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
         let mut outcome = libtest::outcome(&output);
         if !status.success() && outcome.failed == 0 {

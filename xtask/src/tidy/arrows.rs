@@ -19,7 +19,8 @@ const PURE: [&str; 6] = [
 ];
 
 /// What a pure crate never names.
-const IO: [&str; 8] = ["antrea-host", "antrea-ovs", "hyper", "kube", "netlink-sys", "nix", "rtnetlink", "tokio"];
+const IO: [&str; 8] =
+    ["antrea-host", "antrea-ovs", "hyper", "kube", "netlink-sys", "nix", "rtnetlink", "tokio"];
 
 /// A crate: its folder and the packages that its Cargo.toml names as dependencies, tests included.
 struct Crate {
@@ -62,8 +63,13 @@ fn forbidden(from: &str, to: &str) -> bool {
 }
 
 fn members() -> Result<Vec<String>> {
-    let text = fs::read_to_string(project::root().join("Cargo.toml")).context("cannot read the workspace's Cargo.toml")?;
-    let members = text.lines().skip_while(|line| !line.starts_with("members")).skip(1).take_while(|line| !line.starts_with(']'));
+    let text = fs::read_to_string(project::root().join("Cargo.toml"))
+        .context("cannot read the workspace's Cargo.toml")?;
+    let members = text
+        .lines()
+        .skip_while(|line| !line.starts_with("members"))
+        .skip(1)
+        .take_while(|line| !line.starts_with(']'));
     Ok(members.map(|line| line.trim().trim_matches(['"', ',']).to_owned()).collect())
 }
 
@@ -74,7 +80,11 @@ fn read(folder: String) -> Result<Crate> {
     for line in text.lines() {
         if line.starts_with('[') {
             section = line;
-        } else if let Some(name) = line.split(['.', ' ', '=']).next().filter(|name| !name.is_empty() && section.contains("dependencies")) {
+        } else if let Some(name) = line
+            .split(['.', ' ', '='])
+            .next()
+            .filter(|name| !name.is_empty() && section.contains("dependencies"))
+        {
             all.insert(name.to_owned());
             if section == "[dependencies]" {
                 normal.insert(name.to_owned());
@@ -85,7 +95,8 @@ fn read(folder: String) -> Result<Crate> {
 }
 
 fn package_and_folder(one: &Crate) -> Option<(String, String)> {
-    let manifest = fs::read_to_string(project::root().join(Path::new(&one.folder)).join("Cargo.toml")).ok()?;
+    let manifest =
+        fs::read_to_string(project::root().join(Path::new(&one.folder)).join("Cargo.toml")).ok()?;
     let line = manifest.lines().find(|line| line.starts_with("name = "))?;
     Some((line.trim_start_matches("name = ").trim_matches('"').to_owned(), one.folder.clone()))
 }

@@ -11,8 +11,13 @@ use crate::project;
 const LONGEST: usize = 450;
 
 /// Text that speaks of a machine or of where packages come from, written in pieces so that this file passes.
-const FOREIGN: [&str; 5] =
-    [concat!("/", "root/"), concat!("/", "work/"), concat!("proxy.", "golang.org"), concat!("deb.", "debian.org"), concat!("static.", "crates.io")];
+const FOREIGN: [&str; 5] = [
+    concat!("/", "root/"),
+    concat!("/", "work/"),
+    concat!("proxy.", "golang.org"),
+    concat!("deb.", "debian.org"),
+    concat!("static.", "crates.io"),
+];
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
@@ -89,6 +94,9 @@ mod tests {
     #[test]
     fn paths_of_a_machine_are_named_with_their_line() {
         let text = format!("fine\n{}x\n", FOREIGN[0]);
-        assert_eq!(check("a.md", &text), [format!("a.md:2: {:?} does not belong into the project", FOREIGN[0])]);
+        assert_eq!(
+            check("a.md", &text),
+            [format!("a.md:2: {:?} does not belong into the project", FOREIGN[0])]
+        );
     }
 }

@@ -7,8 +7,10 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// A part with a version of its own: the Cargo.toml that carries it, and its changelog.
-const PARTS: [(&str, &str); 2] =
-    [("antrea/agent/Cargo.toml", "antrea/CHANGELOG.md"), ("shared-api/Cargo.toml", "shared-api/CHANGELOG.md")];
+const PARTS: [(&str, &str); 2] = [
+    ("antrea/agent/Cargo.toml", "antrea/CHANGELOG.md"),
+    ("shared-api/Cargo.toml", "shared-api/CHANGELOG.md"),
+];
 
 /// Programs that are released together.
 const CORE: [&str; 3] = ["antrea/agent/Cargo.toml", "antrea/cni/Cargo.toml", "antrea/controller/Cargo.toml"];
@@ -20,7 +22,9 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     for manifest in CORE {
         let version = package_version(manifest)?;
         if version != app_version {
-            problems.push(format!("{manifest}: version {version}, but charts/antrea/Chart.yaml has appVersion {app_version}"));
+            problems.push(format!(
+                "{manifest}: version {version}, but charts/antrea/Chart.yaml has appVersion {app_version}"
+            ));
         }
     }
     for (manifest, changelog) in PARTS {

@@ -44,7 +44,7 @@ impl Commands {
             match InterfaceKind::from_external_ids(&name, &port.port.external_ids) {
                 Ok(None) => {}
                 Ok(Some(kind)) => {
-                    interfaces.push(Interface { name, of_port: port.interface.of_port(), kind })
+                    interfaces.push(Interface { name, of_port: port.interface.of_port(), kind });
                 }
                 Err(error) => warn!(%error, "Ignored damaged port"),
             }

@@ -182,7 +182,7 @@ mod tests {
         let found = store.by_container(&Owner::new("c1", "eth0")).unwrap();
         assert_eq!(found.name.as_str(), "a-c1");
         assert_eq!(store.by_ip("10.0.0.2".parse().unwrap()), Some(found.clone()));
-        assert_eq!(store.by_pod(&found.container.pod), [found.clone()]);
+        assert_eq!(store.by_pod(&found.container.pod), std::slice::from_ref(&found));
         assert_eq!(store.by_of_port(OfPort(2)), Some(found.into()));
         assert_eq!(store.by_of_port(OfPort::GATEWAY), Some(gateway()));
         assert_eq!(store.get(&"antrea-gw0".parse().unwrap()), Some(gateway()));

@@ -2,8 +2,6 @@
 //!
 //! Versions before 1.0.0 name the IP version of every address; otherwise all are alike.
 
-use std::net::IpAddr;
-
 use antrea_cni::version::CniVersion;
 use antrea_types::{InterfaceName, IpFamily, MacAddr};
 use serde_json::{Map, Value, json};
@@ -77,7 +75,7 @@ fn default_route(allocation: &Allocation) -> Value {
 }
 
 fn family(allocation: &Allocation) -> IpFamily {
-    IpFamily::of(&IpAddr::from(allocation.address.addr()))
+    IpFamily::of_net(&allocation.address)
 }
 
 #[cfg(test)]

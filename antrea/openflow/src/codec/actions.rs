@@ -1,4 +1,4 @@
-//! Actions and instructions (OpenFlow 1.5 §7.2.5 and 7.2.6; OVS's `NXAST_*`).
+//! Actions (OpenFlow 1.5 §7.2.6; OVS's `NXAST_*`).
 
 use antrea_types::OfPort;
 
@@ -152,11 +152,17 @@ fn put_note(out: &mut Vec<u8>, bytes: &[u8]) {
 pub(crate) fn actions_from(reader: &mut Reader<'_>, place: Place) -> Result<Vec<Action>, DecodeError> {
     let mut actions = Vec::new();
     while !reader.is_empty() {
-        let (kind, bytes) = reader.element(8, 1)?;
+        let (kind, bytes) = whole_element(reader)?;
         let known = action_from(kind, bytes, place)?;
         actions.push(known.unwrap_or_else(|| Action::Foreign(bytes.to_vec())));
     }
     Ok(actions)
+}
+
+/// Actions and instructions take multiples of eight bytes.
+pub(super) fn whole_element<'a>(reader: &mut Reader<'a>) -> Result<(u16, &'a [u8]), DecodeError> {
+    let (kind, bytes) = reader.element(8, 1)?;
+    if bytes.len() % 8 == 0 { Ok((kind, bytes)) } else { Err(reader.bad_length(bytes.len())) }
 }
 
 /// None for an action that [`Action`] does not have.
@@ -241,49 +247,4 @@ fn output_field_from(reader: &mut Reader<'_>) -> Result<Option<Action>, DecodeEr
 fn conjunction_from(reader: &mut Reader<'_>) -> Result<Option<Action>, DecodeError> {
     let (clause, of, id) = (reader.u8()?, reader.u8()?, reader.u32()?);
     Ok(clause.checked_add(1).map(|clause| Action::Conjunction(Conjunction { id, clause, of })))
-}
-
-/// Types of instructions (`OFPIT_*`).
-mod instruction {
-    pub(super) const GOTO_TABLE: u16 = 1;
-    pub(super) const APPLY_ACTIONS: u16 = 4;
-}
-
-/// The instructions of a flow: other ones, its actions, and where it goes on.
-pub(crate) fn put_instructions(out: &mut Vec<u8>, actions: &[Action], goto: Option<TableId>) {
-    for action in actions {
-        if let Action::ForeignInstruction(bytes) = action {
-            out.extend_from_slice(bytes);
-        }
-    }
-    if actions.iter().any(|action| !matches!(action, Action::ForeignInstruction(_))) {
-        put_padded_element(out, instruction::APPLY_ACTIONS, |out| {
-            put_zeros(out, 4);
-            put_actions(out, actions);
-        });
-    }
-    if let Some(table) = goto {
-        put_padded_element(out, instruction::GOTO_TABLE, |out| put_u8(out, table.0));
-    }
-}
-
-/// Reads instructions to the end.
-pub(crate) fn instructions_from(
-    reader: &mut Reader<'_>,
-) -> Result<(Vec<Action>, Option<TableId>), DecodeError> {
-    let (mut actions, mut goto) = (Vec::new(), None);
-    while !reader.is_empty() {
-        let (kind, bytes) = reader.element(8, 1)?;
-        let mut payload = Reader::new(bytes, "instruction");
-        payload.skip(4)?;
-        match kind {
-            instruction::GOTO_TABLE => goto = Some(TableId(payload.u8()?)),
-            instruction::APPLY_ACTIONS => {
-                payload.skip(4)?;
-                actions.extend(actions_from(&mut payload, Place::Flow)?);
-            }
-            _ => actions.push(Action::ForeignInstruction(bytes.to_vec())),
-        }
-    }
-    Ok((actions, goto))
 }

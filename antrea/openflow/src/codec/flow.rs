@@ -2,8 +2,8 @@
 
 use antrea_types::OfPort;
 
-use super::actions::{instructions_from, put_instructions};
 use super::error::DecodeError;
+use super::instructions::{instructions_from, put_instructions};
 use super::oxm::{match_from, put_match};
 use super::reader::Reader;
 use super::writer::{put_u8, put_u16, put_u32, put_u64};

@@ -121,7 +121,10 @@ fn spec_from(header: u16, reader: &mut Reader<'_>) -> Result<Option<LearnSpec>, 
             _ => None,
         });
     }
-    let value = reader.number(value_bytes(bits))?;
+    if bits > 128 {
+        return Ok(None);
+    }
+    let value = reader.number(value_bytes(bits))? & low_bits(bits);
     let target = range_from(reader, bits)?;
     Ok(match (what & !SOURCE_VALUE, target) {
         (MATCH, Some(target)) => Some(LearnSpec::MatchValue(target, value)),

@@ -57,7 +57,7 @@ errors! {
     REQUEST_PERMISSION = OpenFlow(1, 5) "OFPBRC_EPERM" "no permission for the request";
     BAD_LENGTH = OpenFlow(1, 6) "OFPBRC_BAD_LEN" "wrong length for the type";
     BAD_TABLE_ID = OpenFlow(1, 9) "OFPBRC_BAD_TABLE_ID" "table does not exist";
-    IS_SECONDARY = OpenFlow(1, 10) "OFPBRC_IS_SLAVE" "controller is secondary";
+    IS_SECONDARY = OpenFlow(1, 10) "OFPBRC_IS_SECONDARY" "controller is secondary";
     BAD_PORT = OpenFlow(1, 11) "OFPBRC_BAD_PORT" "port does not exist";
     BAD_PACKET = OpenFlow(1, 12) "OFPBRC_BAD_PACKET" "invalid packet in packet-out";
     ACTION_BAD_TYPE = OpenFlow(2, 0) "OFPBAC_BAD_TYPE" "action type not supported";

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::codec::actions::{instructions_from, put_instructions};
 use crate::codec::error::DecodeError;
+use crate::codec::instructions::{instructions_from, put_instructions};
 use crate::codec::oxm::{match_from, put_match};
 use crate::codec::reader::Reader;
 use crate::codec::writer::{pad_to_8, put_u8, put_u16, put_u32, put_u64, put_zeros, set_length};

@@ -39,7 +39,8 @@ impl Channel {
         match self.ask_all(&messages, describe).await {
             Ok(_) => Ok(()),
             Err(OpenFlowError::Refused { position, what, source }) => {
-                let position = position.filter(|position| member(*position).is_some()).map(|position| position - 1);
+                let position =
+                    position.filter(|position| member(*position).is_some()).map(|position| position - 1);
                 Err(OpenFlowError::Refused { position, what, source })
             }
             Err(error) => Err(error),

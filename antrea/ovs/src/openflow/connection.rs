@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use antrea_openflow::message::{PacketIn, PortStatus};
 use tokio::net::UnixStream;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tracing::{info, warn};
 
@@ -25,7 +26,7 @@ const QUEUE: usize = 1024;
 pub struct Connection {
     path: PathBuf,
     channel: watch::Receiver<Option<Channel>>,
-    dropped: Arc<AtomicU64>,
+    queues: Arc<Queues>,
     /// Tells the task that somebody is left.
     _alive: mpsc::Sender<()>,
 }
@@ -44,20 +45,38 @@ pub struct Unasked {
 pub(crate) struct Queues {
     packet_ins: mpsc::Sender<PacketIn>,
     port_statuses: mpsc::Sender<PortStatus>,
-    dropped: Arc<AtomicU64>,
+    dropped: AtomicU64,
 }
 
 impl Queues {
+    pub(crate) fn new() -> (Self, Unasked) {
+        let (packet_in_sender, packet_ins) = mpsc::channel(QUEUE);
+        let (port_status_sender, port_statuses) = mpsc::channel(QUEUE);
+        let queues = Self {
+            packet_ins: packet_in_sender,
+            port_statuses: port_status_sender,
+            dropped: AtomicU64::new(0),
+        };
+        (queues, Unasked { packet_ins, port_statuses })
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn packet_in(&self, message: PacketIn) {
-        self.count(self.packet_ins.try_send(message).is_err());
+        self.count(&self.packet_ins.try_send(message));
     }
 
     pub(crate) fn port_status(&self, message: PortStatus) {
-        self.count(self.port_statuses.try_send(message).is_err());
+        self.count(&self.port_statuses.try_send(message));
     }
 
-    fn count(&self, dropped: bool) {
-        self.dropped.fetch_add(u64::from(dropped), Ordering::Relaxed);
+    /// Counts what found no room; where nobody wants to know, nothing is lost.
+    fn count<T>(&self, sent: &Result<(), TrySendError<T>>) {
+        if let Err(TrySendError::Full(_)) = sent {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -67,18 +86,12 @@ impl Connection {
     pub fn open(path: impl Into<PathBuf>) -> (Self, Unasked) {
         let path = path.into();
         let (channel_sender, channel) = watch::channel(None);
-        let (packet_in_sender, packet_ins) = mpsc::channel(QUEUE);
-        let (port_status_sender, port_statuses) = mpsc::channel(QUEUE);
         let (alive, handles) = mpsc::channel(1);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let queues = Queues {
-            packet_ins: packet_in_sender,
-            port_statuses: port_status_sender,
-            dropped: Arc::clone(&dropped),
-        };
-        let task = Task { path: path.clone(), channel: channel_sender, queues, handles };
+        let (queues, unasked) = Queues::new();
+        let queues = Arc::new(queues);
+        let task = Task { path: path.clone(), channel: channel_sender, queues: Arc::clone(&queues), handles };
         tokio::spawn(task.run());
-        (Self { path, channel, dropped, _alive: alive }, Unasked { packet_ins, port_statuses })
+        (Self { path, channel, queues, _alive: alive }, unasked)
     }
 
     /// The switch's socket.
@@ -112,7 +125,7 @@ impl Connection {
 
     /// How many unasked messages were dropped because nobody read them in time.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.queues.dropped()
     }
 }
 
@@ -120,7 +133,7 @@ impl Connection {
 struct Task {
     path: PathBuf,
     channel: watch::Sender<Option<Channel>>,
-    queues: Queues,
+    queues: Arc<Queues>,
     handles: mpsc::Receiver<()>,
 }
 
@@ -130,7 +143,6 @@ impl Task {
         for generation in 1.. {
             tokio::select! {
                 ended = serve(&self.path, &self.queues, &self.channel, generation, &mut backoff) => {
-                    eprintln!("DBG {ended:?}");
                     let error = &ended as &dyn std::error::Error;
                     warn!(path = %self.path.display(), error, "No connection to the switch");
                 }

@@ -47,7 +47,7 @@ pub enum OpenFlowError {
         source: TooLong,
     },
     /// A bundle has too many members; nothing was sent.
-    #[error("a bundle of {members} members is larger than {} allow", super::BUNDLE_LIMIT)]
+    #[error("a bundle has {members} members, where {} are allowed", super::BUNDLE_LIMIT)]
     BundleTooLarge {
         /// How many it has.
         members: usize,

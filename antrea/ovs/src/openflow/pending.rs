@@ -60,7 +60,9 @@ impl<M, E> Pending<M, E> {
 
     /// Takes an error, and gives it back when it belongs to no request.
     pub(crate) fn refuse(&mut self, xid: u32, error: E) -> Option<E> {
-        let Some((&last, batch)) = self.batches.range_mut(xid..).next().filter(|(_, batch)| batch.first <= xid) else {
+        let Some((&last, batch)) =
+            self.batches.range_mut(xid..).next().filter(|(_, batch)| batch.first <= xid)
+        else {
             return Some(error);
         };
         if batch.refusal.is_none() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use antrea_openflow::message::{
-    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port, ReplyBody, Resume,
-    TableFeatures,
+    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port, ReplyBody,
+    Resume, TableFeatures,
 };
 use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, reserved_port};
 
@@ -48,7 +48,8 @@ impl Channel {
     /// # Errors
     /// See [`OpenFlowError`].
     pub async fn aggregate(&self, filter: FlowFilter) -> Result<AggregateStatistics, OpenFlowError> {
-        let parts = self.request("a request for sums over flows", MultipartRequest::Aggregate(filter)).await?;
+        let parts =
+            self.request("a request for sums over flows", MultipartRequest::Aggregate(filter)).await?;
         let sums = parts.into_iter().find_map(|body| match body {
             ReplyBody::Aggregate(sums) => Some(sums),
             _ => None,
@@ -161,7 +162,8 @@ fn renamed(tables: Vec<TableFeatures>, names: &[(TableId, String)]) -> [Vec<Tabl
     for table in tables {
         let Some(name) = wanted.get(&table.table).filter(|name| **name != &table.name) else { continue };
         // Without properties a table keeps those it has (OpenFlow 1.5 §7.3.5.18.1), and the request stays small.
-        let with = |name: &str| TableFeatures { name: name.to_owned(), properties: Vec::new(), ..table.clone() };
+        let with =
+            |name: &str| TableFeatures { name: name.to_owned(), properties: Vec::new(), ..table.clone() };
         if table.name.starts_with(name.as_str()) {
             passing.push(with(NAME_IN_PASSING));
         }

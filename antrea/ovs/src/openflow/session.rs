@@ -48,6 +48,9 @@ pub(crate) enum Ended {
     Dead,
 }
 
+/// A message, or why it is none, and its transaction.
+type Received = (u32, Result<Message, DecodeError>);
+
 /// The bytes, the requests that wait, and where to put what comes unasked.
 pub(crate) struct Session<'a> {
     reader: OwnedReadHalf,
@@ -83,16 +86,26 @@ impl<'a> Session<'a> {
         self.send(&Message::Hello(Hello::default()));
         self.send(&Message::SetPacketInFormat(PacketInFormat::PacketIn2));
         // A connection to the management socket gets nothing unasked until it sets a length (OVS: service controllers).
-        self.send(&Message::SetConfig(SwitchConfig { fragments: FragmentHandling::Normal, miss_send_len: u16::MAX }));
+        self.send(&Message::SetConfig(SwitchConfig {
+            fragments: FragmentHandling::Normal,
+            miss_send_len: u16::MAX,
+        }));
         self.send(&Message::BarrierRequest);
+        let mut greeted = false;
         loop {
+            // What comes together with the last word of the greeting is not part of it.
             for message in self.messages()? {
                 match message {
-                    (_, Ok(Message::Hello(hello))) if !hello.speaks_our_version() => return Err(Ended::Version),
+                    (_, Ok(Message::Hello(hello))) if !hello.speaks_our_version() => {
+                        return Err(Ended::Version);
+                    }
                     (_, Ok(Message::Error(error))) => return Err(Ended::Refused(error.code)),
-                    (_, Ok(Message::BarrierReply)) => return Ok(()),
+                    (_, Ok(Message::BarrierReply)) => greeted = true,
                     (xid, message) => self.handle(xid, message),
                 }
+            }
+            if greeted {
+                return Ok(());
             }
             tokio::select! {
                 read = self.reader.read_buf(&mut self.received) => arrived(read?)?,
@@ -141,7 +154,7 @@ impl<'a> Session<'a> {
     }
 
     /// Takes the whole messages out of what was received. One that breaks the format does not end the connection.
-    fn messages(&mut self) -> Result<Vec<(u32, Result<Message, DecodeError>)>, Ended> {
+    fn messages(&mut self) -> Result<Vec<Received>, Ended> {
         let mut messages = Vec::new();
         let mut taken = 0;
         while let Some(rest) = self.received.get(taken..)
@@ -164,7 +177,8 @@ impl<'a> Session<'a> {
             Ok(Message::Error(error)) => self.refuse(xid, Complaint::Switch(error.code)),
             Err(error) => self.refuse(xid, Complaint::Unreadable(error)),
             Ok(message) => {
-                let complete = !matches!(&message, Message::MultipartReply(reply) if reply.more == More::More);
+                let complete =
+                    !matches!(&message, Message::MultipartReply(reply) if reply.more == More::More);
                 self.pending.reply(xid, message, complete);
             }
         }
@@ -172,7 +186,11 @@ impl<'a> Session<'a> {
 
     fn refuse(&mut self, xid: u32, complaint: Complaint) {
         if let Some(error) = self.pending.refuse(xid, complaint) {
-            warn!(xid, error = &error as &dyn std::error::Error, "The switch sent an error that nobody waits for");
+            warn!(
+                xid,
+                error = &error as &dyn std::error::Error,
+                "The switch sent an error that nobody waits for"
+            );
         }
     }
 
@@ -195,7 +213,10 @@ const fn arrived(count: usize) -> Result<(), Ended> {
 }
 
 /// Reads a message; the transaction stands in the header even where the rest cannot be read.
-fn read(frame: &[u8]) -> (u32, Result<Message, DecodeError>) {
+fn read(frame: &[u8]) -> Received {
     let xid = frame.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(OWN.0, u32::from_be_bytes);
     (xid, Message::decode(frame).map(|(_, message)| message))
 }
+
+#[cfg(test)]
+mod tests;

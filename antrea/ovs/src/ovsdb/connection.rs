@@ -223,3 +223,6 @@ impl Session {
         self.next_id
     }
 }
+
+#[cfg(test)]
+mod tests;

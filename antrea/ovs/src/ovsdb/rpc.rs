@@ -54,16 +54,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expected: Incoming) {
-        assert_eq!(parse(text.as_bytes()).unwrap(), expected);
+    fn check(text: &str, expected: &Incoming) {
+        assert_eq!(&parse(text.as_bytes()).unwrap(), expected);
     }
 
     #[test]
     fn replies_carry_a_result_or_an_error() {
-        check(r#"{"id":7,"result":[{}],"error":null}"#, Incoming::Reply { id: 7, result: Ok(json!([{}])) });
+        check(r#"{"id":7,"result":[{}],"error":null}"#, &Incoming::Reply { id: 7, result: Ok(json!([{}])) });
         check(
             r#"{"id":7,"result":null,"error":"unknown method"}"#,
-            Incoming::Reply { id: 7, result: Err(json!("unknown method")) },
+            &Incoming::Reply { id: 7, result: Err(json!("unknown method")) },
         );
     }
 
@@ -71,7 +71,7 @@ mod tests {
     fn the_servers_echo_is_answered_in_kind() {
         check(
             r#"{"id":"echo","method":"echo","params":[]}"#,
-            Incoming::Echo { id: json!("echo"), params: json!([]) },
+            &Incoming::Echo { id: json!("echo"), params: json!([]) },
         );
         assert_eq!(echo_reply(&json!("echo"), &json!([])), br#"{"result":[],"error":null,"id":"echo"}"#);
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn notifications_have_no_id() {
         let update = Incoming::Notification { method: "update3".to_owned(), params: json!([null, "0", {}]) };
-        check(r#"{"id":null,"method":"update3","params":[null,"0",{}]}"#, update);
+        check(r#"{"id":null,"method":"update3","params":[null,"0",{}]}"#, &update);
     }
 
     #[test]

@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::monitor::DATABASE;
-use super::uuid::Uuid;
 
 /// A row that an operation is about.
 #[derive(Debug, Clone, Copy)]
 pub enum Target<'a> {
-    /// The row of that identity.
-    Row(Uuid),
     /// The row of that name; Bridge, Port and Interface have unique ones.
     Named(&'a str),
     /// Every row: for the one row of table Open_vSwitch.
@@ -21,7 +18,6 @@ pub enum Target<'a> {
 impl Target<'_> {
     fn condition(self) -> Value {
         match self {
-            Self::Row(row) => json!([["_uuid", "==", row.reference()]]),
             Self::Named(name) => json!([["name", "==", name]]),
             Self::All => json!([]),
         }
@@ -58,12 +54,6 @@ impl Transaction {
     pub fn mutate(self, table: &str, target: Target<'_>, mutations: &[Value]) -> Self {
         let condition = target.condition();
         self.operation(json!({"op": "mutate", "table": table, "where": condition, "mutations": mutations}))
-    }
-
-    /// Deletes a row (RFC 7047 §5.2.5).
-    #[must_use]
-    pub fn delete(self, table: &str, target: Target<'_>) -> Self {
-        self.operation(json!({"op": "delete", "table": table, "where": target.condition()}))
     }
 
     /// Lets the transaction fail unless there is a row of that name (RFC 7047 §5.2.6, without waiting).
@@ -187,6 +177,7 @@ impl TransactionError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ovsdb::uuid::Uuid;
 
     #[test]
     fn a_transaction_lists_its_operations_after_the_database() {

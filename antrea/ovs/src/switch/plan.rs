@@ -59,7 +59,9 @@ fn install(group: Group) -> impl Iterator<Item = Modification> {
 fn flow_mod(change: Change<Flow>) -> FlowMod {
     match change {
         Change::Add(new) => FlowMod::add(owned(new)),
-        Change::Replace { old, new } if differ_in_actions_only(&old, &new) => FlowMod::modify_strict(owned(new)),
+        Change::Replace { old, new } if differ_in_actions_only(&old, &new) => {
+            FlowMod::modify_strict(owned(new))
+        }
         Change::Replace { new, .. } => FlowMod::add(owned(new)),
         Change::Delete(old) => delete(owned(old)),
     }
@@ -81,7 +83,8 @@ fn owned<T: Clone>(shared: Arc<T>) -> T {
 #[cfg(test)]
 mod tests {
     use antrea_openflow::{
-        Action, Bucket, BucketId, Cookie, FlowPriority, GroupId, GroupKind, Match, Meter, MeterFlags, MeterId, TableId,
+        Action, Bucket, BucketId, Cookie, FlowPriority, GroupId, GroupKind, Match, Meter, MeterFlags,
+        MeterId, TableId,
     };
     use antrea_types::OfPort;
 
@@ -96,7 +99,9 @@ mod tests {
 
     fn text(plan: &Plan) -> Vec<String> {
         let meters = |text: &str, mods: &[MeterMod]| -> Vec<String> {
-            mods.iter().map(|meter| format!("{text} {meter:?}").split('(').next().unwrap_or_default().to_owned()).collect()
+            mods.iter()
+                .map(|meter| format!("{text} {meter:?}").split('(').next().unwrap_or_default().to_owned())
+                .collect()
         };
         let bundle = plan.bundle.iter().map(ToString::to_string).collect();
         [meters("before:", &plan.meters_before), bundle, meters("after:", &plan.meters_after)].concat()
@@ -124,7 +129,10 @@ mod tests {
             ]
         );
         let plan = Plan::of(store.remove(&"a".into()));
-        assert_eq!(text(&plan), ["flow DEL_STRICT table:1 priority=200,in_port=1 actions=drop", "group 7", "after: Delete"]);
+        assert_eq!(
+            text(&plan),
+            ["flow DEL_STRICT table:1 priority=200,in_port=1 actions=drop", "group 7", "after: Delete"]
+        );
     }
 
     #[test]
@@ -147,7 +155,8 @@ mod tests {
     fn everything_is_groups_then_flows_then_what_is_surplus() {
         let mut store = FlowStore::new(Round(1));
         store.set(&"a".into(), with_group());
-        let all: Vec<_> = everything(&store, vec![flow(9)]).map(|modification| modification.to_string()).collect();
+        let all: Vec<_> =
+            everything(&store, vec![flow(9)]).map(|modification| modification.to_string()).collect();
         assert_eq!(
             all,
             [

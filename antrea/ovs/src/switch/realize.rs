@@ -8,8 +8,8 @@ use tracing::warn;
 
 use super::plan::{self, Plan};
 use crate::flow_store::FlowStore;
-use crate::openflow::{BUNDLE_LIMIT, Channel, OpenFlowError};
 use crate::modification::Modification;
+use crate::openflow::{BUNDLE_LIMIT, Channel, OpenFlowError};
 use crate::round::Round;
 
 /// Refused members that are left out of a replay before it is given up: a few may be broken, but when many are, then
@@ -48,7 +48,8 @@ pub(super) async fn everything(
         }
         sent += bundle.len();
         while let Err(error) = channel.bundle(&bundle).await {
-            let position = error.position().filter(|position| *position < bundle.len() && refusals < REFUSALS);
+            let position =
+                error.position().filter(|position| *position < bundle.len() && refusals < REFUSALS);
             let Some(position) = position else { return Err(error) };
             refusals += 1;
             warn!(error = &error as &dyn std::error::Error, "Left out of what is installed");
@@ -69,25 +70,33 @@ async fn install_meters(channel: &Channel, store: &FlowStore) -> Result<(), Open
     channel.modify_meters(&missing.collect::<Vec<_>>()).await
 }
 
-/// Deletes what earlier rounds left: see [`super::Switch::delete_stale`].
-pub(super) async fn delete_stale(
+/// Deletes the flows of round `previous`, or of every other round than ours where that is not known.
+pub(super) async fn delete_stale_flows(
     channel: &Channel,
-    store: &FlowStore,
     round: Round,
     previous: Option<Round>,
 ) -> Result<(), OpenFlowError> {
     let rounds = match previous {
         Some(previous) => BTreeSet::from([previous]),
-        None => channel.dump_flows(FlowFilter::table(TableId::ALL)).await?.iter().map(|flow| Round::of(flow.cookie)).collect(),
+        None => {
+            let flows = channel.dump_flows(FlowFilter::table(TableId::ALL)).await?;
+            flows.iter().map(|flow| Round::of(flow.cookie)).collect()
+        }
     };
-    let delete = |stale: Round| FlowMod::delete(TableId::ALL, Match::new()).with_cookie(stale.cookie(), Round::MASK);
+    let delete =
+        |stale: Round| FlowMod::delete(TableId::ALL, Match::new()).with_cookie(stale.cookie(), Round::MASK);
     let stale = rounds.into_iter().filter(|stale| *stale != round);
-    let mut bundle: Vec<_> = stale.map(|stale| Modification::Flow(delete(stale))).collect();
+    channel.bundle(&stale.map(|stale| Modification::Flow(delete(stale))).collect::<Vec<_>>()).await
+}
+
+/// Deletes groups and meters that the store does not hold.
+pub(super) async fn delete_leftovers(channel: &Channel, store: &FlowStore) -> Result<(), OpenFlowError> {
     let wanted: BTreeSet<_> = store.groups().map(|group| group.id).collect();
     let groups = channel.dump_groups().await?.into_iter().map(|group| group.id);
-    bundle.extend(groups.filter(|id| !wanted.contains(id)).map(|id| Modification::Group(GroupMod::Delete(id))));
+    let unwanted =
+        groups.filter(|id| !wanted.contains(id)).map(|id| Modification::Group(GroupMod::Delete(id)));
     let wanted: BTreeSet<_> = store.meters().map(|meter| meter.id).collect();
     let meters = channel.dump_meters().await?.into_iter().map(|meter| meter.id);
     let meters_after = meters.filter(|id| !wanted.contains(id)).map(MeterMod::Delete).collect();
-    carry_out(channel, Plan { meters_before: Vec::new(), bundle, meters_after }).await
+    carry_out(channel, Plan { meters_before: Vec::new(), bundle: unwanted.collect(), meters_after }).await
 }

@@ -165,7 +165,7 @@ mod tests {
     }
 
     /// The operations, without comment and `wait`, that are left to do where the bridge's row is `row`.
-    fn operations(row: Value, spec: &BridgeSpec) -> Vec<String> {
+    fn operations(row: &Value, spec: &BridgeSpec) -> Vec<String> {
         let mut snapshot = Snapshot::default();
         snapshot
             .apply(&json!({"Open_vSwitch": {ROW: {"initial": {}}}, "Bridge": {ROW: {"initial": row}}}))
@@ -188,7 +188,7 @@ mod tests {
             "name": "br-int", "protocols": ["set", ["OpenFlow10", "OpenFlow15"]],
             "external_ids": ["map", [["a", "1"], ["roundNum", "7"]]],
         });
-        assert_eq!(operations(row, &spec()), Vec::<String>::new());
+        assert_eq!(operations(&row, &spec()), Vec::<String>::new());
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let row = json!({"name": "br-int", "datapath_type": "netdev", "protocols": ["set", ["OpenFlow10", "OpenFlow15"]]});
         let spec = BridgeSpec { fail_mode: Some(FailMode::Secure), ..spec() };
         assert_eq!(
-            operations(row, &spec),
+            operations(&row, &spec),
             [
                 r#""update" {"datapath_type":"system","fail_mode":["set",["secure"]]}"#,
                 r#""mutate" [["external_ids","delete",["set",["a"]]],["external_ids","insert",["map",[["a","1"]]]]]"#,
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_new_bridge_is_put_in_the_list_of_bridges() {
         let spec = BridgeSpec { local_port: LocalPort::Listed, ..spec() };
-        let operations = operations(json!({"name": "other"}), &spec);
+        let operations = operations(&json!({"name": "other"}), &spec);
         assert_eq!(
             operations,
             [

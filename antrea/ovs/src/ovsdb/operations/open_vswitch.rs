@@ -35,7 +35,8 @@ impl OvsDb {
         self.snapshot().open_vswitch()?.ovs_version.clone()
     }
 
-    /// Sets one of the switch's settings, such as `flow-restore-wait`, and waits until ovs-vswitchd has taken it up.
+    /// Sets one of the switch's settings, such as `flow-restore-wait`. ovs-vswitchd need not run: it takes settings up
+    /// when it starts.
     ///
     /// # Errors
     /// See [`OvsDbError`].
@@ -53,7 +54,7 @@ impl OvsDb {
             };
             Ok((!missing.is_empty()).then(change))
         };
-        self.reconcile(&format!("other_config:{key}"), Complete::TakenUp, plan).await
+        self.reconcile(&format!("other_config:{key}"), Complete::Written, plan).await
     }
 
     /// Removes one of the switch's settings, and waits until ovs-vswitchd has taken it up.

@@ -18,7 +18,7 @@ fn gateway() -> PortSpec {
 }
 
 /// A database where the gateway's port is as wanted, apart from what `interface` says.
-fn snapshot(interface: Value) -> Snapshot {
+fn snapshot(interface: &Value) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let initial = json!({
         "name": "antrea-gw0", "type": "internal", "ofport_request": 32769, "mac": "02:83:db:9d:af:a1", "mtu_request": 1450,
@@ -52,7 +52,7 @@ fn check(snapshot: &Snapshot, expected: &[&str]) {
 
 #[test]
 fn a_port_that_is_as_wanted_is_left_alone() {
-    check(&snapshot(json!({})), &[]);
+    check(&snapshot(&json!({})), &[]);
 }
 
 #[test]
@@ -73,14 +73,14 @@ fn a_missing_port_is_added_to_its_bridge() {
 #[test]
 fn only_the_columns_that_differ_are_written() {
     check(
-        &snapshot(json!({"mtu_request": 1500, "mac": ["set", []]})),
+        &snapshot(&json!({"mtu_request": 1500, "mac": ["set", []]})),
         &["wait Port null", "update Interface {mac:02:83:db:9d:af:a1,mtu_request:1450}"],
     );
 }
 
 #[test]
 fn an_interface_in_error_is_made_anew() {
-    let snapshot = snapshot(json!({"error": "could not open network device"}));
+    let snapshot = snapshot(&json!({"error": "could not open network device"}));
     let transaction = plan(&snapshot, "br-int", &gateway()).unwrap().unwrap();
     let mutations =
         format!(r#"[["ports","delete",["uuid","{PORT}"]],["ports","insert",["named-uuid","port"]]]"#);
@@ -89,7 +89,7 @@ fn an_interface_in_error_is_made_anew() {
 
 #[test]
 fn a_port_of_another_bridge_is_not_taken_away() {
-    let mut snapshot = snapshot(json!({}));
+    let mut snapshot = snapshot(&json!({}));
     snapshot.apply(&json!({"Bridge": {INTERFACE: {"insert": {"name": "br-ext"}}}})).unwrap();
     let error = plan(&snapshot, "br-ext", &gateway()).unwrap_err();
     assert_eq!(error.to_string(), "port antrea-gw0 is on bridge br-int already");
@@ -97,7 +97,7 @@ fn a_port_of_another_bridge_is_not_taken_away() {
 
 #[test]
 fn the_number_is_awaited_until_there_is_one_or_an_error() {
-    let wait = |interface| number(&snapshot(interface), "antrea-gw0");
+    let wait = |interface: Value| number(&snapshot(&interface), "antrea-gw0");
     assert!(wait(json!({})).is_none());
     assert!(wait(json!({"ofport": -1})).is_none());
     assert_eq!(wait(json!({"ofport": 32769})).unwrap().unwrap(), OfPort::GATEWAY);

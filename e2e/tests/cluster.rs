@@ -1,0 +1,160 @@
+//! The cluster that the product's tests share: two Nodes, both IP families, Antrea installed by its chart.
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use antrea_e2e::command::Run as _;
+use antrea_e2e::connectivity;
+use antrea_e2e::install::Product;
+use antrea_e2e::kubectl::Kubectl;
+use antrea_e2e::lab::Lab;
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::plan::{ClusterPlan, Families, Install};
+use antrea_e2e::scenario::{Extent, is_wanted, product, request, run_or_dump, up_or_dump};
+use antrea_e2e::workload::Workload;
+use antrea_e2e::{cleanup, exec, wait};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// Where the chart is installed.
+pub(crate) const NAMESPACE: &str = "kube-system";
+/// For the network to become what the API server already says it is.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+static SHARED: Mutex<Option<Lab>> = Mutex::new(None);
+
+/// A cluster with Antrea.
+pub(crate) struct Cluster<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) product: Product,
+    pub(crate) kubectl: Kubectl,
+}
+
+/// The agent of a Node as the API server knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agent {
+    pub(crate) pod: String,
+    pub(crate) restarts: u64,
+    pub(crate) ready: bool,
+}
+
+/// Runs `test` on the shared cluster, which it leaves without Pods of its own. When it fails, the cluster's state is
+/// printed and the cluster is taken down: the next test gets a new one. The last one goes with this process.
+pub(crate) fn on_the_cluster(name: &str, test: impl FnOnce(&Cluster<'_>) -> Result<()>) {
+    if !is_wanted(name, Extent::Standard) {
+        return;
+    }
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let lab = shared.take().map_or_else(make, Ok).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let run = || run_or_dump(&lab, |lab| test(&Cluster::new(lab)?));
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => *shared = Some(lab),
+        Ok(Err(error)) => {
+            lab.down().unwrap_or_else(|error| eprintln!("{name}: {error:?}"));
+            panic!("{name}: {error:?}")
+        }
+        Err(cause) => {
+            lab.down().unwrap_or_else(|error| eprintln!("{name}: {error:?}"));
+            resume_unwind(cause)
+        }
+    }
+}
+
+fn make() -> Result<Lab> {
+    let mut request = request(Install::Antrea);
+    request.families = Families::Dual;
+    let result = product().and_then(|product| up_or_dump(&request, &product));
+    if result.is_err() {
+        cleanup::remove(&request.name)?;
+    }
+    result
+}
+
+impl<'a> Cluster<'a> {
+    fn new(lab: &'a Lab) -> Result<Self> {
+        let plan = lab.plan().clusters.first().context("the lab has no cluster")?;
+        Ok(Self { lab, product: product()?, kubectl: lab.kubectl(plan.id)? })
+    }
+
+    pub(crate) fn plan(&self) -> Result<&'a ClusterPlan> {
+        self.lab.plan().clusters.first().context("the lab has no cluster")
+    }
+
+    /// The first and the last Node.
+    pub(crate) fn two_nodes(&self) -> Result<(NodeId, NodeId)> {
+        let nodes = &self.plan()?.nodes;
+        let (first, last) = nodes.first().zip(nodes.last()).context("the cluster has no Nodes")?;
+        ensure!(first.id != last.id, "the cluster has one Node");
+        Ok((first.id, last.id))
+    }
+
+    pub(crate) fn workload(&self, pods_per_node: u8) -> Result<Workload> {
+        Workload::create(&self.kubectl, self.plan()?, pods_per_node)
+    }
+
+    /// Everybody reaches everybody, soon.
+    pub(crate) fn ensure_connected(&self, workload: &Workload) -> Result<()> {
+        connectivity::check(self.lab, self.plan()?.id, workload, PATIENCE)?.ensure_holds()
+    }
+
+    /// A command on a Node, among the Node's own programs.
+    pub(crate) fn command(&self, node: NodeId, words: &[&str]) -> Result<Command> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        exec::command(self.lab, Place::Node(node), &words)
+    }
+
+    /// What that command prints.
+    pub(crate) fn on_node(&self, node: NodeId, words: &[&str]) -> Result<String> {
+        self.command(node, words)?.text()
+    }
+
+    pub(crate) fn helm(&self, words: &[&str]) -> Result<Command> {
+        let mut helm = self.lab.programs().command("helm")?;
+        helm.arg("--kubeconfig").arg(self.kubectl.kubeconfig()).env("NO_PROXY", "*");
+        helm.args(["--namespace", NAMESPACE]).args(words);
+        Ok(helm)
+    }
+
+    pub(crate) fn agent(&self, node: NodeId) -> Result<Agent> {
+        let field = format!("spec.nodeName={node}");
+        let selected =
+            ["get", "pods", "-n", NAMESPACE, "-l", "component=antrea-agent", "--field-selector", &field];
+        let pods = self.kubectl.json(&selected)?;
+        let [pod] = pods["items"].as_array().map(Vec::as_slice).unwrap_or_default() else {
+            anyhow::bail!("{node} has not exactly one Pod of the agent");
+        };
+        let containers = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+        let status = containers.into_iter().find(|status| status["name"] == "antrea-agent");
+        let status = status.with_context(|| format!("the agent of {node} has no container yet"))?;
+        Ok(Agent {
+            pod: pod["metadata"]["name"].as_str().context("a Pod without a name")?.to_owned(),
+            restarts: status["restartCount"].as_u64().unwrap_or(0),
+            ready: status["ready"] == Value::Bool(true),
+        })
+    }
+
+    /// The process number of a Node's agent, as that Node counts.
+    pub(crate) fn agent_process(&self, node: NodeId) -> Result<String> {
+        let found = self.on_node(node, &["pgrep", "-f", "^antrea-agent --config"])?;
+        let mut lines = found.lines();
+        match (lines.next(), lines.next()) {
+            (Some(process), None) => Ok(process.to_owned()),
+            _ => anyhow::bail!("{node} has not exactly one agent: {found:?}"),
+        }
+    }
+
+    pub(crate) fn signal_agent(&self, node: NodeId, signal: &str) -> Result<()> {
+        let process = self.agent_process(node)?;
+        self.on_node(node, &["kill", &format!("-{signal}"), &process]).map(|_| ())
+    }
+
+    pub(crate) fn wait_for_restart(&self, node: NodeId, before: &Agent) -> Result<()> {
+        wait::until(Duration::from_secs(90), &format!("the agent of {node} to be back"), || {
+            let agent = self.agent(node)?;
+            Ok(agent.ready && agent.restarts > before.restarts)
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! `cargo xtask demo`: from nothing to Pods on two Nodes that talk, and a picture of how.
+
+mod picture;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use antrea_e2e::connectivity;
+use antrea_e2e::install::Product;
+use antrea_e2e::lab::{Lab, Lifetime, check};
+use antrea_e2e::names::LabName;
+use antrea_e2e::plan::{ClusterPlan, Families, Install, Request, ServiceProxy};
+use antrea_e2e::progress::step;
+use antrea_e2e::workload::Workload;
+use antrea_e2e::{cleanup, preflight};
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::{image, project};
+
+/// For Services and routes to follow what the API server already says.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Remove all of it.
+    #[arg(long, conflicts_with = "exit")]
+    down: bool,
+    /// End instead of waiting; the exit code says whether everything that was shown held.
+    #[arg(long)]
+    exit: bool,
+    /// The name of the demo's lab.
+    #[arg(long, default_value = "demo")]
+    name: LabName,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.down {
+        return down(&arguments.name);
+    }
+    let lab = up(&arguments.name)?;
+    let cluster = lab.plan().clusters.first().context("the lab has no cluster")?;
+    let kubectl = lab.kubectl(cluster.id)?;
+    let workload = step("Pods on both Nodes, and a Service", || Workload::create(&kubectl, cluster, 1))?;
+    let outcome = show(&lab, cluster, &workload)?;
+    print!("{}", picture::of(&lab, cluster, &workload)?);
+    if arguments.exit {
+        return Ok(outcome);
+    }
+    println!("\nCtrl-C ends this and leaves everything running; `cargo xtask demo --down` removes it.");
+    wait_for_interrupt()
+}
+
+fn down(name: &LabName) -> Result<ExitCode> {
+    preflight::check_root()?;
+    let removed = step(&format!("taking the demo {name} down"), || cleanup::remove(name))?;
+    if removed == 0 {
+        eprintln!("There was nothing of a demo {name}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything that can be refused is refused before anything is installed, built or made.
+fn up(name: &LabName) -> Result<Lab> {
+    let request = Request {
+        name: name.clone(),
+        clusters: 1,
+        nodes: 2,
+        families: Families::Dual,
+        service_proxy: ServiceProxy::KubeProxy,
+        install: Install::Antrea,
+        settings: Vec::new(),
+    };
+    check(&request)?;
+    println!("Antrea on a cluster of two Nodes. The first time, what it needs is built: minutes.\n");
+    let images = step("images of Antrea", image::build)?;
+    let product = Product {
+        chart: project::root().join("charts/antrea"),
+        images: images.into_iter().map(|archive| archive.path).collect(),
+        ..Product::default()
+    };
+    Lab::up(&request, &product, Lifetime::UntilDown)
+}
+
+/// Asks everybody for everybody, and prints a line for each pair.
+fn show(lab: &Lab, cluster: &ClusterPlan, workload: &Workload) -> Result<ExitCode> {
+    let report =
+        step("asking who reaches whom", || connectivity::check(lab, cluster.id, workload, PATIENCE))?;
+    println!();
+    for pair in report.pairs() {
+        println!("  {}", pair.to_string().replace('\n', "\n  "));
+    }
+    println!();
+    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A signal ends the process as it would any other; the lab's programs are in sessions of their own.
+fn wait_for_interrupt() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
