@@ -47,19 +47,23 @@ pub(crate) fn on_the_cluster(name: &str, test: impl FnOnce(&Cluster<'_>) -> Resu
     if !is_wanted(name, Extent::Standard) {
         return;
     }
+    let result = run(test);
+    assert!(result.is_ok(), "{name}: {:?}", result.err());
+}
+
+fn run(test: impl FnOnce(&Cluster<'_>) -> Result<()>) -> Result<()> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let lab = shared.take().map_or_else(make, Ok).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let lab = shared.take().map_or_else(make, Ok)?;
     let run = || run_or_dump(&lab, |lab| test(&Cluster::new(lab)?));
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => *shared = Some(lab),
-        Ok(Err(error)) => {
-            lab.down().unwrap_or_else(|error| eprintln!("{name}: {error:?}"));
-            panic!("{name}: {error:?}")
-        }
-        Err(cause) => {
-            lab.down().unwrap_or_else(|error| eprintln!("{name}: {error:?}"));
-            resume_unwind(cause)
-        }
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    if matches!(outcome, Ok(Ok(()))) {
+        *shared = Some(lab);
+        return Ok(());
+    }
+    let down = lab.down();
+    match outcome {
+        Ok(result) => result.and(down),
+        Err(cause) => resume_unwind(cause),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Start-up: from a Node as it may be to one whose Pods are connected. Everything can be repeated, whatever an earlier
 //! agent left and wherever it was killed.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -263,7 +263,7 @@ fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
     }
 }
 
-fn prefix(path: &PathBuf) -> String {
+fn prefix(path: &Path) -> String {
     path.display().to_string()
 }
 

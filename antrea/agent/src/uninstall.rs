@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    fn check(status: serde_json::Value) -> String {
+    fn check(status: &serde_json::Value) -> String {
         let daemonset = json!({"metadata": {"generation": 1}, "status": status});
         match progress(&serde_json::from_value(daemonset).unwrap()) {
             Progress::Done => "done".to_owned(),
@@ -199,13 +199,13 @@ mod tests {
 
     #[test]
     fn every_node_has_to_be_clean() {
-        assert_eq!(check(status(1, Some(1))), "1 of 2 Nodes are clean");
-        assert_eq!(check(status(2, Some(1))), "done");
+        assert_eq!(check(&status(1, Some(1))), "1 of 2 Nodes are clean");
+        assert_eq!(check(&status(2, Some(1))), "done");
     }
 
     #[test]
     fn a_daemonset_that_was_not_seen_yet_is_not_done() {
-        assert_eq!(check(status(2, None)), "the DaemonSet is not acted on yet");
+        assert_eq!(check(&status(2, None)), "the DaemonSet is not acted on yet");
     }
 
     #[tokio::test]

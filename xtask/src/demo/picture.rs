@@ -54,7 +54,7 @@ fn contents(node: &NodePlan, workload: &Workload) -> Vec<String> {
 fn boxed(title: &str, lines: &[String]) -> Vec<String> {
     let bar = "─".repeat(WIDTH.saturating_sub(title.chars().count() + 1));
     let mut drawn = vec![format!("┌─ {title} {bar}┐")];
-    drawn.extend(lines.iter().map(|line| format!("│ {line:<0$} │", WIDTH)));
+    drawn.extend(lines.iter().map(|line| format!("│ {line:<WIDTH$} │")));
     drawn.push(format!("└{}┘", "─".repeat(WIDTH + 2)));
     drawn
 }
