@@ -3,7 +3,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::{Context, Result, ensure};
@@ -32,39 +31,6 @@ pub fn with_lab(name: &str, extent: Extent, request: &Request, test: impl FnOnce
     if is_wanted(name, extent) {
         let result = product().and_then(|product| run(request, &product, test));
         assert!(result.is_ok(), "{name}: {:?}", result.err());
-    }
-}
-
-/// A lab that several tests share: the first of them brings it up. It belongs to this process, so whoever makes or
-/// tests a lab next takes it down.
-pub struct Shared {
-    request: fn() -> Request,
-    lab: OnceLock<Result<Lab, String>>,
-}
-
-impl Shared {
-    /// A lab that will be made from `request` when the first test wants it.
-    pub const fn new(request: fn() -> Request) -> Self {
-        Self { request, lab: OnceLock::new() }
-    }
-
-    /// Runs `test` on the lab, unless tests of this extent are not wanted: then it prints so and returns.
-    ///
-    /// # Panics
-    /// When the lab did not come up or the test fails. The state of the lab is printed before.
-    pub fn test(&self, name: &str, extent: Extent, test: impl FnOnce(&Lab) -> Result<()>) {
-        if !is_wanted(name, extent) {
-            return;
-        }
-        let lab = self.lab.get_or_init(|| {
-            let up = product().and_then(|product| up_or_dump(&(self.request)(), &product));
-            up.map_err(|error| format!("{error:?}"))
-        });
-        let result = match lab {
-            Ok(lab) => run_or_dump(lab, test).map_err(|error| format!("{error:?}")),
-            Err(error) => Err(error.clone()),
-        };
-        assert!(result.is_ok(), "{name}: {}", result.err().unwrap_or_default());
     }
 }
 

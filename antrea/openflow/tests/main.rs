@@ -8,3 +8,4 @@ mod messages;
 mod ofctl;
 mod record;
 mod roundtrip;
+mod switch_messages;
