@@ -1,5 +1,7 @@
 //! A lab from `up` to `down`.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail, ensure};
 use ipnet::IpNet;
 
@@ -10,7 +12,7 @@ use crate::plan::{ClusterPlan, Install, Plan, Request};
 use crate::pod_cidrs::PodCidrs;
 use crate::processes::{self, ProcessId};
 use crate::programs::{self, Programs};
-use crate::progress::{all_at_once, step};
+use crate::progress::{all_at_once, both, step};
 use crate::state::{self, Phase, State};
 use crate::{
     bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, preflight,
@@ -101,31 +103,29 @@ impl Lab {
         Ok(Kubectl::new(self.programs.path("kubectl")?, state::kubeconfig(&self.plan.name, cluster)))
     }
 
-    fn build(&self, images: &std::path::Path, product: &Product) -> Result<()> {
+    fn build(&self, prepared: &Path, product: &Product) -> Result<()> {
         step("networks", || {
             topology::create(&self.plan).and_then(|()| outside::start(&self.programs, &self.plan))
         })?;
-        all_at_once(&self.plan.clusters, |cluster| self.build_cluster(images, product, cluster)).map(|_| ())
+        all_at_once(&self.plan.clusters, |cluster| self.build_cluster(prepared, product, cluster)).map(|_| ())
     }
 
-    fn build_cluster(
-        &self,
-        images: &std::path::Path,
-        product: &Product,
-        cluster: &ClusterPlan,
-    ) -> Result<()> {
+    fn build_cluster(&self, prepared: &Path, product: &Product, cluster: &ClusterPlan) -> Result<()> {
         let (id, name) = (cluster.id, &self.plan.name);
         let authority =
             step(&format!("control plane of {id}"), || control_plane::start(&self.programs, name, cluster))?;
         step(&format!("{} Node(s) of {id}", cluster.nodes.len()), || {
             all_at_once(&cluster.nodes, |node| {
-                node::start(&self.programs, &authority, images, name, cluster, node)
+                node::start(&self.programs, &authority, prepared, name, cluster, node)
             })?;
-            let kubectl = self.kubectl(id)?;
-            if cluster.install != Install::None {
-                kubectl.apply(&cluster_dns::manifest(cluster)?)?;
-            }
-            PodCidrs::wait_for(&kubectl, cluster)?.route_from_control_plane(name, cluster)
+            // Nodes take images while their kubelets are still on the way.
+            let images = || match cluster.install {
+                Install::Antrea => install::load_images(name, cluster, product),
+                Install::AntreaMc | Install::Bridge | Install::None => Ok(()),
+            };
+            let registered =
+                || PodCidrs::wait_for(&self.kubectl(id)?, cluster)?.route_from_control_plane(name, cluster);
+            both(images, registered)
         })?;
         self.install(product, cluster)
     }
@@ -138,17 +138,16 @@ impl Lab {
                 bridge_network::install(name, cluster, &PodCidrs::wait_for(&kubectl, cluster)?)
             })?,
             Install::Antrea => {
-                step(&format!("images on the Nodes of {id}"), || {
-                    install::load_images(name, cluster, product)
-                })?;
                 step(&format!("Antrea in {id}"), || {
                     install::antrea(&self.programs, &kubectl, cluster, product)
                 })?;
             }
             Install::AntreaMc => return refuse_multicluster(),
         }
-        step(&format!("{id} ready"), || {
+        step(&format!("cluster DNS in {id}"), || {
             kubectl.wait("condition=Ready", 120, &["node", "--all"])?;
+            // Not earlier: a Pod that the network refuses waits for half a minute before the kubelet tries again.
+            kubectl.apply(&cluster_dns::manifest(cluster)?)?;
             kubectl.rollout("kube-system", "deployment/coredns", 120)
         })
     }

@@ -94,11 +94,12 @@ fn services(text: &mut String, cluster: &ClusterPlan, node: &NodePlan, paths: &P
             pods.join(","),
         );
     }
+    // A kubelet ends when containerd's socket is there and its CRI service is not yet; systemd would start it again.
     let _ = writeln!(
         text,
         "for try in {{1..300}}; do [ -S /run/containerd/containerd.sock ] && break; sleep 0.1; done\n\
-         {} --config={folder}/kubelet.yaml --kubeconfig={folder}/kubelet.kubeconfig --hostname-override={} \
-         --node-ip={} > {folder}/kubelet.log 2>&1 &\n\
+         until {} --config={folder}/kubelet.yaml --kubeconfig={folder}/kubelet.kubeconfig --hostname-override={} \
+         --node-ip={}; do sleep 0.2; done > {folder}/kubelet.log 2>&1 &\n\
          # Orphans of containers become children of this shell, which reaps them.\n\
          wait",
         paths.kubelet.display(),

@@ -26,7 +26,7 @@ impl Traces {
         addresses: Vec<String>,
     ) -> Result<Self> {
         let named = format!("external_ids:pod-name={pod}");
-        let find = ["ovs-vsctl", DATABASE, "--bare", "--columns=name", "find", "Interface", &named];
+        let find = ["ovs-vsctl", DATABASE, "--bare", "--columns=name", "find", "Port", &named];
         let interface = cluster.on_node(node, &find)?.trim().to_owned();
         ensure!(!interface.is_empty(), "Pod {pod} has no port on {node}");
         let traces = Self { node, interface, addresses };
