@@ -11,7 +11,7 @@ use antrea_hostplan::{
     ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, TunnelTraffic, host_rules,
 };
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, InterfaceName};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ipnet::IpNet;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -73,12 +73,7 @@ impl HostNetwork {
 
     /// Follows Nodes, and repairs what others change, until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                changed = self.routes.changed() => changed.context("the routes to Nodes ended")?,
-                () = tokio::time::sleep(PERIOD) => {}
-            }
+        while stop.run_until_cancelled(change_or_period(&mut self.routes)).await.is_some() {
             let routes = self.routes.borrow_and_update().clone();
             if let Err(error) = self.sync(&routes).await {
                 warn!(
@@ -87,6 +82,7 @@ impl HostNetwork {
                 );
             }
         }
+        Ok(())
     }
 
     async fn sync(&self, routes: &NodeRoutes) -> Result<()> {
@@ -131,6 +127,15 @@ impl Rules {
     }
 }
 
+/// Until there is something to do. Who computes the routes ends before this component does: then there are no changes
+/// any more, and the last ones hold.
+async fn change_or_period<T>(routes: &mut watch::Receiver<T>) {
+    tokio::select! {
+        Ok(()) = routes.changed() => {}
+        () = tokio::time::sleep(PERIOD) => {}
+    }
+}
+
 /// Routes by the gateway that no kernel made by itself.
 fn is_ours(route: &Route, gateway: &InterfaceName) -> bool {
     route.device == *gateway && route.protocol == RouteProtocol::BOOT
@@ -143,5 +148,21 @@ fn tunnel_traffic(config: &AgentConfig) -> TunnelTraffic {
         TunnelType::Vxlan => TunnelTraffic::Udp(port.unwrap_or(4789)),
         TunnelType::Gre => TunnelTraffic::Gre,
         TunnelType::Stt => TunnelTraffic::Udp(port.unwrap_or(7471)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_change_is_acted_on_at_once_and_the_last_one_holds_when_there_are_no_more() {
+        let (sender, mut routes) = watch::channel(1);
+        sender.send_replace(2);
+        assert!(change_or_period(&mut routes).now_or_never().is_some());
+        drop(sender);
+        assert!(change_or_period(&mut routes).now_or_never().is_none());
     }
 }
