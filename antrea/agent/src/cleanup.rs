@@ -1,7 +1,7 @@
 //! Undoes what the agent did to its Node, for an uninstallation. What is left are the interfaces of Pods that still run.
 
 use antrea_config::AgentConfig;
-use antrea_host::{Netlink, firewall, ingress_drops, stop_dropping_ingress};
+use antrea_host::{Netlink, firewall, stop_dropping_all_ingress};
 use antrea_hostplan::HostPlan;
 use antrea_ovs::ovsdb::OvsDb;
 use anyhow::{Context, Result};
@@ -35,7 +35,10 @@ impl Cleanup {
             uplink::give_back(&self.database, &self.netlink)
                 .await
                 .context("cannot give the transport interface back"),
-            self.stop_dropping().await.context("cannot let the Node's stack have its interfaces back"),
+            stop_dropping_all_ingress()
+                .await
+                .map(drop)
+                .context("cannot let the Node's stack have its interfaces back"),
             firewall::remove(&self.plan.ip_sets).await.context("cannot remove iptables rules and IP sets"),
             node::annotate_transport_addresses(&self.client, &self.node, None).await,
         ];
@@ -48,12 +51,5 @@ impl Cleanup {
             info!("This Node is cleaned up");
         }
         outcome
-    }
-
-    async fn stop_dropping(&self) -> Result<()> {
-        for device in ingress_drops().await? {
-            stop_dropping_ingress(&device).await?;
-        }
-        Ok(())
     }
 }

@@ -59,8 +59,7 @@ pub async fn drop_ingress(device: &InterfaceName) -> Result<(), IngressDropError
         .change(NftMessage::NewChain, NLM_F_CREATE, &chain)
         .commit()
         .await;
-    committed
-        .map_err(|source| IngressDropError { operation: format!("drop what arrives at {device}"), source })
+    committed.map_err(|source| error(format!("drop what arrives at {device}"), source))
 }
 
 /// Lets the Node's stack have what arrives at a device again. The device need not exist any more.
@@ -68,13 +67,28 @@ pub async fn drop_ingress(device: &InterfaceName) -> Result<(), IngressDropError
 /// # Errors
 /// The kernel refuses.
 pub async fn stop_dropping_ingress(device: &InterfaceName) -> Result<Outcome, IngressDropError> {
-    let batch = Batch::new(NftFamily::Netdev).change(NftMessage::DeleteChain, 0, &chain_attributes(device));
-    match batch.commit().await {
+    delete(NftMessage::DeleteChain, &chain_attributes(device))
+        .await
+        .map_err(|source| error(format!("stop dropping what arrives at {device}"), source))
+}
+
+/// The same for all devices; nothing of this module is left in the kernel.
+///
+/// # Errors
+/// The kernel refuses.
+pub async fn stop_dropping_all_ingress() -> Result<Outcome, IngressDropError> {
+    let table = Attributes::default().text(NFTA_TABLE_NAME, TABLE);
+    delete(NftMessage::DeleteTable, &table)
+        .await
+        .map_err(|source| error(format!("delete the nf_tables table {TABLE}"), source))
+}
+
+/// What is not there needs no deletion.
+async fn delete(message: NftMessage, what: &Attributes) -> io::Result<Outcome> {
+    match Batch::new(NftFamily::Netdev).change(message, 0, what).commit().await {
         Ok(()) => Ok(Outcome::Changed),
         Err(source) if source.raw_os_error() == Some(Errno::ENOENT as i32) => Ok(Outcome::Unchanged),
-        Err(source) => {
-            Err(IngressDropError { operation: format!("stop dropping what arrives at {device}"), source })
-        }
+        Err(source) => Err(source),
     }
 }
 
@@ -89,10 +103,14 @@ pub async fn ingress_drops() -> Result<Vec<InterfaceName>, IngressDropError> {
         name.strip_prefix(CHAIN_PREFIX)?.parse().ok()
     };
     let chains = dump(NftFamily::Netdev, NftMessage::GetChain, &Attributes::default(), read).await;
-    let mut devices: Vec<InterfaceName> = chains
-        .map_err(|source| IngressDropError { operation: "list chains of nf_tables".to_owned(), source })?;
+    let mut devices: Vec<InterfaceName> =
+        chains.map_err(|source| error("list chains of nf_tables".to_owned(), source))?;
     devices.sort();
     Ok(devices)
+}
+
+fn error(operation: String, source: io::Error) -> IngressDropError {
+    IngressDropError { operation, source }
 }
 
 fn chain_attributes(device: &InterfaceName) -> Attributes {

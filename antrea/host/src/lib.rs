@@ -22,7 +22,9 @@ mod transport;
 pub use command::CommandError;
 pub use ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload, tx_checksum_offload};
 pub use firewall::FirewallError;
-pub use ingress_drop::{IngressDropError, drop_ingress, ingress_drops, stop_dropping_ingress};
+pub use ingress_drop::{
+    IngressDropError, drop_ingress, ingress_drops, stop_dropping_all_ingress, stop_dropping_ingress,
+};
 pub use netlink::{AdminState, Link, LinkSettings, Netlink, NetlinkError};
 pub use netns::{Netns, NetnsError};
 pub use pod_interface::{PodInterface, PodInterfaceError};

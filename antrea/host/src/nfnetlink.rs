@@ -28,6 +28,7 @@ pub(crate) enum NftFamily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NftMessage {
     NewTable = 0,
+    DeleteTable = 2,
     NewChain = 3,
     GetChain = 4,
     DeleteChain = 5,

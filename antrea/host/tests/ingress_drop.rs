@@ -1,6 +1,6 @@
 //! The drop at the ingress hook of a device.
 
-use antrea_host::{Outcome, drop_ingress, ingress_drops, stop_dropping_ingress};
+use antrea_host::{Outcome, drop_ingress, ingress_drops, stop_dropping_all_ingress, stop_dropping_ingress};
 use antrea_types::InterfaceName;
 
 use crate::sandbox::{OtherNetns, isolated, sh, succeeds};
@@ -89,5 +89,19 @@ fn a_device_that_does_not_exist_is_told() {
             Ok(()) => assert_eq!(ingress_drops().await.unwrap(), [name("eth9")]),
         }
         assert!(succeeds("ip link show lo"));
+    });
+}
+
+#[test]
+fn all_drops_end_at_once_and_leave_nothing() {
+    isolated("ingress drop", async || {
+        let pod = node_and_pod().await;
+        sh("ip link add port-2 type veth peer name port-3");
+        drop_ingress(&name("1-pod")).await.unwrap();
+        drop_ingress(&name("port-2")).await.unwrap();
+        assert_eq!(stop_dropping_all_ingress().await.unwrap(), Outcome::Changed);
+        assert_eq!(stop_dropping_all_ingress().await.unwrap(), Outcome::Unchanged);
+        assert_eq!(sh("nft list ruleset"), "");
+        assert!(pod.succeeds("ping -c 1 -W 2 10.10.0.1").await);
     });
 }
