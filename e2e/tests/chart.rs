@@ -29,6 +29,8 @@ fn a_chart_upgrade_and_uninstall_leave_only_what_they_should() {
         uninstall(cluster)?;
         install::antrea(cluster.lab.programs(), &cluster.kubectl, cluster.plan()?, &cluster.product)
             .context("Antrea cannot be installed again")?;
+        // It ran on through the uninstallation, with an interface that leads nowhere now.
+        cluster.kubectl.text(&["rollout", "restart", "-n", NAMESPACE, "deployment/coredns"])?;
         cluster.kubectl.rollout(NAMESPACE, "deployment/coredns", 120)?;
         let workload = cluster.workload(1)?;
         cluster.ensure_connected(&workload)?;
