@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use antrea_cni::error::CniError;
 use antrea_cni::proto::cni_server::{Cni, CniServer as GrpcService};
@@ -14,7 +14,7 @@ use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status};
-use tracing::{Instrument, error, info_span};
+use tracing::{Instrument, error, info, info_span};
 
 use crate::commands::{Commands, Dependencies};
 use crate::reconcile::{Inventory, NodePod, collect, restore};
@@ -118,7 +118,13 @@ impl CniServer {
         })?;
         let task = async move {
             let _permit = permit;
-            command.await.inspect_err(|error| error!(%error, "CNI command failed"))
+            let begun = Instant::now();
+            let outcome = command.await;
+            match &outcome {
+                Ok(_) => info!(microseconds = begun.elapsed().as_micros(), "CNI command done"),
+                Err(error) => error!(%error, "CNI command failed"),
+            }
+            outcome
         };
         let outcome = tokio::spawn(task.instrument(info_span!("cni", command = name))).await;
         outcome.unwrap_or_else(|_| {
