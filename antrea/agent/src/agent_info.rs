@@ -17,6 +17,8 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::run::VERSION;
+
 /// How often the object is written.
 const PERIOD: Duration = Duration::from_secs(60);
 
@@ -75,19 +77,21 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<()> {
     let api: Api<AntreaAgentInfo> = Api::all(client);
-    loop {
-        let observation = observe.observe().await;
-        let wait = match write(&api, &identity, &observation, Timestamp::now()).await {
-            Ok(()) => PERIOD,
-            Err(error) => {
-                warn!(error = format!("{error:#}"), "AntreaAgentInfo was not written");
-                RETRY
-            }
-        };
-        if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
-            return Ok(());
+    let keep = async {
+        loop {
+            let observation = observe.observe().await;
+            let wait = match write(&api, &identity, &observation, Timestamp::now()).await {
+                Ok(()) => PERIOD,
+                Err(error) => {
+                    warn!(error = format!("{error:#}"), "AntreaAgentInfo was not written");
+                    RETRY
+                }
+            };
+            tokio::time::sleep(wait).await;
         }
-    }
+    };
+    stop.run_until_cancelled(keep).await;
+    Ok(())
 }
 
 async fn write(
@@ -126,7 +130,7 @@ fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> Antre
         .as_ref()
         .map(|pod| ObjectReference { namespace: Some(pod.namespace.clone()), ..reference("Pod", &pod.name) });
     AntreaAgentInfo {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: VERSION.to_owned(),
         pod_ref: pod_ref.unwrap_or_default(),
         node_ref: reference("Node", &identity.node),
         node_subnets: identity.node_subnets.clone(),
@@ -216,5 +220,6 @@ mod tests {
             json!({"kind": "Pod", "name": "antrea-agent-x", "namespace": "kube-system"})
         );
         assert_eq!((&written["localPodNum"], &written["apiPort"]), (&json!(3), &json!(10350)));
+        assert_eq!(written["version"], format!("v{}", env!("CARGO_PKG_VERSION")));
     }
 }

@@ -1,16 +1,23 @@
 //! The bridge of the Pods and its two ports that are always there: the gateway to the Node, and the tunnel.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use antrea_config::{AgentConfig, DatapathType, Tunnel, TunnelType};
 use antrea_ovs::ovsdb::{self, BridgeSpec, InterfaceType, OvsDb, PortSpec, Protocol};
 use antrea_types::{MacAddr, OfPort};
 use anyhow::{Context, Result, bail};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::random;
 
 /// The tunnel port of the bridge, as upstream names it.
 pub(crate) const TUNNEL_PORT: &str = "antrea-tun0";
+
+/// How soon a repair that failed is tried again.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// What the pipeline has to know of the bridge.
 #[derive(Clone, Copy, Debug)]
@@ -20,15 +27,54 @@ pub(crate) struct Ports {
     pub(crate) tunnel: OfPort,
 }
 
-/// Makes the bridge and both ports what they shall be; what is there already keeps its numbers and addresses.
-pub(crate) async fn ensure(database: &OvsDb, config: &AgentConfig, pod_mtu: u16) -> Result<Ports> {
+/// Where the database of Open vSwitch listens.
+pub(crate) fn database_socket(config: &AgentConfig) -> PathBuf {
+    config.ovs.run_dir.join("db.sock")
+}
+
+/// Keeps bridge and ports what they shall be.
+pub(crate) struct BridgeKeeper {
+    pub(crate) config: AgentConfig,
+    pub(crate) pod_mtu: u16,
+    pub(crate) gateway_mac: MacAddr,
+}
+
+impl BridgeKeeper {
+    /// Repairs what others change, until `stop`.
+    pub(crate) async fn run(self, database: OvsDb, stop: CancellationToken) -> Result<()> {
+        let mut changed = database.changed();
+        while let Some(outcome) = stop.run_until_cancelled(changed.changed()).await {
+            outcome.context("the connection to OVSDB ended")?;
+            changed.borrow_and_update();
+            let ensured = ensure(&database, &self.config, self.pod_mtu, Some(self.gateway_mac));
+            if let Some(Err(error)) = stop.run_until_cancelled(ensured).await {
+                warn!(error = format!("{error:#}"), "The bridge of the Pods is not what it shall be");
+                stop.run_until_cancelled(tokio::time::sleep(RETRY)).await;
+                changed.mark_changed();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the bridge and both ports what they shall be; what is there already keeps its numbers and addresses. A gateway
+/// that has to be made gets `known_mac`, if it had one before.
+pub(crate) async fn ensure(
+    database: &OvsDb,
+    config: &AgentConfig,
+    pod_mtu: u16,
+    known_mac: Option<MacAddr>,
+) -> Result<Ports> {
     let bridge = config.ovs.bridge.as_str();
     let spec = BridgeSpec {
         protocols: vec![Protocol::OpenFlow10, Protocol::OpenFlow15],
         ..BridgeSpec::new(bridge, datapath(config.ovs.datapath_type))
     };
     database.ensure_bridge(&spec).await.with_context(|| format!("cannot create the bridge {bridge}"))?;
-    let gateway_mac = gateway_mac(database, config)?;
+    let gateway_mac = match known_mac.or_else(|| gateway_mac(database, config)) {
+        Some(mac) => mac,
+        None => random::mac_address()?,
+    };
     let gateway = gateway_port(config, gateway_mac, pod_mtu);
     let tunnel = tunnel_port(&config.tunnel)?;
     let (gateway, tunnel) =
@@ -51,12 +97,9 @@ pub(crate) const fn datapath(datapath: DatapathType) -> ovsdb::DatapathType {
 }
 
 /// The address that the gateway was created with; Pods and peers know it.
-fn gateway_mac(database: &OvsDb, config: &AgentConfig) -> Result<MacAddr> {
-    let port = database.snapshot().port(config.host_gateway.as_str());
-    match port.and_then(|port| port.interface.mac.or(port.interface.mac_in_use)) {
-        Some(mac) => Ok(mac),
-        None => random::mac_address(),
-    }
+fn gateway_mac(database: &OvsDb, config: &AgentConfig) -> Option<MacAddr> {
+    let port = database.snapshot().port(config.host_gateway.as_str())?;
+    port.interface.mac.or(port.interface.mac_in_use)
 }
 
 fn gateway_port(config: &AgentConfig, mac: MacAddr, pod_mtu: u16) -> PortSpec {

@@ -17,12 +17,15 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::gateway::GatewayInterface;
+
 /// How often the kernel is compared with what it shall have.
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// Keeps the kernel in line with Nodes.
 pub(crate) struct HostNetwork {
     netlink: Netlink,
+    gateway: GatewayInterface,
     rules: Rules,
     routes: watch::Receiver<NodeRoutes>,
 }
@@ -40,12 +43,13 @@ struct Rules {
 impl HostNetwork {
     pub(crate) fn new(
         netlink: Netlink,
+        gateway: GatewayInterface,
         config: &AgentConfig,
         own_pod_cidrs: DualStack<IpNet>,
         routes: watch::Receiver<NodeRoutes>,
     ) -> Self {
         let rules = Rules {
-            gateway: config.host_gateway.clone(),
+            gateway: gateway.name.clone(),
             own_pod_cidrs,
             tunnel: tunnel_traffic(config),
             agent_api_port: config.api_port,
@@ -55,39 +59,39 @@ impl HostNetwork {
                 SourcePorts::Kept
             },
         };
-        Self { netlink, rules, routes }
+        Self { netlink, gateway, rules, routes }
     }
 
-    /// Sets up everything, once, at start.
+    /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
+    /// not keep the Node from its own Pods.
     pub(crate) async fn start(&mut self) -> Result<()> {
         let routes = self.routes.borrow_and_update().clone();
-        firewall::apply_at_start(&self.plan(&routes)).await?;
-        self.sync_routes(&routes).await?;
+        self.gateway.configure(&self.netlink).await?;
+        firewall::apply_at_start(&self.rules.plan(routes.pod_cidrs())).await?;
+        report(self.sync_routes(&routes).await);
+        report(self.sync_neighbours(&routes).await);
         Ok(())
-    }
-
-    /// What the kernel is to have now, beside routes and neighbours.
-    pub(crate) fn current_plan(&self) -> HostPlan {
-        self.plan(&self.routes.borrow())
     }
 
     /// Follows Nodes, and repairs what others change, until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
         while stop.run_until_cancelled(change_or_period(&mut self.routes)).await.is_some() {
             let routes = self.routes.borrow_and_update().clone();
-            if let Err(error) = self.sync(&routes).await {
-                warn!(
-                    error = format!("{error:#}"),
-                    "The Node's network was not brought in line; trying again"
-                );
-            }
+            stop.run_until_cancelled(self.sync(&routes)).await;
         }
         Ok(())
     }
 
-    async fn sync(&self, routes: &NodeRoutes) -> Result<()> {
-        self.sync_routes(routes).await?;
-        if firewall::sync(&self.plan(routes)).await? == Outcome::Changed {
+    /// Each part by itself: what fails keeps nothing else back.
+    async fn sync(&self, routes: &NodeRoutes) {
+        report(self.gateway.configure(&self.netlink).await);
+        report(self.sync_routes(routes).await);
+        report(self.sync_neighbours(routes).await);
+        report(self.sync_firewall(routes).await);
+    }
+
+    async fn sync_firewall(&self, routes: &NodeRoutes) -> Result<()> {
+        if firewall::sync(&self.rules.plan(routes.pod_cidrs())).await? == Outcome::Changed {
             info!("Changed iptables rules, IP sets or sysctls");
         }
         Ok(())
@@ -102,14 +106,24 @@ impl HostNetwork {
         for route in &changes.delete {
             info!(%route, "Deleted a route");
         }
+        Ok(())
+    }
+
+    async fn sync_neighbours(&self, routes: &NodeRoutes) -> Result<()> {
+        let gateway = &self.rules.gateway;
         let ours =
             |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
         self.netlink.sync_neighbours(&routes.neighbours(), ours).await?;
         Ok(())
     }
+}
 
-    fn plan(&self, routes: &NodeRoutes) -> HostPlan {
-        self.rules.plan(routes.pod_cidrs())
+fn report(outcome: Result<()>) {
+    if let Err(error) = outcome {
+        warn!(
+            error = format!("{error:#}"),
+            "Part of the Node's network was not brought in line; trying again"
+        );
     }
 }
 

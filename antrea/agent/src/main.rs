@@ -52,7 +52,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Err(error) = antrea_kit::logging::init(arguments.verbosity) {
-        eprintln!("Error: the log cannot be written: {error}");
+        eprintln!("the log cannot be written: {error}");
         return ExitCode::FAILURE;
     }
     let outcome = match arguments.command {
@@ -68,7 +68,7 @@ fn run_agent(path: &Path) -> ExitCode {
     let config = match read_config(path) {
         Ok(config) => config,
         Err(error) => {
-            eprintln!("Error: {error:#}");
+            eprintln!("{error:#}");
             return ExitCode::from(EXIT_USAGE);
         }
     };

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use antrea_config::AgentConfig;
 use antrea_kit::backoff::{Backoff, jitter};
-use antrea_kit::kube_client::bounded;
+use antrea_kit::kube_client::{self, Access, AccessError, bounded};
 use antrea_shared_api::well_known::{AGENT_FIELD_MANAGER, environment, node_annotation};
 use antrea_types::{DualStack, NodeName};
 use anyhow::{Context, Result};
@@ -58,12 +59,7 @@ pub(crate) async fn wait(client: &Client, name: &NodeName) -> OwnNode {
 }
 
 fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
-    let spec = node.spec.clone().unwrap_or_default();
-    let texts = spec
-        .pod_cidrs
-        .filter(|cidrs| !cidrs.is_empty())
-        .unwrap_or_else(|| spec.pod_cidr.into_iter().collect());
-    let pod_cidrs: DualStack<IpNet> = texts
+    let pod_cidrs: DualStack<IpNet> = pod_cidrs(node)
         .iter()
         .map(|text| text.parse().map_err(|_| format!("its Pod CIDR {text:?} is not a network")))
         .collect::<Result<Vec<IpNet>, _>>()?
@@ -83,6 +79,15 @@ fn own_node(name: &NodeName, node: &Node) -> Result<OwnNode, String> {
     })
 }
 
+/// `spec.podCIDRs`, or what older API servers have in its place.
+pub(crate) fn pod_cidrs(node: &Node) -> Vec<String> {
+    let Some(spec) = &node.spec else { return Vec::new() };
+    match &spec.pod_cidrs {
+        Some(cidrs) if !cidrs.is_empty() => cidrs.clone(),
+        _ => spec.pod_cidr.iter().cloned().collect(),
+    }
+}
+
 /// The first InternalIP of each family, and the first ExternalIP of a family that has none.
 pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
     let all = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
@@ -94,25 +99,32 @@ pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
     of_type("InternalIP").chain(of_type("ExternalIP")).collect()
 }
 
-/// Tells peers where the tunnels of this Node end when that is not where its Node IP is; `None` takes it back.
+/// The client of the API server, as the configuration says.
+pub(crate) async fn client(config: &AgentConfig) -> Result<Client, AccessError> {
+    kube_client::client(Access {
+        kubeconfig: config.kubeconfig.as_deref(),
+        server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),
+        user_agent: concat!("antrea-agent/", env!("CARGO_PKG_VERSION")),
+    })
+    .await
+}
+
+/// Tells peers where the tunnels of a Node end when that is not where its Node IP is; `None` takes it back.
 pub(crate) async fn annotate_transport_addresses(
     client: &Client,
-    node: &OwnNode,
+    node: &NodeName,
     wanted: Option<&str>,
 ) -> Result<()> {
-    if node.transport_annotation.as_deref() == wanted {
-        return Ok(());
-    }
     let api: Api<Node> = Api::all(client.clone());
     let patch =
         Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
     let parameters =
         PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     // A patch of the status may change annotations and, unlike one of the Node, neither taints nor labels.
-    bounded(api.patch_status(node.name.as_str(), &parameters, &patch))
+    bounded(api.patch_status(node.as_str(), &parameters, &patch))
         .await
-        .with_context(|| format!("cannot annotate Node {} with its transport addresses", node.name))?;
-    info!(node = %node.name, addresses = wanted.unwrap_or_default(), "Annotated the Node with its transport addresses");
+        .with_context(|| format!("cannot annotate Node {node} with its transport addresses"))?;
+    info!(%node, addresses = wanted.unwrap_or_default(), "Annotated the Node with its transport addresses");
     Ok(())
 }
 

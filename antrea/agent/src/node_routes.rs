@@ -19,10 +19,11 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::node::addresses;
+use crate::node::{addresses, pod_cidrs};
 
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -40,16 +41,12 @@ pub(crate) struct NodeRouteController {
 
 /// What is kept of a Node; `None` for a name that cannot be one.
 pub(crate) fn record(node: Node) -> Option<NodeRecord> {
-    let addresses = addresses(&node);
-    let spec = node.spec.unwrap_or_default();
+    let (pod_cidrs, addresses) = (pod_cidrs(&node), addresses(&node));
     let annotations = node.metadata.annotations.unwrap_or_default();
     Some(NodeRecord {
         name: node.metadata.name?.parse().ok()?,
         created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
-        pod_cidrs: spec
-            .pod_cidrs
-            .filter(|cidrs| !cidrs.is_empty())
-            .unwrap_or_else(|| spec.pod_cidr.into_iter().collect()),
+        pod_cidrs,
         addresses,
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
     })
@@ -83,11 +80,13 @@ impl NodeRouteController {
         mut events: mpsc::Receiver<WatchEvent<NodeRecord>>,
         stop: CancellationToken,
     ) -> Result<()> {
+        // Not anew after each event: the heartbeats of many Nodes would put it off for ever.
+        let mut retry = tokio::time::interval_at(Instant::now() + RETRY, RETRY);
         loop {
             let event = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 event = events.recv() => event.context("the watch of Nodes ended")?,
-                () = tokio::time::sleep(RETRY) => {
+                _ = retry.tick() => {
                     stop.run_until_cancelled(self.realize()).await;
                     continue;
                 }

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_kit::health::Check;
 use antrea_openflow::TableId;
 use antrea_openflow::message::FlowFilter;
 use antrea_ovs::Switch;
 use antrea_ovs::ovsdb::{Link, OvsDb};
+use anyhow::{Context, Result};
+use tokio_util::sync::CancellationToken;
 
 use crate::agent_info::{ConnectionState, Observation, Observe};
 
@@ -41,6 +44,21 @@ impl Observer {
             counts.insert(name.clone(), i32::try_from(totals.flows).unwrap_or(i32::MAX));
         }
         Some(counts)
+    }
+}
+
+/// Sets a check to whether the agent is connected to the switch, until `stop`.
+pub(crate) async fn check_connection(switch: Switch, check: Check, stop: CancellationToken) -> Result<()> {
+    let mut channel = switch.connection().channel();
+    loop {
+        match channel.borrow_and_update().is_some() {
+            true => check.pass(),
+            false => check.fail("there is no OpenFlow connection to ovs-vswitchd"),
+        }
+        match stop.run_until_cancelled(channel.changed()).await {
+            Some(outcome) => outcome.context("the connection to the switch ended")?,
+            None => return Ok(()),
+        }
     }
 }
 

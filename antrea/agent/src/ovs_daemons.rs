@@ -70,20 +70,27 @@ async fn prepare_database(run_dir: &Path) -> Result<PathBuf> {
     let database = run_dir.join("conf.db");
     let text = database.to_string_lossy().into_owned();
     if !tokio::fs::try_exists(&database).await? {
-        ovsdb_tool(&["create", &text, SCHEMA]).await?;
-    } else if ovsdb_tool(&["needs-conversion", &text, SCHEMA]).await?.trim() == "yes" {
-        ovsdb_tool(&["convert", &text, SCHEMA]).await?;
+        output_of("ovsdb-tool", &["create", &text, SCHEMA]).await?;
+    } else if output_of("ovsdb-tool", &["needs-conversion", &text, SCHEMA]).await?.trim() == "yes" {
+        output_of("ovsdb-tool", &["convert", &text, SCHEMA]).await?;
         info!(database = %database.display(), "The database was converted to the schema of this Open vSwitch");
     }
     Ok(database)
 }
 
-async fn ovsdb_tool(arguments: &[&str]) -> Result<String> {
-    let output =
-        Command::new("ovsdb-tool").args(arguments).output().await.context("cannot run ovsdb-tool")?;
+/// The version of ovs-vswitchd: the last word of `ovs-vswitchd (Open vSwitch) 3.1.0`.
+async fn version() -> Result<String> {
+    let text = output_of("ovs-vswitchd", &["--version"]).await?;
+    let version = text.lines().next().and_then(|line| line.split_whitespace().last());
+    Ok(version.context("ovs-vswitchd does not tell its version")?.to_owned())
+}
+
+async fn output_of(program: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output().await;
+    let output = output.with_context(|| format!("cannot run {program}"))?;
     ensure!(
         output.status.success(),
-        "ovsdb-tool {} failed: {}",
+        "{program} {} failed: {}",
         arguments.join(" "),
         String::from_utf8_lossy(&output.stderr).trim()
     );
@@ -95,6 +102,7 @@ async fn configure(remote: &Path, options: &Options) -> Result<()> {
         .await
         .context("ovsdb-server did not accept a connection; see its messages above")?;
     database.init().await.context("cannot initialise the database of Open vSwitch")?;
+    database.set_ovs_version(&version().await?).await.context("cannot set ovs_version")?;
     let settings = [
         ("flow-restore-wait", "true"),
         // Learned flows of session affinity show their use within 200 ms.

@@ -1,6 +1,7 @@
 //! The Pods of this Node: their flows, and what is to be done about Pods that went while the agent was away.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
 use antrea_agent_cni::reconcile::{Inventory, NodePod};
@@ -16,9 +17,12 @@ use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client};
-use std::time::Duration;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
+
+/// What the switch gets to answer while a CNI command waits.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Installs flows of Pods in the switch: the CNI server's way to it.
 pub(crate) struct SwitchFlows {
@@ -32,12 +36,26 @@ impl PodFlows for SwitchFlows {
         name: &'a InterfaceName,
         pod: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>> {
-        let flows = self.pipeline.pod_flows(pod);
-        Box::pin(async move { Ok(self.switch.apply(key(name), flows).await?) })
+        let installed = self.switch.apply(key(name), self.pipeline.pod_flows(pod));
+        Box::pin(async move {
+            match timeout(PATIENCE, installed).await {
+                Ok(outcome) => Ok(outcome?),
+                Err(_) => Err("Open vSwitch does not answer".into()),
+            }
+        })
     }
 
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
-        Box::pin(async move { Ok(self.switch.remove(key(name)).await?) })
+        // As a task of its own: what is not removed in time will be when the switch is back.
+        let switch = self.switch.clone();
+        let key = key(name);
+        let removed = tokio::spawn(async move { switch.remove(key).await });
+        Box::pin(async move {
+            match timeout(PATIENCE, removed).await {
+                Ok(outcome) => Ok(outcome??),
+                Err(_) => Ok(()),
+            }
+        })
     }
 }
 
@@ -46,7 +64,7 @@ fn key(name: &InterfaceName) -> String {
 }
 
 /// Removes what Pods that went while the agent was away have left, as soon as the API server says which Pods there
-/// are; then follows port numbers, which change when ovs-vswitchd starts anew.
+/// are. Follows port numbers, which change when ovs-vswitchd starts anew.
 pub(crate) async fn run(
     server: CniServer,
     inventory: Inventory,
@@ -60,20 +78,22 @@ pub(crate) async fn run(
         for error in server.collect(&inventory, &pods).await {
             warn!(%error, "What a former Pod left was not removed");
         }
+        Ok(())
     };
-    if stop.run_until_cancelled(collect).await.is_none() {
-        return Ok(());
-    }
+    let both = async { tokio::try_join!(collect, follow_port_numbers(&server, &database)).map(drop) };
+    stop.run_until_cancelled(both).await.unwrap_or(Ok(()))
+}
+
+async fn follow_port_numbers(server: &CniServer, database: &OvsDb) -> Result<()> {
     let mut changed = database.changed();
-    while let Some(outcome) = stop.run_until_cancelled(changed.changed()).await {
-        outcome.context("the connection to OVSDB ended")?;
+    loop {
+        changed.changed().await.context("the connection to OVSDB ended")?;
         changed.borrow_and_update();
         match server.sync_port_numbers().await {
             Ok(failures) => failures.iter().for_each(|error| warn!(%error, "A port number was not followed")),
             Err(error) => warn!(%error, "Port numbers cannot be read"),
         }
     }
-    Ok(())
 }
 
 /// The Pods of this Node that have a network of their own; waits for the API server.

@@ -1,77 +1,99 @@
 //! The agent's life: start-up in order, the table of components, and the end.
 
-use std::net::{Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use antrea_agent_cni::settings::PodNetwork;
-use antrea_config::AgentConfig;
-use antrea_kit::certificate::{MinimumTls, SelfSigned};
+use antrea_config::{AgentConfig, TlsMinVersion};
+use antrea_kit::api;
+use antrea_kit::certificate::MinimumTls;
 use antrea_kit::components::{Components, termination_signal};
-use antrea_kit::health::{Check, Checks, Kind, not_found};
-use antrea_kit::server::{Handler, Limits, Server};
+use antrea_kit::health::{Check, Checks, Kind};
 use antrea_kit::watch::watch;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::uninstall::Files;
-use crate::{agent_info, flow_restore, node_routes, pods, start};
+use crate::{agent_info, cleanup, flow_restore, node_routes, observer, pods, start};
 
-/// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
+/// The version that objects and the log show.
+pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// How long the components of the Pod network have to end.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// And the process with all of them. Kubernetes kills a Pod 30 seconds after it was told to end.
+const GRACE_OF_THE_PROCESS: Duration = Duration::from_secs(25);
 
 /// Changes of Nodes that wait to be acted on.
 const NODE_EVENTS: usize = 1024;
 
-/// Why the agent ends.
+/// Why the Pod network is not kept up any longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Terminated,
     Uninstalled,
 }
 
-/// Runs the agent until it is told to end, or until its Node is to be cleaned up.
+/// Runs the agent until it is told to end. Its health is told from the first moment to the last.
 pub(crate) async fn run(config: AgentConfig) -> Result<()> {
-    let begun = Instant::now();
-    let files = Files::of_node();
-    let mut terminated = std::pin::pin!(termination_signal().context("cannot wait for signals")?);
-    info!(version = env!("CARGO_PKG_VERSION"), "Starting antrea-agent");
-    if files.is_clean().await {
-        info!("This Node was cleaned up for an uninstallation; waiting for the end");
-        terminated.await;
-        return Ok(());
-    }
+    let terminated = termination_signal().context("cannot wait for signals")?;
+    info!(version = VERSION, "Starting antrea-agent");
     let checks = Checks::new();
-    let ready = checks.add("pod-network", Kind::Readiness);
-    let (server, authority) = bind(&config, &checks).await?;
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let minimum = minimum_tls(config.tls_min_version);
+    let (server, authority) =
+        api::bind("antrea-agent", &names, config.api_port, minimum, checks.clone()).await?;
+    let mut components = Components::new();
+    components.add("api", |stop| server.run(stop));
+    components.add("agent", |stop| live(config, authority, checks, stop));
+    Ok(components.run_until(terminated, GRACE_OF_THE_PROCESS).await?)
+}
 
-    let agent = tokio::select! {
-        () = &mut terminated => return Ok(()),
-        agent = start::start(config, authority) => agent?,
-    };
-    info!(milliseconds = begun.elapsed().as_millis(), "The Pod network of this Node is ready");
-    let cleanup = agent.cleanup();
-    let mut end = End::Terminated;
-    let ended = async {
+/// Connects Pods; then, if that is why it ended, undoes all of it and stays to tell so.
+async fn live(config: AgentConfig, authority: String, checks: Checks, stop: CancellationToken) -> Result<()> {
+    let files = Files::of_node();
+    let told = async {
         tokio::select! {
-            () = &mut terminated => {}
-            () = files.wanted() => end = End::Uninstalled,
+            biased;
+            () = stop.cancelled() => End::Terminated,
+            () = files.wanted() => End::Uninstalled,
         }
     };
-    components(agent, server, ready).run_until(ended, GRACE).await?;
-    if end == End::Uninstalled {
-        cleanup.run().await?;
-        files.report_clean().await?;
-        terminated.await;
+    if connect_pods(config.clone(), authority, &checks, told).await? == End::Uninstalled {
+        cleanup::run(&config).await?;
+        stop.run_until_cancelled(files.tell_clean()).await;
     }
     Ok(())
 }
 
-/// The table of the process. Those that start last end first: no Pod is attached while what it needs goes away.
-fn components(agent: start::Agent, server: Server, ready: Check) -> Components {
+/// Sets the Pod network up and keeps it up, until it is told why not to any longer.
+async fn connect_pods(
+    config: AgentConfig,
+    authority: String,
+    checks: &Checks,
+    told: impl Future<Output = End>,
+) -> Result<End> {
+    let begun = Instant::now();
+    let ready = checks.add("pod-network", Kind::Readiness);
+    let open_vswitch = checks.add("ovs", Kind::Readiness);
+    let mut told = std::pin::pin!(told);
+    let agent = tokio::select! {
+        biased;
+        end = &mut told => return Ok(end),
+        agent = start::start(config, authority) => agent?,
+    };
+    info!(milliseconds = begun.elapsed().as_millis(), "The Pod network of this Node is ready");
+    let mut end = End::Terminated;
+    components(agent, ready, open_vswitch).run_until(async { end = told.await }, GRACE).await?;
+    Ok(end)
+}
+
+/// The table of the Pod network. Those that start last end first: no Pod is attached while what it needs goes away.
+fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Components {
     let start::Agent {
         client,
         node,
@@ -83,9 +105,9 @@ fn components(agent: start::Agent, server: Server, ready: Check) -> Components {
         pod_network,
         routes,
         host,
+        bridge,
         info,
         observer,
-        ..
     } = agent;
     let (events, node_events) = mpsc::channel(NODE_EVENTS);
     let nodes: Api<Node> = Api::all(client.clone());
@@ -94,8 +116,15 @@ fn components(agent: start::Agent, server: Server, ready: Check) -> Components {
     let socket = config.cni_socket.clone();
 
     let mut components = Components::new();
-    components.add("api", |stop| server.run(stop));
     components.add("host-network", |stop| host.run(stop));
+    components.add("bridge", {
+        let database = database.clone();
+        |stop| bridge.run(database, stop)
+    });
+    components.add("ovs-check", {
+        let switch = switch.clone();
+        |stop| observer::check_connection(switch, open_vswitch, stop)
+    });
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
     components.add("flow-restore", {
@@ -112,24 +141,9 @@ fn components(agent: start::Agent, server: Server, ready: Check) -> Components {
     components
 }
 
-/// Listens for the agent's API, and returns the certificate that vouches for it.
-async fn bind(config: &AgentConfig, checks: &Checks) -> Result<(Server, String)> {
-    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let certificate = SelfSigned::generate("antrea-agent", &names)?;
-    let minimum = match config.tls_min_version {
-        antrea_config::TlsMinVersion::Tls13 => MinimumTls::V1_3,
-        _ => MinimumTls::V1_2,
-    };
-    let tls = certificate.server_config(minimum)?;
-    let address = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.api_port));
-    let server = Server::bind(address, Some(tls), Limits::default(), handler(checks.clone())).await?;
-    Ok((server, certificate.ca_pem().to_owned()))
-}
-
-fn handler(checks: Checks) -> Handler {
-    Arc::new(move |request| {
-        let uri = request.uri();
-        let answer = checks.answer(request.method(), uri.path(), uri.query()).unwrap_or_else(not_found);
-        Box::pin(std::future::ready(answer))
-    })
+const fn minimum_tls(version: TlsMinVersion) -> MinimumTls {
+    match version {
+        TlsMinVersion::Tls13 => MinimumTls::V1_3,
+        TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
+    }
 }

@@ -17,14 +17,14 @@ use antrea_config::{AgentConfig, DatapathType, TransportInterface, TunnelType};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
 use antrea_hostplan::Transport;
-use antrea_kit::kube_client::{self, Access};
-use antrea_ovs::openflow::Connection;
+use antrea_kit::kube_client::AccessError;
+use antrea_ovs::openflow::{Connection, OpenFlowError};
 use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_shared_api::crd::v1beta1::NetworkInfo;
 use antrea_shared_api::well_known::environment;
-use antrea_types::{DualStack, IpFamily};
+use antrea_types::IpFamily;
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
@@ -32,8 +32,8 @@ use tokio::sync::watch;
 use tracing::{info, warn};
 
 use crate::agent_info::{Identity, PodIdentity};
-use crate::bridge::{self, Ports};
-use crate::cleanup::Cleanup;
+use crate::bridge::{self, BridgeKeeper, Ports};
+use crate::gateway::GatewayInterface;
 use crate::host_network::HostNetwork;
 use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
@@ -59,9 +59,9 @@ pub(crate) struct Agent {
     pub(crate) pod_network: watch::Sender<PodNetwork>,
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
+    pub(crate) bridge: BridgeKeeper,
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
-    pub(crate) netlink: Netlink,
 }
 
 /// What the Node is like before the bridge is made.
@@ -79,7 +79,7 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     loop {
         match set_up(config.clone(), api_authority.clone()).await {
             Err(error) if is_away(&error) => {
-                warn!(error = format!("{error:#}"), "Waiting for Open vSwitch");
+                warn!(error = format!("{error:#}"), "Waiting for what the agent needs");
                 tokio::time::sleep(RETRY).await;
             }
             outcome => return outcome,
@@ -87,29 +87,50 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     }
 }
 
-/// Whether Open vSwitch, which starts beside the agent, is what is missing.
+/// Whether Open vSwitch, which starts beside the agent, or the API server is what is missing.
 fn is_away(error: &anyhow::Error) -> bool {
-    let away = |cause: &OvsDbError| {
-        matches!(
-            cause,
-            OvsDbError::NoAnswer { .. }
-                | OvsDbError::ConnectionLost
-                | OvsDbError::NotInitialised
-                | OvsDbError::NotTakenUp { .. }
-        )
-    };
-    error.chain().filter_map(|cause| cause.downcast_ref::<OvsDbError>()).any(away)
+    error.chain().any(|cause| {
+        cause.downcast_ref().is_some_and(database_is_away)
+            || cause.downcast_ref().is_some_and(switch_is_away)
+            || cause.downcast_ref().is_some_and(api_server_is_away)
+            || matches!(cause.downcast_ref(), Some(AccessError::Timeout(_)))
+    })
+}
+
+fn database_is_away(error: &OvsDbError) -> bool {
+    matches!(
+        error,
+        OvsDbError::NoAnswer { .. }
+            | OvsDbError::ConnectionLost
+            | OvsDbError::NotInitialised
+            | OvsDbError::NotTakenUp { .. }
+    )
+}
+
+fn switch_is_away(error: &OpenFlowError) -> bool {
+    matches!(error, OpenFlowError::NotConnected { .. } | OpenFlowError::ConnectionLost)
+}
+
+/// What it says of itself in a moment of weakness passes; what it refuses does not.
+fn api_server_is_away(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => status.code == 429 || status.code >= 500,
+        kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => true,
+        _ => false,
+    }
 }
 
 async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     let surroundings = survey(&config).await?;
     let Surroundings { client, node, database, netlink, transport, pod_mtu } = &surroundings;
-    let ports = bridge::ensure(database, &config, *pod_mtu).await?;
-    let gateway_ips = gateway_ips(&node.pod_cidrs);
-    let gateway_addresses = gateway::addresses(&node.pod_cidrs, &gateway_ips);
-    gateway::configure(netlink, &config.host_gateway, ports.gateway_mac, &gateway_addresses).await?;
+    let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
+    let gateway = GatewayInterface {
+        name: config.host_gateway.clone(),
+        mac: ports.gateway_mac,
+        addresses: gateway::addresses(&node.pod_cidrs),
+    };
 
-    let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports, gateway_ips)));
+    let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports)));
     let nodes = node_routes::list(client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
     let switch = open_switch(&config, &pipeline, Round::next(previous));
@@ -119,7 +140,7 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         switch.clone(),
         nodes,
     );
-    let mut host = HostNetwork::new(netlink.clone(), &config, node.pod_cidrs, wanted_routes);
+    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes);
 
     let (pod_network, ready) = watch::channel(PodNetwork::Starting);
     let store = InterfaceStore::default();
@@ -153,7 +174,8 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     let info = identity(&config, node, transport, *pod_mtu, api_authority);
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     let observer = Observer { database: database.clone(), switch: switch.clone(), store, tables };
-    let Surroundings { client, node, database, netlink, .. } = surroundings;
+    let bridge = BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac };
+    let Surroundings { client, node, database, .. } = surroundings;
     Ok(Agent {
         client,
         node,
@@ -165,23 +187,18 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         pod_network,
         routes,
         host,
+        bridge,
         info,
         observer,
-        netlink,
     })
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
 async fn survey(config: &AgentConfig) -> Result<Surroundings> {
     let name = node::own_name()?;
-    let access = Access {
-        kubeconfig: config.kubeconfig.as_deref(),
-        server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),
-        user_agent: concat!("antrea-agent/", env!("CARGO_PKG_VERSION")),
-    };
-    let client = kube_client::client(access).await?;
+    let client = node::client(config).await?;
     let (node, database) =
-        tokio::join!(node::wait(&client, &name), OvsDb::connect(config.ovs.run_dir.join("db.sock")));
+        tokio::join!(node::wait(&client, &name), OvsDb::connect(bridge::database_socket(config)));
     info!(node = %node.name, pod_cidrs = list(node.pod_cidrs.iter()), "Setting up the Pod network of this Node");
     let netlink = Netlink::current().context("cannot talk to the kernel")?;
     let selector = match config.ovs.datapath_type {
@@ -196,7 +213,9 @@ async fn survey(config: &AgentConfig) -> Result<Surroundings> {
             Some(list(transport.transport.addresses.iter().map(IpNet::addr)))
         }
     };
-    node::annotate_transport_addresses(&client, &node, annotation.as_deref()).await?;
+    if node.transport_annotation != annotation {
+        node::annotate_transport_addresses(&client, &node.name, annotation.as_deref()).await?;
+    }
     Ok(Surroundings { client, node, database, netlink, transport, pod_mtu })
 }
 
@@ -213,12 +232,8 @@ fn mtu(config: &AgentConfig, transport: &NodeTransport) -> Result<u16> {
     u16::try_from(mtu).with_context(|| format!("an MTU of {mtu} is more than Pods can have"))
 }
 
-fn pipeline_config(
-    config: &AgentConfig,
-    node: &OwnNode,
-    ports: &Ports,
-    ips: DualStack<std::net::IpAddr>,
-) -> PipelineConfig {
+fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> PipelineConfig {
+    let ips = gateway_ips(&node.pod_cidrs);
     PipelineConfig {
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
         tunnel_port: Some(ports.tunnel),
@@ -293,18 +308,4 @@ fn identity(
 
 fn list<T: ToString>(values: impl Iterator<Item = T>) -> String {
     values.map(|value| value.to_string()).collect::<Vec<_>>().join(",")
-}
-
-impl Agent {
-    /// What it takes to undo all this.
-    pub(crate) fn cleanup(&self) -> Cleanup {
-        Cleanup {
-            client: self.client.clone(),
-            node: self.node.clone(),
-            database: self.database.clone(),
-            netlink: self.netlink.clone(),
-            plan: self.host.current_plan(),
-            config: self.config.clone(),
-        }
-    }
 }

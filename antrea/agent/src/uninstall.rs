@@ -1,12 +1,13 @@
 //! `antrea-agent uninstall`, the Pods of `helm uninstall`'s hook: one on each Node has the Node's agent undo what it
 //! did, and one waits until all Nodes are done.
 //!
-//! The two processes on a Node meet in files: whoever wants the clean-up creates `uninstall`, and the agent creates
-//! `uninstalled` when nothing of it is left. Both go when the hook's Pod ends, so that a later installation starts.
+//! The two processes on a Node meet in files: whoever wants the clean-up writes `uninstall`, and the agent writes
+//! `uninstalled` when nothing of it is left. Both go when the hook's Pod ends. One that was killed leaves them, and must
+//! not keep a later installation from starting: `uninstall` counts only while it is written again and again.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use antrea_kit::components::termination_signal;
 use antrea_kit::kube_client::{self, Access, bounded};
@@ -15,13 +16,16 @@ use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use kube::Api;
 use tokio::fs;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Where agent and hook meet on a Node.
 const RUN_DIR: &str = "/var/run/antrea";
 
-/// How often files and the DaemonSet are looked at.
+/// How often files and the DaemonSet are looked at, and the wish is written again.
 const INTERVAL: Duration = Duration::from_millis(500);
+
+/// A wish older than this is one of a hook that is gone.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// What is asked for; without options, that this Node be cleaned up.
 #[derive(Debug, clap::Args)]
@@ -73,12 +77,17 @@ impl Files {
     }
 
     /// Whether the Node shall be cleaned up.
-    pub(crate) async fn is_wanted(&self) -> bool {
-        fs::try_exists(&self.wanted).await.unwrap_or(false)
+    async fn is_wanted(&self) -> bool {
+        let written = async { fs::metadata(&self.wanted).await?.modified() };
+        match written.await {
+            // A clock that was set back makes it no older.
+            Ok(written) => written.elapsed().is_ok_and(|age| age < FRESH) || written > SystemTime::now(),
+            Err(_) => false,
+        }
     }
 
     /// Whether it is clean.
-    pub(crate) async fn is_clean(&self) -> bool {
+    async fn is_clean(&self) -> bool {
         fs::try_exists(&self.done).await.unwrap_or(false)
     }
 
@@ -89,9 +98,17 @@ impl Files {
         }
     }
 
-    /// The Node is clean.
-    pub(crate) async fn report_clean(&self) -> Result<()> {
-        fs::write(&self.done, b"").await.with_context(|| format!("cannot write {}", self.done.display()))
+    /// Tells every hook that asks that the Node is clean.
+    pub(crate) async fn tell_clean(&self) {
+        loop {
+            if self.is_wanted().await
+                && !self.is_clean().await
+                && let Err(error) = fs::write(&self.done, b"").await
+            {
+                warn!(file = %self.done.display(), %error, "Cannot tell that this Node is clean");
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
     }
 
     async fn want(&self) -> Result<()> {
@@ -112,10 +129,17 @@ async fn clean_node(files: &Files, cni_files: &[PathBuf]) -> Result<()> {
     for path in cni_files {
         remove(path).await?;
     }
-    files.want().await?;
+    // What an agent told an earlier hook may not be so any more.
+    files.forget().await?;
     info!("Waiting for the agent to clean up this Node");
-    terminated.await;
-    files.forget().await
+    let mut terminated = std::pin::pin!(terminated);
+    loop {
+        files.want().await?;
+        tokio::select! {
+            () = &mut terminated => return files.forget().await,
+            () = tokio::time::sleep(INTERVAL) => {}
+        }
+    }
 }
 
 async fn remove(path: &Path) -> Result<()> {
@@ -179,6 +203,7 @@ fn progress(daemonset: &DaemonSet) -> Progress {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -215,10 +240,22 @@ mod tests {
         assert!(!files.is_wanted().await && !files.is_clean().await);
         files.want().await.unwrap();
         files.wanted().await;
-        files.report_clean().await.unwrap();
-        assert!(files.is_clean().await);
+        let told = timeout(INTERVAL / 2, files.tell_clean()).await;
+        assert!(told.is_err() && files.is_clean().await);
         files.forget().await.unwrap();
         files.forget().await.unwrap();
         assert!(!files.is_wanted().await && !files.is_clean().await);
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_hook_left_keeps_nobody_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path());
+        files.want().await.unwrap();
+        let file = std::fs::File::options().write(true).open(&files.wanted).unwrap();
+        file.set_modified(SystemTime::now() - FRESH).unwrap();
+        assert!(!files.is_wanted().await);
+        file.set_modified(SystemTime::now() + FRESH).unwrap();
+        assert!(files.is_wanted().await);
     }
 }

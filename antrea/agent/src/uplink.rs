@@ -39,7 +39,11 @@ pub(crate) async fn ensure(
     node: &OwnNode,
 ) -> Result<TransportSelector> {
     let bridge: InterfaceName = BRIDGE.parse()?;
-    let found = TransportSelector::Interface(bridge.clone());
+    let found = match &config.transport_interface {
+        TransportInterface::Named(_) => TransportSelector::Interface(bridge.clone()),
+        // The bridge may have other addresses beside the one that was chosen.
+        TransportInterface::Cidrs(_) | TransportInterface::NodeIp => selector(config, node),
+    };
     let record = record(database)?;
     let uplink = match &record {
         Some(recorded) => recorded.interface.clone(),

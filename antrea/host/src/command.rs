@@ -2,9 +2,11 @@
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
+use tokio::time::timeout;
 
 /// A program failed.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +32,15 @@ pub enum CommandError {
     },
 }
 
+/// None of these programs takes longer, unless it waits for what never comes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Runs a command with `input` as its standard input, and returns its standard output.
 pub(crate) async fn run(command: &[&str], input: &str) -> Result<String, CommandError> {
     let line = || command.join(" ");
-    run_process(command, input)
+    timeout(PATIENCE, run_process(command, input))
         .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         .map_err(|source| CommandError::Run { command: line(), source })
         .and_then(|output| {
             if output.status.success() {

@@ -17,6 +17,12 @@ use crate::command::{self, CommandError};
 use crate::firewall_presence::{Presence, presence};
 use crate::{Outcome, SysctlError, ensure_sysctls};
 
+/// How the names of all our sets begin.
+const IP_SET_PREFIX: &str = "ANTREA-";
+
+/// How long `iptables-restore` waits for another that holds the lock.
+const LOCK_SECONDS: &str = "10";
+
 /// Part of a host plan cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum FirewallError {
@@ -84,11 +90,11 @@ pub async fn set_ip_sets(sets: &[IpSet]) -> Result<(), FirewallError> {
     restore_ip_sets(&replace_ip_sets(sets)).await
 }
 
-/// Removes the rules of both families, then the sets that they referred to. Kernel parameters stay.
+/// Removes the rules of both families, then all sets of ours, to which they may refer. Kernel parameters stay.
 ///
 /// # Errors
 /// The first part that fails.
-pub async fn remove(sets: &[IpSet]) -> Result<(), FirewallError> {
+pub async fn remove() -> Result<(), FirewallError> {
     for family in IpFamily::ALL {
         if presence(family).await == Presence::Possible
             && let Some(text) = removal_text(&save_rules(family).await?)
@@ -98,8 +104,8 @@ pub async fn remove(sets: &[IpSet]) -> Result<(), FirewallError> {
     }
     let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
     let there = parse_ip_set_save(&saved);
-    let destroyed = sets.iter().filter(|set| there.contains_key(&set.name));
-    let text: String = destroyed.map(|set| format!("destroy {}\n", set.name)).collect();
+    let ours = there.keys().filter(|name| name.starts_with(IP_SET_PREFIX));
+    let text: String = ours.map(|name| format!("destroy {name}\n")).collect();
     if text.is_empty() { Ok(()) } else { restore_ip_sets(&text).await }
 }
 
@@ -135,6 +141,6 @@ async fn run_restore(family: IpFamily, text: &str) -> Result<(), FirewallError> 
         IpFamily::V4 => "iptables-restore",
         IpFamily::V6 => "ip6tables-restore",
     };
-    let restored = command::run(&[program, "--noflush", "--wait"], text).await;
+    let restored = command::run(&[program, "--noflush", "--wait", LOCK_SECONDS], text).await;
     restored.map(drop).map_err(|source| FirewallError::Rules { family, source })
 }

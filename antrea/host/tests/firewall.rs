@@ -121,10 +121,10 @@ fn removal_leaves_nothing_of_ours() {
     isolated("firewall", async || {
         let plan = node();
         firewall::apply_at_start(&plan).await.unwrap();
-        firewall::remove(&plan.ip_sets).await.unwrap();
+        firewall::remove().await.unwrap();
         let left = saved();
         assert!(!left.contains("ANTREA"), "{left}");
-        firewall::remove(&plan.ip_sets).await.unwrap();
+        firewall::remove().await.unwrap();
     });
 }
 

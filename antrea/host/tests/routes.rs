@@ -121,3 +121,20 @@ fn a_deleted_route_is_deleted_again_without_complaint() {
         assert_eq!(netlink.delete_route(&elsewhere).await.unwrap(), Outcome::Unchanged);
     });
 }
+
+#[test]
+fn a_route_that_the_kernel_refuses_keeps_no_other_back() {
+    isolated("routes", async || {
+        let netlink = gateway().await;
+        // A gateway that is this Node's own address is invalid.
+        sh("ip address add 172.18.7.1/32 dev lo");
+        let desired = [
+            route("172.18.7.0/24 via 172.18.7.1 dev antrea-gw0 onlink"),
+            route("10.11.2.0/24 via 10.11.2.1 dev antrea-gw0 onlink"),
+        ];
+        let owned = |route: &Route| route.device == name(GATEWAY) && route.protocol == RouteProtocol::BOOT;
+        let error = netlink.sync_routes(&desired, owned).await.unwrap_err();
+        assert!(error.to_string().contains("172.18.7.0/24"), "{error}");
+        assert!(sh("ip route show").contains("10.11.2.0/24"));
+    });
+}

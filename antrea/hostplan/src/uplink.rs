@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 
 use antrea_types::{InterfaceName, IpFamily, MacAddr};
 
@@ -50,8 +51,11 @@ impl UplinkState {
     }
 }
 
+/// IPv4 routes to 169.254.0.0/16 do: a cloud's metadata service is there.
 fn can_move(route: &Route) -> bool {
-    let local = Address::global(route.destination).is_local() || route.destination.network().is_multicast();
+    let network = route.destination.network();
+    let local =
+        network.is_multicast() || matches!(network, IpAddr::V6(network) if network.is_unicast_link_local());
     route.protocol != RouteProtocol::KERNEL && route.table != RouteTable::LOCAL && !local
 }
 

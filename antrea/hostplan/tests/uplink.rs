@@ -146,12 +146,14 @@ fn what_the_kernel_makes_does_not_move() {
         "172.18.255.255 dev eth1 table local scope link",
         "default via 172.18.0.1 dev eth0",
         "default via 172.18.0.1 dev eth1 proto dhcp",
+        "169.254.169.254 via 172.18.0.1 dev eth1 proto dhcp",
     ]
     .map(|text| text.parse().unwrap());
     let mac = "02:00:00:00:00:01".parse().unwrap();
     let movable = UplinkState::new("eth1".parse().unwrap(), mac, 1500, addresses, routes);
     assert_eq!(
         movable.to_string(),
-        "eth1 mac 02:00:00:00:00:01 mtu 1500; address 172.18.2.11/16; route default via 172.18.0.1 dev eth1 proto dhcp"
+        "eth1 mac 02:00:00:00:00:01 mtu 1500; address 172.18.2.11/16; route default via 172.18.0.1 dev eth1 proto dhcp; \
+         route 169.254.169.254 via 172.18.0.1 dev eth1 proto dhcp"
     );
 }

@@ -1,5 +1,9 @@
 //! Carries out what `reconcile` decides, when the agent starts and when port numbers change.
 
+use std::collections::BTreeSet;
+
+use antrea_host::pod_interface::HostIngress;
+use antrea_host::{IngressDropError, ingress_drops, stop_dropping_ingress};
 use antrea_types::InterfaceName;
 use futures::future::join_all;
 use tracing::{info, warn};
@@ -26,12 +30,26 @@ impl Commands {
             .links()
             .await
             .map_err(|error| CniError::from_chain(ErrorCode::IoFailure, &error))?;
+        let links: BTreeSet<InterfaceName> = links.into_iter().map(|link| link.name).collect();
+        self.forget_drops_without_link(&links).await;
         let allocations = self.with_ipam(|ipam| ipam.allocations()).await?;
-        Ok(Inventory {
-            containers: self.node.store.containers(),
-            links: links.into_iter().map(|link| link.name).collect(),
-            allocations,
-        })
+        Ok(Inventory { containers: self.node.store.containers(), links, allocations })
+    }
+
+    /// Some kernels keep the ingress drop of a device that is gone.
+    async fn forget_drops_without_link(&self, links: &BTreeSet<InterfaceName>) {
+        if self.settings.host_ingress != HostIngress::Drop {
+            return;
+        }
+        let forget = async {
+            for device in ingress_drops().await?.into_iter().filter(|device| !links.contains(device)) {
+                stop_dropping_ingress(&device).await?;
+            }
+            Ok::<_, IngressDropError>(())
+        };
+        if let Err(error) = forget.await {
+            warn!(%error, "An ingress drop of a device that is gone was not removed");
+        }
     }
 
     /// Antrea's ports of the bridge. One that is damaged is reported and left out: without flows nothing passes it.

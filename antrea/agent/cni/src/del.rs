@@ -18,11 +18,14 @@ impl Commands {
     pub(crate) async fn del(self: &Arc<Self>, request: &DetachRequest) -> Result<(), CniError> {
         let guard = self.locks.lock(&request.target.container_id).await;
         let owner = request.target.owner();
-        if let Some(name) = self.name_of(&request.target, request.pod.as_ref(), &owner) {
-            self.remove_port(&name).await?;
-            tokio::spawn(Arc::clone(self).finish(name, guard));
+        let name = self.name_of(&request.target, request.pod.as_ref(), &owner);
+        if let Some(name) = &name {
+            self.remove_port(name).await?;
         }
         self.with_ipam(move |ipam| ipam.release(&owner)).await?;
+        if let Some(name) = name {
+            tokio::spawn(Arc::clone(self).finish(name, guard));
+        }
         let pod = request.pod.as_ref().map(ToString::to_string);
         info!(pod, container = request.target.container_id, interface = %request.target.interface, "Detached Pod");
         Ok(())

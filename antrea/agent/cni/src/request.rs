@@ -65,13 +65,13 @@ impl AttachRequest {
 }
 
 impl DetachRequest {
-    /// Reads a request of DEL.
+    /// Reads a request of DEL. Nothing was attached with CNI_ARGS that cannot be read, and DEL must succeed then.
     ///
     /// # Errors
     /// INVALID_ENVIRONMENT_VARIABLES naming the variable.
     pub fn parse(request: CniCmdRequest) -> Result<Self, CniError> {
         let arguments = arguments(request)?;
-        Ok(Self { target: target(&arguments)?, pod: pod(&arguments.args)? })
+        Ok(Self { target: target(&arguments)?, pod: pod(&arguments.args).unwrap_or_default() })
     }
 }
 
@@ -158,8 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn a_container_goes_whatever_its_configuration_says() {
-        let parsed = DetachRequest::parse(request("c", "eth0", "", "", "no JSON at all")).unwrap();
-        assert_eq!((parsed.target.container_id.as_str(), parsed.pod), ("c", None));
+    fn a_container_goes_whatever_its_configuration_and_arguments_say() {
+        for args in ["", "x"] {
+            let parsed = DetachRequest::parse(request("c", "eth0", "", args, "no JSON at all")).unwrap();
+            assert_eq!((parsed.target.container_id.as_str(), parsed.pod), ("c", None));
+        }
     }
 }

@@ -66,9 +66,10 @@ impl Netlink {
     }
 
     /// Makes the permanent neighbours that are `owned` be exactly the desired ones, and returns what had to be changed.
+    /// One that the kernel refuses keeps none of the others back.
     ///
     /// # Errors
-    /// The first change that fails.
+    /// The first change that failed.
     pub async fn sync_neighbours(
         &self,
         desired: &[Neighbour],
@@ -77,13 +78,14 @@ impl Netlink {
         let mut current = self.neighbours().await?;
         current.retain(|neighbour| owned(neighbour));
         let changes = neighbour_changes(desired, &current);
+        let mut outcome = Ok(());
         for neighbour in &changes.delete {
-            self.delete_neighbour(neighbour).await?;
+            outcome = outcome.and(self.delete_neighbour(neighbour).await.map(drop));
         }
         for neighbour in &changes.set {
-            self.set_neighbour(neighbour).await?;
+            outcome = outcome.and(self.set_neighbour(neighbour).await.map(drop));
         }
-        Ok(changes)
+        outcome.map(|()| changes)
     }
 }
 

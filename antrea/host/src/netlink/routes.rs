@@ -94,10 +94,11 @@ impl Netlink {
         }
     }
 
-    /// Makes the routes that are `owned` be exactly the desired ones, and returns what had to be changed.
+    /// Makes the routes that are `owned` be exactly the desired ones, and returns what had to be changed. One that the
+    /// kernel refuses keeps none of the others back.
     ///
     /// # Errors
-    /// The first change that fails.
+    /// The first change that failed.
     pub async fn sync_routes(
         &self,
         desired: &[Route],
@@ -106,13 +107,14 @@ impl Netlink {
         let mut current = self.routes().await?;
         current.retain(|route| owned(route));
         let changes = route_changes(desired, &current);
+        let mut outcome = Ok(());
         for route in &changes.delete {
-            self.delete_route(route).await?;
+            outcome = outcome.and(self.delete_route(route).await.map(drop));
         }
         for route in &changes.set {
-            self.set_route(route).await?;
+            outcome = outcome.and(self.set_route(route).await.map(drop));
         }
-        Ok(changes)
+        outcome.map(|()| changes)
     }
 }
 

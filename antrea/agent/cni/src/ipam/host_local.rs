@@ -154,8 +154,8 @@ impl HostLocal {
             else {
                 continue;
             };
-            let content = fs::read_to_string(entry.path()).map_err(|error| failed(&entry.path(), error))?;
-            held.insert(address, parse_holder(&content));
+            let content = fs::read(entry.path()).map_err(|error| failed(&entry.path(), error))?;
+            held.insert(address, parse_holder(&String::from_utf8_lossy(&content)));
         }
         Ok(held)
     }

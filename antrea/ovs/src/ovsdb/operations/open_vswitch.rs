@@ -35,6 +35,20 @@ impl OvsDb {
         self.snapshot().open_vswitch()?.ovs_version.clone()
     }
 
+    /// Tells which version of ovs-vswitchd there is: that is left to whoever starts it.
+    ///
+    /// # Errors
+    /// See [`OvsDbError`].
+    pub async fn set_ovs_version(&self, version: &str) -> Result<(), OvsDbError> {
+        let plan = |snapshot: &Snapshot| {
+            let row = snapshot.open_vswitch().ok_or(OvsDbError::NotInitialised)?;
+            let column = || Map::from_iter([("ovs_version".to_owned(), json!(version))]);
+            let change = || Transaction::new("sets ovs_version").update(DATABASE, Target::All, column());
+            Ok((row.ovs_version.as_deref() != Some(version)).then(change))
+        };
+        self.reconcile("ovs_version", Complete::Written, plan).await
+    }
+
     /// Sets one of the switch's settings, such as `flow-restore-wait`. ovs-vswitchd need not run: it takes settings up
     /// when it starts.
     ///

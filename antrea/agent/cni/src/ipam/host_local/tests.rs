@@ -144,3 +144,11 @@ fn a_node_without_a_pod_cidr_is_refused() {
     let error = HostLocal::new("/nonexistent", []).unwrap_err().to_string();
     assert_eq!(error, "the Node has no Pod CIDR: set spec.podCIDRs of the Node");
 }
+
+#[test]
+fn a_damaged_file_holds_its_address_and_keeps_no_other_from_being_given_out() {
+    let state = State::new(&["10.10.0.0/24"]);
+    fs::write(state.directory.path().join("10.10.0.2"), b"\xff\xfe").unwrap();
+    assert_eq!(state.allocate("a"), "10.10.0.3/24 via 10.10.0.1");
+    assert_eq!(state.ipam.allocations().unwrap().len(), 2);
+}
