@@ -23,18 +23,28 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Whether there is something of a name, from whatever it was built.
+pub(crate) fn has(name: &str) -> bool {
+    let prefix = format!("{name}-");
+    let mut entries = fs::read_dir(folder()).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+}
+
 /// Returns the cached folder `NAME-KEY`, made by `build` when it is not there. `build` fills a folder that appears
 /// under its name only when it is whole; of several processes one builds and the others wait.
 ///
 /// # Errors
 /// What `build` returns, or when the cache cannot be written.
 pub fn get(name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    let cache = folder();
+    get_in(&folder(), name, key, build)
+}
+
+fn get_in(cache: &Path, name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let finished = cache.join(format!("{name}-{key}"));
     if finished.exists() {
         return Ok(finished);
     }
-    fs::create_dir_all(&cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
+    fs::create_dir_all(cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
     let lock_path = cache.join(format!(".{name}.lock"));
     let lock = File::create(&lock_path).with_context(|| format!("cannot write {}", lock_path.display()))?;
     progress::quiet_step(&format!("waiting for another process that makes {name}"), || Ok(lock.lock()?))?;
@@ -46,7 +56,7 @@ pub fn get(name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Re
     fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
     build(&unfinished)?;
     fs::rename(&unfinished, &finished).with_context(|| format!("cannot create {}", finished.display()))?;
-    forget_older(&cache, name, &finished)?;
+    forget_older(cache, name, &finished)?;
     Ok(finished)
 }
 
@@ -81,6 +91,18 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_that_is_not_there_is_made_and_filled_once() {
+        let place = std::env::temp_dir().join(format!("antrea-cache-{}", std::process::id()));
+        let cache = place.join("not/there/yet");
+        let build = |folder: &Path| Ok(fs::write(folder.join("program"), "built")?);
+        assert!(get_in(&cache, "a", "1", |_| anyhow::bail!("it cannot be built")).is_err());
+        let first = get_in(&cache, "a", "1", build).unwrap();
+        let second = get_in(&cache, "a", "1", |_| anyhow::bail!("it was built already")).unwrap();
+        assert_eq!((fs::read(first.join("program")).unwrap(), second), (b"built".to_vec(), first));
+        remove(&place).unwrap();
+    }
 
     #[test]
     fn keys_differ_where_parts_are_split_differently() {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use antrea_types::IpFamily;
 use anyhow::{Context, Result};
 
 use crate::command::Run as _;
@@ -69,9 +70,17 @@ pub fn antrea(
     kubectl.rollout(NAMESPACE, "deployment/antrea-controller", ROLLOUT_SECONDS)
 }
 
-/// What the machine and the topology of the lab demand: no kernel module of Open vSwitch, and tunnels on eth1.
+/// What the machine and the plan of the lab demand: no kernel module of Open vSwitch, tunnels on eth1, Services where
+/// the API server puts them.
 fn lab_settings(cluster: &ClusterPlan) -> Result<Vec<String>> {
     let mut settings = vec!["ovs.datapathType=netdev".to_owned(), "transportInterface=eth1".to_owned()];
+    for family in cluster.service_cidrs.families() {
+        let key = match family {
+            IpFamily::V4 => "serviceCIDR",
+            IpFamily::V6 => "serviceCIDRv6",
+        };
+        settings.extend(cluster.service_cidrs.get(family).map(|cidr| format!("{key}={cidr}")));
+    }
     if cluster.service_proxy != ServiceProxy::KubeProxy {
         settings.push(format!("kubeAPIServerOverride={}", cluster.api_url()?));
     }
@@ -80,4 +89,35 @@ fn lab_settings(cluster: &ClusterPlan) -> Result<Vec<String>> {
         ServiceProxy::KubeProxy | ServiceProxy::None => settings.push("antreaProxy.enable=false".to_owned()),
     }
     Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Families, Install, Request};
+
+    fn settings(families: Families, service_proxy: ServiceProxy) -> String {
+        let name = "lab".parse().unwrap();
+        let (install, settings) = (Install::Antrea, Vec::new());
+        let request = Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings };
+        lab_settings(&request.plan(&[]).unwrap().clusters[0]).unwrap().join("\n")
+    }
+
+    #[test]
+    fn the_chart_is_told_of_the_services_of_the_cluster() {
+        insta::assert_snapshot!(settings(Families::Dual, ServiceProxy::KubeProxy), @r"
+        ovs.datapathType=netdev
+        transportInterface=eth1
+        serviceCIDR=10.111.0.0/16
+        serviceCIDRv6=fd00:20:1::/108
+        antreaProxy.enable=false
+        ");
+        insta::assert_snapshot!(settings(Families::Ipv6, ServiceProxy::None), @r"
+        ovs.datapathType=netdev
+        transportInterface=eth1
+        serviceCIDRv6=fd00:20:1::/108
+        kubeAPIServerOverride=https://[fd00:172:18:2::2]:6443
+        antreaProxy.enable=false
+        ");
+    }
 }

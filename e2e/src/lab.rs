@@ -2,21 +2,19 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
-use ipnet::IpNet;
+use anyhow::{Context, Result};
 
+use crate::admission::{self, begin};
 use crate::install::{self, Product};
 use crate::kubectl::Kubectl;
 use crate::names::{ClusterId, LabName};
 use crate::plan::{ClusterPlan, Install, Plan, Request};
 use crate::pod_cidrs::PodCidrs;
-use crate::processes::{self, ProcessId};
 use crate::programs::{self, Programs};
 use crate::progress::{all_at_once, both, step};
 use crate::state::{self, Phase, State};
 use crate::{
-    bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, preflight,
-    topology,
+    bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, topology,
 };
 
 /// How long a lab lives.
@@ -42,7 +40,7 @@ impl Lab {
     /// One sentence on what is missing, before anything is changed; later, what went wrong. What there is by then
     /// stays, to be looked at, until the next `up` or `down` of the same name.
     pub fn up(request: &Request, product: &Product, lifetime: Lifetime) -> Result<Self> {
-        check(request)?;
+        admission::check(request, &[])?;
         let removed = cleanup::remove_leftovers()?;
         if removed > 0 {
             eprintln!("  removed {removed} things that killed runs had left");
@@ -50,7 +48,7 @@ impl Lab {
         packages::ensure_installed()?;
         let programs = programs::ensure_built()?;
         let images = image_store::ensure_prepared(&programs)?;
-        let mut state = begin(request)?;
+        let mut state = begin(request, &programs)?;
         let lab = Self { plan: state.plan.clone(), programs };
         let result = lab.build(&images, product);
         state.phase = if result.is_ok() { Phase::Ready } else { Phase::Failed };
@@ -73,7 +71,7 @@ impl Lab {
     /// When there is none of this name, or it did not come up.
     pub fn open(name: &LabName) -> Result<Self> {
         let state = State::read(name)?;
-        Ok(Self { plan: state.plan, programs: programs::ensure_built()? })
+        Ok(Self { plan: state.plan, programs: Programs::existing(&state.programs)? })
     }
 
     /// Removes it.
@@ -142,7 +140,7 @@ impl Lab {
                     install::antrea(&self.programs, &kubectl, cluster, product)
                 })?;
             }
-            Install::AntreaMc => return refuse_multicluster(),
+            Install::AntreaMc => return admission::refuse_multicluster(),
         }
         step(&format!("cluster DNS in {id}"), || {
             kubectl.wait("condition=Ready", 120, &["node", "--all"])?;
@@ -151,55 +149,4 @@ impl Lab {
             kubectl.rollout("kube-system", "deployment/coredns", 120)
         })
     }
-}
-
-fn refuse_multicluster() -> Result<()> {
-    bail!("antrea-mc cannot be installed: charts/antrea-mc does not exist yet")
-}
-
-/// Checks that a lab can be made here, and changes nothing.
-///
-/// # Errors
-/// One sentence on what stands against it.
-pub fn check(request: &Request) -> Result<()> {
-    preflight::check()?;
-    let plan = request.plan(&taken_networks()?)?;
-    if plan.clusters.iter().any(|cluster| cluster.install == Install::AntreaMc) {
-        refuse_multicluster()?;
-    }
-    if let Ok(state) = State::read(&request.name) {
-        let in_use = state.phase == Phase::Ready || state.owner.is_some_and(ProcessId::is_alive);
-        let alive = in_use && !processes::of_lab(&request.name)?.is_empty();
-        ensure!(
-            !alive,
-            "lab {0} is up already; take it down with `cargo xtask lab down --name {0}`",
-            request.name
-        );
-    }
-    Ok(())
-}
-
-/// Chooses addresses that no other lab and no route of the host has, and writes that down.
-fn begin(request: &Request) -> Result<State> {
-    let _lock = state::lock()?;
-    // What a failed `up` of this name left to be looked at has been looked at.
-    cleanup::remove(&request.name)?;
-    let state = State {
-        plan: request.plan(&taken_networks()?)?,
-        phase: Phase::Starting,
-        owner: Some(ProcessId::own()?),
-    };
-    state.write()?;
-    Ok(state)
-}
-
-/// What the host has routes to, and what other labs have taken even if their links are not there yet.
-fn taken_networks() -> Result<Vec<IpNet>> {
-    let mut taken = preflight::host_networks()?;
-    for name in state::names()? {
-        if let Ok(state) = State::read(&name) {
-            taken.extend(state.plan.block.nets().iter());
-        }
-    }
-    Ok(taken)
 }

@@ -1,11 +1,13 @@
 //! The lab: real Kubernetes clusters on one machine, their Nodes made of namespaces, for trying and testing Antrea.
 //!
 //! Black box: nothing here knows the product's code. `cargo xtask lab` is its command line, [`scenario`] what tests
-//! use. In the order in which `lab up` ([`lab`]) needs them: [`preflight`], [`packages`], [`programs`], [`images`],
-//! [`image_store`], [`plan`], [`topology`], [`control_plane`], [`node`], [`install`].
+//! use. In the order in which `lab up` ([`lab`]) needs them: [`admission`], [`preflight`], [`packages`], [`programs`],
+//! [`images`], [`image_store`], [`plan`], [`topology`], [`control_plane`], [`node`], [`install`].
 
+pub mod admission;
 pub mod bridge_network;
 pub mod cache;
+pub mod cgroups;
 pub mod cleanup;
 pub mod cluster_dns;
 pub mod command;
@@ -13,6 +15,7 @@ pub mod connectivity;
 pub mod control_plane;
 pub mod dump;
 pub mod exec;
+pub mod host_routes;
 pub mod image_store;
 pub mod images;
 pub mod install;
@@ -35,6 +38,7 @@ pub mod preflight;
 pub mod processes;
 pub mod programs;
 pub mod progress;
+pub mod room;
 pub mod scenario;
 pub mod state;
 pub mod status;

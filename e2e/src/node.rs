@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::cgroups::Hierarchies;
 use crate::command::{Run as _, spawn_detached};
 use crate::control_plane;
 use crate::image_store;
@@ -49,6 +50,7 @@ pub fn start(
         kubelet: &programs.path("kubelet")?,
         kube_proxy: &programs.path("kube-proxy")?,
         proxy_kubeconfig: &state::cluster_folder(lab, cluster.id).join("proxy.kubeconfig"),
+        cgroups: &Hierarchies::of_this_machine()?,
     };
     let init = folder.join("init.sh");
     write_secret(&init, &node_init::script(lab, cluster, node, &paths))?;

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::names::{LabName, NodeId};
+use crate::cgroups::Hierarchies;
+use crate::names::LabName;
 use crate::node_config::node_ip_flag;
 use crate::plan::{ClusterPlan, NodePlan, ServiceProxy};
 
@@ -23,9 +24,6 @@ pub const MOUNTS: [(&str, &str); 10] = [
     ("log-openvswitch", "/var/log/openvswitch"),
 ];
 
-/// The hierarchies of cgroup v1 that containers use.
-const HIERARCHIES: [&str; 8] = ["blkio", "cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
-
 /// Where programs and files are.
 pub struct Paths<'a> {
     /// The Node's folder.
@@ -36,13 +34,16 @@ pub struct Paths<'a> {
     pub kube_proxy: &'a Path,
     /// kube-proxy's kubeconfig.
     pub proxy_kubeconfig: &'a Path,
+    /// What of cgroup v1 the machine has.
+    pub cgroups: &'a Hierarchies,
 }
 
 /// The script, run by bash in new mount, UTS and PID namespaces and the Node's network namespace.
 pub fn script(lab: &LabName, cluster: &ClusterPlan, node: &NodePlan, paths: &Paths<'_>) -> String {
     let mut text = String::from("#!/bin/bash\nset -euo pipefail\nmount --make-rprivate /\n");
     mounts(&mut text, paths.folder);
-    cgroups(&mut text, &lab.cgroup(node.id));
+    // `ip netns exec` has mounted a /sys that shows the Node's links.
+    text += &paths.cgroups.script(&lab.cgroup(node.id));
     // After all mounts: a Pod may mount with propagation only below a shared mount.
     text += "mount --make-rshared /\n";
     let _ = writeln!(text, "hostname {}", node.id);
@@ -56,26 +57,6 @@ fn mounts(text: &mut String, folder: &Path) {
         let _ = writeln!(text, "mkdir -p {place} && mount --bind {}/{own} {place}", folder.display());
     }
     let _ = writeln!(text, "mount --bind {}/resolv.conf /etc/resolv.conf", folder.display());
-}
-
-/// `ip netns exec` has mounted a /sys that shows the Node's links. Each hierarchy is mounted afresh: the container runtime wants to write there.
-fn cgroups(text: &mut String, cgroup: &str) {
-    *text += "mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup\n";
-    for hierarchy in HIERARCHIES {
-        let place = format!("/sys/fs/cgroup/{hierarchy}");
-        let _ = writeln!(
-            text,
-            "mkdir {place} && mount -t cgroup -o {hierarchy} cgroup {place} && mkdir -p {place}/{cgroup}"
-        );
-    }
-    let place = "/sys/fs/cgroup/systemd";
-    let _ = writeln!(
-        text,
-        "mkdir {place} && mount -t cgroup -o none,name=systemd cgroup {place} && mkdir -p {place}/{cgroup}"
-    );
-    for file in ["cpuset.cpus", "cpuset.mems"] {
-        let _ = writeln!(text, "cat /sys/fs/cgroup/cpuset/{file} > /sys/fs/cgroup/cpuset/{cgroup}/{file}");
-    }
 }
 
 fn services(text: &mut String, cluster: &ClusterPlan, node: &NodePlan, paths: &Paths<'_>) {
@@ -106,10 +87,4 @@ fn services(text: &mut String, cluster: &ClusterPlan, node: &NodePlan, paths: &P
         node.id,
         node_ip_flag(node),
     );
-}
-
-/// The cgroup of a Node in each hierarchy, for those who remove it.
-pub fn cgroup_folders(lab: &LabName, node: NodeId) -> Vec<std::path::PathBuf> {
-    let all = HIERARCHIES.into_iter().chain(["systemd"]);
-    all.map(|hierarchy| Path::new("/sys/fs/cgroup").join(hierarchy).join(lab.cgroup(node))).collect()
 }

@@ -10,7 +10,7 @@ use crate::preflight;
 use crate::progress;
 
 /// What is installed when it is missing.
-pub const PACKAGES: [&str; 20] = [
+pub const PACKAGES: [&str; 21] = [
     "busybox-static",
     "ca-certificates",
     "conntrack",
@@ -24,6 +24,7 @@ pub const PACKAGES: [&str; 20] = [
     "iputils-ping",
     "kmod",
     "mount",
+    "netbase",
     "nftables",
     "openvswitch-switch",
     "procps",

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::cache;
 use crate::command::Run as _;
 use crate::progress;
+use crate::room::Need;
 
 /// The version that the programs say they are; `go.mod` pins it.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";
@@ -27,6 +28,10 @@ pub const MULTI_CALL: [&str; 9] = [
     "kubelet",
 ];
 
+/// What Go keeps of the modules of e2e/kubernetes, and of building the programs for the first time.
+const MODULES_MEBIBYTES: u64 = 2200;
+const BUILDS_MEBIBYTES: u64 = 3700;
+
 const AGNHOST: &str = "k8s.io/kubernetes/test/images/agnhost";
 
 /// Where the built programs are.
@@ -36,6 +41,18 @@ pub struct Programs {
 }
 
 impl Programs {
+    /// The programs that a lab was made with: a newer checkout may have others.
+    ///
+    /// # Errors
+    /// When they are no longer there.
+    pub fn existing(folder: &Path) -> Result<Self> {
+        ensure!(
+            folder.join("kubectl").exists(),
+            "the Kubernetes programs of the lab are not in {folder:?} any more: take the lab down"
+        );
+        Ok(Self { folder: folder.to_owned() })
+    }
+
     /// The path of a program that the lab has: [`MULTI_CALL`], `agnhost` or `pause`.
     ///
     /// # Errors
@@ -119,6 +136,21 @@ fn go_build(sources: &Path, package: &str, output: &Path) -> Result<()> {
         .with_context(|| format!("cannot build {package} in e2e/kubernetes"))
 }
 
+/// What building the programs takes; nothing once there are some. What Go keeps was measured with empty caches.
+pub(crate) fn needs() -> Result<Vec<Need>> {
+    if cache::has("kubernetes") {
+        return Ok(Vec::new());
+    }
+    let mut needs = vec![Need { what: "the Kubernetes programs", folder: cache::folder(), mebibytes: 240 }];
+    let [modules, builds] = ["GOMODCACHE", "GOCACHE"].map(|name| go_env(name).map(PathBuf::from));
+    let modules = modules?;
+    if !modules.join(format!("k8s.io/kubernetes@{KUBERNETES_VERSION}")).exists() {
+        needs.push(Need { what: "Go modules", folder: modules, mebibytes: MODULES_MEBIBYTES });
+        needs.push(Need { what: "Go's build cache", folder: builds?, mebibytes: BUILDS_MEBIBYTES });
+    }
+    Ok(needs)
+}
+
 /// Says in one sentence when the Go that builds the programs is missing or too old.
 ///
 /// # Errors
@@ -137,7 +169,11 @@ pub fn check_go() -> Result<()> {
 }
 
 fn go_version() -> Result<String> {
-    match Command::new("go").args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").text() {
+    go_env("GOVERSION")
+}
+
+fn go_env(name: &str) -> Result<String> {
+    match Command::new("go").args(["env", name]).env("GOTOOLCHAIN", "local").text() {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(_) => bail!("Go is missing: install it (https://go.dev/dl) and put it on PATH"),
     }

@@ -31,6 +31,9 @@ pub struct State {
     pub plan: Plan,
     /// How far it has come.
     pub phase: Phase,
+    /// The folder of the Kubernetes programs that the lab runs; an older checkout does not say.
+    #[serde(default)]
+    pub programs: PathBuf,
     /// The process whose end leaves the lab to whoever cleans up; none for a lab that stays.
     pub owner: Option<ProcessId>,
 }

@@ -78,7 +78,7 @@ fn make() -> Result<Lab> {
 }
 
 impl<'a> Cluster<'a> {
-    fn new(lab: &'a Lab) -> Result<Self> {
+    pub(crate) fn new(lab: &'a Lab) -> Result<Self> {
         let plan = lab.plan().clusters.first().context("the lab has no cluster")?;
         Ok(Self { lab, product: product()?, kubectl: lab.kubectl(plan.id)? })
     }
@@ -155,8 +155,9 @@ impl<'a> Cluster<'a> {
         self.on_node(node, &["kill", &format!("-{signal}"), &process]).map(|_| ())
     }
 
+    /// A kubelet waits before it restarts a container, from the fifth time on for more than a minute.
     pub(crate) fn wait_for_restart(&self, node: NodeId, before: &Agent) -> Result<()> {
-        wait::until(Duration::from_secs(90), &format!("the agent of {node} to be back"), || {
+        wait::until(Duration::from_secs(180), &format!("the agent of {node} to be back"), || {
             let agent = self.agent(node)?;
             Ok(agent.ready && agent.restarts > before.restarts)
         })

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use crate::cluster::Cluster;
 
 /// Open vSwitch of a Node, from outside of its container.
-const DATABASE: &str = "--db=unix:/run/antrea/openvswitch/db.sock";
-const BRIDGE: &str = "unix:/run/antrea/openvswitch/br-int.mgmt";
+pub(crate) const DATABASE: &str = "--db=unix:/run/antrea/openvswitch/db.sock";
+pub(crate) const BRIDGE: &str = "unix:/run/antrea/openvswitch/br-int.mgmt";
 
 /// The names by which a Pod is known on its Node.
 #[derive(Debug, Clone)]

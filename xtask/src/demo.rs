@@ -5,18 +5,16 @@ mod picture;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use antrea_e2e::connectivity;
-use antrea_e2e::install::Product;
-use antrea_e2e::lab::{Lab, Lifetime, check};
+use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::LabName;
 use antrea_e2e::plan::{ClusterPlan, Families, Install, Request, ServiceProxy};
 use antrea_e2e::progress::step;
 use antrea_e2e::workload::Workload;
-use antrea_e2e::{cleanup, preflight};
+use antrea_e2e::{admission, cleanup, connectivity, preflight};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::{image, project};
+use crate::product::{self, FirstBuild};
 
 /// For Services and routes to follow what the API server already says.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -71,14 +69,9 @@ fn up(name: &LabName) -> Result<Lab> {
         install: Install::Antrea,
         settings: Vec::new(),
     };
-    check(&request)?;
+    admission::check(&request, &product::needs(FirstBuild::Product))?;
     println!("Antrea on a cluster of two Nodes. The first time, what it needs is built: minutes.\n");
-    let images = step("images of Antrea", image::build)?;
-    let product = Product {
-        chart: project::root().join("charts/antrea"),
-        images: images.into_iter().map(|archive| archive.path).collect(),
-        ..Product::default()
-    };
+    let product = step("images of Antrea", product::build)?;
     Lab::up(&request, &product, Lifetime::UntilDown)
 }
 

@@ -61,8 +61,9 @@ pub(crate) struct Archive {
 pub(crate) fn build() -> Result<Vec<Archive>> {
     antrea_e2e::packages::ensure_installed()?;
     let programs = build_programs()?;
-    let folder = project::root().join("target/images");
+    let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let _lock = lock(&folder)?;
     let version = chart_version()?;
     let images = [
         (
@@ -76,6 +77,14 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
         .into_iter()
         .map(|(name, entrypoint, layers)| write(&folder, name, entrypoint, layers, &version))
         .collect()
+}
+
+/// Held while archives are written: two commands would take each other's temporary files.
+fn lock(folder: &Path) -> Result<fs::File> {
+    let path = folder.join(".lock");
+    let file = fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(file)
 }
 
 fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, version: &str) -> Result<Archive> {
@@ -114,7 +123,10 @@ fn agent_tools() -> Result<Layer> {
     }
     rootfs.add_folder("/usr/share/openvswitch", ".ovsschema")?;
     rootfs.add_folder("/usr/lib/x86_64-linux-gnu/xtables", ".so")?;
-    rootfs.add_file("etc/protocols", 0o644, fs::read("/etc/protocols").unwrap_or_default());
+    // Without it iptables prints numbers where rules were written with names.
+    let protocols =
+        fs::read("/etc/protocols").context("cannot read /etc/protocols of Debian's package netbase")?;
+    rootfs.add_file("etc/protocols", 0o644, protocols);
     for plugin in CNI_PLUGINS {
         rootfs.add_built(&Path::new("/usr/lib/cni").join(plugin), &format!("opt/cni/bin/{plugin}"))?;
     }

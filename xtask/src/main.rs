@@ -1,10 +1,12 @@
 //! `cargo xtask COMMAND`: everything that is done with this project, one command each.
 
 mod bench;
+mod codegen;
 mod conformance;
 mod demo;
 mod image;
 mod lab;
+mod product;
 mod project;
 mod test;
 mod tidy;
@@ -41,6 +43,8 @@ enum Command {
     Conformance(conformance::Arguments),
     /// Measure, one line a figure.
     Bench(bench::Arguments),
+    /// Write the parts of documents that are data in the code.
+    Codegen(codegen::Arguments),
     /// Check the rules that neither the compiler nor clippy knows.
     Tidy,
 }
@@ -58,11 +62,12 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Test { all } => test::run(if all { Extent::All } else { Extent::Standard }),
+        Command::Test { all } => Ok(test::run(if all { Extent::All } else { Extent::Standard })),
         Command::Lab(arguments) => lab::run(arguments),
         Command::Image => print_images(),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Codegen(arguments) => codegen::run(&arguments),
         Command::Tidy => print_problems(&tidy::problems()?),
     }
 }

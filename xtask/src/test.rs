@@ -1,17 +1,24 @@
 //! `cargo xtask test`: formatting, lints, tidy, unit, wire, netns and lab tests, each suite timed, one line to close.
+//!
+//! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
 mod artifacts;
+mod demo;
 mod libtest;
 mod suite;
+mod suites;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
+use antrea_e2e::{cleanup, packages, preflight, programs};
 use anyhow::Result;
 
-use crate::{image, tidy};
+use crate::image::{self, Archive};
+use crate::product::{self, FirstBuild};
+use crate::tidy;
 use artifacts::TestBinary;
-use suite::{Outcome, Suite};
+use suite::Suite;
+use suites::Suites;
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,53 +29,83 @@ pub(crate) enum Extent {
     All,
 }
 
+const NEEDS_FAILED: &str = "what it needs has failed";
+
 /// Runs every suite to its end, whatever fails, and prints what each took.
-pub(crate) fn run(extent: Extent) -> Result<ExitCode> {
-    let started = Instant::now();
-    antrea_e2e::packages::ensure_installed()?;
-    let removed = antrea_e2e::cleanup::remove_leftovers()?;
+pub(crate) fn run(extent: Extent) -> ExitCode {
+    let mut suites = Suites::start();
+    let needs = product::needs(FirstBuild::Tests);
+    let machine = suites.step("machine", || preflight::check(&needs));
+    suites.step("packages", prepare);
+    suites.add(suite::command("formatting", &["fmt", "--all", "--check"]));
+    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    suites.add(suite::command("lints", &lints));
+    suites.add(suite::checks("tidy", tidy::problems));
+    let binaries = suites.step("build of the tests", artifacts::build);
+    crates(&mut suites, binaries.as_deref());
+    let images = machine.and_then(|()| images(&mut suites));
+    clusters(&mut suites, binaries.as_deref(), images.as_deref(), extent);
+    suites.finish()
+}
+
+fn prepare() -> Result<()> {
+    packages::ensure_installed()?;
+    let removed = cleanup::remove_leftovers()?;
     if removed > 0 {
         println!("Removed {removed} things that killed runs had left");
     }
-    let mut suites = vec![
-        suite::command("formatting", &["fmt", "--all", "--check"]),
-        suite::command(
-            "lints",
-            &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-        ),
-        suite::checks("tidy", tidy::problems),
-    ];
-    let binaries = suite::timed("build of the tests", artifacts::build)?;
-    suites.push(Suite::of_binaries("unit", &binaries, TestBinary::is_unit).run());
-    suites.push(Suite::of_binaries("wire and netns", &binaries, TestBinary::is_integration).run());
-    suites.push(lab(&binaries, extent)?);
-    Ok(report(&suites, started))
+    Ok(())
 }
 
-/// The lab suite runs what users install: the images are built and the Kubernetes programs are there before it starts.
-fn lab(binaries: &[TestBinary], extent: Extent) -> Result<Suite> {
-    suite::timed("Kubernetes programs", antrea_e2e::programs::ensure_built)?;
-    let archives = suite::timed("images", image::build)?;
-    let paths: Vec<String> = archives.iter().map(|archive| archive.path.display().to_string()).collect();
+/// Tests of one crate each.
+fn crates(suites: &mut Suites, binaries: Option<&[TestBinary]>) {
+    let mut run = |name, kind: fn(&TestBinary) -> bool| match binaries {
+        Some(binaries) => suites.add(Suite::of_binaries(name, binaries, kind).run()),
+        None => suites.skip(name, NEEDS_FAILED),
+    };
+    run("unit", TestBinary::is_unit);
+    run("wire and netns", TestBinary::is_integration);
+}
+
+/// Tests on whole clusters, of what users install.
+fn clusters(
+    suites: &mut Suites,
+    binaries: Option<&[TestBinary]>,
+    images: Option<&[Archive]>,
+    extent: Extent,
+) {
+    match (images, binaries) {
+        (Some(images), Some(binaries)) => {
+            suites.add(lab(binaries, images, extent));
+            // The cluster that tests share ends with their process, and is still there.
+            suites.step("cleaning up", cleanup::remove_leftovers);
+        }
+        _ => suites.skip("lab", NEEDS_FAILED),
+    }
+    if extent == Extent::All {
+        match images {
+            Some(_) => suites.add(demo::run()),
+            None => suites.skip("demo", NEEDS_FAILED),
+        }
+        suites.skip("conformance", "no suite is there yet");
+    }
+}
+
+/// What every lab needs, so that no test waits for it: the Kubernetes programs and our images.
+fn images(suites: &mut Suites) -> Option<Vec<Archive>> {
+    suites.step("Kubernetes programs", programs::ensure_built)?;
+    suites.step("images", image::build)
+}
+
+fn lab(binaries: &[TestBinary], images: &[Archive], extent: Extent) -> Suite {
+    let paths: Vec<String> = images.iter().map(|archive| archive.path.display().to_string()).collect();
     let environment = [
         ("ANTREA_E2E", if extent == Extent::All { "all" } else { "standard" }.to_owned()),
         ("ANTREA_E2E_IMAGES", paths.join(":")),
-        ("ANTREA_E2E_CHARTS", crate::project::root().join("charts").display().to_string()),
+        ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
     ];
-    Ok(Suite::of_binaries("lab", binaries, TestBinary::is_lab)
+    Suite::of_binaries("lab", binaries, TestBinary::is_lab)
         .one_at_a_time()
         .with_environment(&environment)
-        .run())
-}
-
-fn report(suites: &[Suite], started: Instant) -> ExitCode {
-    let mut total = Outcome::default();
-    for suite in suites {
-        let outcome = suite.outcome();
-        println!("{:>16}  {:>4} s  {outcome}", suite.name(), suite.seconds());
-        total += outcome;
-    }
-    println!("{:>16}  {:>4} s", "all", started.elapsed().as_secs());
-    println!("{total}");
-    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        .run()
 }

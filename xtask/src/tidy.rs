@@ -2,14 +2,19 @@
 
 mod arrows;
 mod files;
+mod keys;
 mod versions;
 
 use anyhow::Result;
+
+use crate::codegen;
 
 /// Everything found, one line each, in a fixed order; empty when the project is tidy.
 pub(crate) fn problems() -> Result<Vec<String>> {
     let mut problems = files::problems()?;
     problems.extend(arrows::problems()?);
     problems.extend(versions::problems()?);
+    problems.extend(keys::problems()?);
+    problems.extend(codegen::problems()?);
     Ok(problems)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use antrea_config::{AgentConfig, DatapathType, Tunnel, TunnelType};
-use antrea_ovs::ovsdb::{self, BridgeSpec, InterfaceType, OvsDb, PortSpec, Protocol};
+use antrea_ovs::ovsdb::{self, BridgeSpec, FailMode, InterfaceType, OvsDb, PortSpec, Protocol};
 use antrea_types::{MacAddr, OfPort};
 use anyhow::{Context, Result, bail};
 use tokio_util::sync::CancellationToken;
@@ -66,8 +66,12 @@ pub(crate) async fn ensure(
     known_mac: Option<MacAddr>,
 ) -> Result<Ports> {
     let bridge = config.ovs.bridge.as_str();
+    // Without flows no packet may pass, as after a restart of Open vSwitch. Only for a new bridge: Open vSwitch deletes all
+    // flows of one whose mode changes.
+    let fail_mode = database.snapshot().bridge(bridge).is_none().then_some(FailMode::Secure);
     let spec = BridgeSpec {
         protocols: vec![Protocol::OpenFlow10, Protocol::OpenFlow15],
+        fail_mode,
         ..BridgeSpec::new(bridge, datapath(config.ovs.datapath_type))
     };
     database.ensure_bridge(&spec).await.with_context(|| format!("cannot create the bridge {bridge}"))?;

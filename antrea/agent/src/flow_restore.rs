@@ -1,71 +1,154 @@
 //! Lets Open vSwitch forward again after it started: whoever starts it sets `flow-restore-wait`, and when all flows are
 //! back this removes it. Afterwards, once, what an earlier agent left in the switch goes.
 
+use std::time::Duration;
+
+use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_cni::reconcile::Inventory;
+use antrea_agent_cni::server::CniServer;
+use antrea_agent_routing::NodeRoutes;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, Switch};
 use anyhow::{Context, Result};
+use tokio::sync::watch;
+use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+
+use crate::{node_routes, pods};
 
 const FLOW_RESTORE_WAIT: &str = "flow-restore-wait";
 
 /// Where a bridge keeps the number of the last agent that had installed everything.
 const ROUND: &str = "roundNum";
 
+/// How soon what is missing of a round is asked for again.
+const RETRY: Duration = Duration::from_secs(30);
+
 /// The round of the flows that are in the switch, if an agent ever finished one.
 pub(crate) fn previous_round(database: &OvsDb, bridge: &str) -> Option<Round> {
     database.snapshot().bridge(bridge)?.external_ids.get(ROUND)?.parse().ok()
 }
 
-/// Everything was installed: the flows of earlier rounds go, and then the number of this one is noted, so that an agent
-/// killed in between does it again.
-pub(crate) async fn finish_round(database: &OvsDb, bridge: &str, switch: &Switch) -> Result<()> {
-    switch.delete_stale(None).await.context("cannot delete the flows of earlier rounds")?;
-    database
-        .set_bridge_external_id(bridge, ROUND, &switch.round().to_string())
-        .await
-        .context("cannot note the round of the flows")?;
-    info!(round = %switch.round(), "All flows are of this round");
-    Ok(())
+/// What has to be there before what an earlier agent left may go.
+pub(crate) struct FlowRestore {
+    pub(crate) database: OvsDb,
+    pub(crate) switch: Switch,
+    pub(crate) bridge: String,
+    pub(crate) cni: CniServer,
+    pub(crate) inventory: Inventory,
+    pub(crate) interfaces: InterfaceStore,
+    pub(crate) routes: watch::Receiver<NodeRoutes>,
+    pub(crate) round: RoundState,
 }
 
-/// Removes `flow-restore-wait` whenever it is set and the switch has all flows, until `stop`.
-pub(crate) async fn run(database: OvsDb, switch: Switch, stop: CancellationToken) -> Result<()> {
-    let mut changed = database.changed();
-    // After the last change of the database the switch may be there, but not connected to yet.
-    let mut channel = switch.connection().channel();
-    loop {
-        if stop.run_until_cancelled(end_wait(&database, &switch)).await.is_none() {
+/// Whether flows of earlier rounds may still be in the switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RoundState {
+    Begun,
+    Finished,
+}
+
+impl FlowRestore {
+    /// Until `stop`: removes `flow-restore-wait` whenever it is set and the switch has all flows, and finishes the round
+    /// if that has not been done.
+    pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
+        let mut changed = self.database.changed();
+        // After the last change of the database the switch may be there, but not connected to yet.
+        let mut channel = self.switch.connection().channel();
+        let mut retry = interval_at(Instant::now() + RETRY, RETRY);
+        loop {
+            if stop.run_until_cancelled(self.end_wait()).await.is_none() {
+                return Ok(());
+            }
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                outcome = changed.changed() => outcome.context("the connection to OVSDB ended")?,
+                outcome = channel.changed() => outcome.context("the connection to the switch ended")?,
+                _ = retry.tick(), if self.round == RoundState::Begun => {
+                    stop.run_until_cancelled(self.ask_again()).await;
+                }
+            }
+            changed.borrow_and_update();
+            channel.borrow_and_update();
+        }
+    }
+
+    /// Asks for what is missing of the round, and finishes it when nothing is.
+    async fn ask_again(&mut self) {
+        self.restore_pods().await;
+        if let Err(error) = self.finish_round().await {
+            warn!(error = format!("{error:#}"), "What an earlier agent left is not deleted yet");
+        }
+    }
+
+    /// Asks for the flows of Pods again. Those of peers are asked for again by who follows Nodes.
+    pub(crate) async fn restore_pods(&self) {
+        for error in self.cni.restore(&self.inventory).await {
+            warn!(%error, "A Pod of this Node was not connected again");
+        }
+    }
+
+    /// If everything was installed, the flows of earlier rounds go, and then the number of this one is noted, so that
+    /// an agent killed in between does it again. Otherwise those flows are all that connects somebody, and stay.
+    pub(crate) async fn finish_round(&mut self) -> Result<()> {
+        if self.round == RoundState::Finished {
             return Ok(());
         }
-        tokio::select! {
-            () = stop.cancelled() => return Ok(()),
-            outcome = changed.changed() => outcome.context("the connection to OVSDB ended")?,
-            outcome = channel.changed() => outcome.context("the connection to the switch ended")?,
+        let missing = self.missing().await;
+        if !missing.is_empty() {
+            warn!(
+                missing = missing.join(","),
+                "Flows of earlier rounds stay until all of this one are there"
+            );
+            return Ok(());
         }
-        changed.borrow_and_update();
-        channel.borrow_and_update();
+        self.switch.delete_stale(None).await.context("cannot delete the flows of earlier rounds")?;
+        let round = self.switch.round();
+        self.database
+            .set_bridge_external_id(&self.bridge, ROUND, &round.to_string())
+            .await
+            .context("cannot note the round of the flows")?;
+        self.round = RoundState::Finished;
+        info!(%round, "All flows are of this round");
+        Ok(())
     }
-}
 
-/// Ends the wait if there is one.
-pub(crate) async fn end_wait(database: &OvsDb, switch: &Switch) {
-    let waiting = |database: &OvsDb| {
-        let snapshot = database.snapshot();
-        snapshot
-            .open_vswitch()
-            .is_some_and(|row| row.other_config.get(FLOW_RESTORE_WAIT).is_some_and(|value| value == "true"))
-    };
-    if !waiting(database) {
-        return;
+    /// The sets of flows of Pods and peers that the switch does not have.
+    async fn missing(&self) -> Vec<String> {
+        let interfaces = self.interfaces.containers();
+        // Without a number on the bridge there are no flows.
+        let numbered = interfaces.iter().filter(|interface| interface.pod_interface().is_some());
+        let peers: Vec<_> = self.routes.borrow().peers.keys().map(node_routes::key).collect();
+        let mut missing = Vec::new();
+        for key in numbered.map(|interface| pods::key(&interface.name)).chain(peers) {
+            if !self.switch.has(key.as_str()).await {
+                missing.push(key);
+            }
+        }
+        missing
     }
-    // The switch that waits has started anew: the connection over which everything was installed may be an earlier one.
-    let ended = async {
-        switch.resync().await?;
-        anyhow::Ok(database.remove_open_vswitch_other_config(FLOW_RESTORE_WAIT).await?)
-    };
-    match ended.await {
-        Ok(()) => info!("Flows are restored: Open vSwitch forwards"),
-        Err(error) => warn!(error = format!("{error:#}"), "Flows are not restored yet"),
+
+    /// Ends the wait if there is one.
+    pub(crate) async fn end_wait(&self) {
+        if !self.is_waiting() {
+            return;
+        }
+        // The switch that waits has started anew: the connection over which everything was installed may be an earlier
+        // one.
+        let ended = async {
+            self.switch.resync().await?;
+            anyhow::Ok(self.database.remove_open_vswitch_other_config(FLOW_RESTORE_WAIT).await?)
+        };
+        match ended.await {
+            Ok(()) => info!("Flows are restored: Open vSwitch forwards"),
+            Err(error) => warn!(error = format!("{error:#}"), "Flows are not restored yet"),
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        let snapshot = self.database.snapshot();
+        let waits = snapshot.open_vswitch().and_then(|row| row.other_config.get(FLOW_RESTORE_WAIT));
+        waits.is_some_and(|value| value == "true")
     }
 }

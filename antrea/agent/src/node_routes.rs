@@ -171,6 +171,7 @@ impl NodeRouteController {
     }
 }
 
-fn key(node: &NodeName) -> String {
+/// The set of flows to a peer.
+pub(crate) fn key(node: &NodeName) -> String {
     format!("peer/{node}")
 }

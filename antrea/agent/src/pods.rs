@@ -59,7 +59,8 @@ impl PodFlows for SwitchFlows {
     }
 }
 
-fn key(name: &InterfaceName) -> String {
+/// The set of flows of an interface.
+pub(crate) fn key(name: &InterfaceName) -> String {
     format!("pod/{name}")
 }
 

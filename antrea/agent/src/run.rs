@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::uninstall::Files;
-use crate::{agent_info, cleanup, flow_restore, node_routes, observer, pods, start};
+use crate::{agent_info, cleanup, node_routes, observer, pods, start};
 
 /// The version that objects and the log show.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -105,6 +105,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         pod_network,
         routes,
         host,
+        restore,
         bridge,
         info,
         observer,
@@ -127,10 +128,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     });
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
-    components.add("flow-restore", {
-        let (database, switch) = (database.clone(), switch.clone());
-        |stop| flow_restore::run(database, switch, stop)
-    });
+    components.add("flow-restore", |stop| restore.run(stop));
     components.add("pods", |stop| pods::run(pod_server, inventory, pods_client, node.name, database, stop));
     components.add("agent-info", |stop| agent_info::run(client, info, observer, stop));
     components.add("cni", |stop| async move {

@@ -33,6 +33,7 @@ use tracing::{info, warn};
 
 use crate::agent_info::{Identity, PodIdentity};
 use crate::bridge::{self, BridgeKeeper, Ports};
+use crate::flow_restore::{FlowRestore, RoundState};
 use crate::gateway::GatewayInterface;
 use crate::host_network::HostNetwork;
 use crate::node::{self, OwnNode};
@@ -59,6 +60,7 @@ pub(crate) struct Agent {
     pub(crate) pod_network: watch::Sender<PodNetwork>,
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
+    pub(crate) restore: FlowRestore,
     pub(crate) bridge: BridgeKeeper,
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
@@ -140,7 +142,7 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         switch.clone(),
         nodes,
     );
-    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes);
+    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone());
 
     let (pod_network, ready) = watch::channel(PodNetwork::Starting);
     let store = InterfaceStore::default();
@@ -156,20 +158,27 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     let cni = CniServer::new(cni_settings(&config, *pod_mtu), dependencies);
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
 
+    let mut restore = FlowRestore {
+        database: database.clone(),
+        switch: switch.clone(),
+        bridge: config.ovs.bridge.to_string(),
+        cni: cni.clone(),
+        inventory: inventory.clone(),
+        interfaces: store.clone(),
+        routes: wanted_routes,
+        round: RoundState::Begun,
+    };
     // All flows are asked for at once, so that the switch gets them together.
-    let (base, failures, (), host_started) = tokio::join!(
+    let (base, (), (), host_started) = tokio::join!(
         switch.apply("base", pipeline.base_flows()),
-        cni.restore(&inventory),
+        restore.restore_pods(),
         routes.realize(),
         host.start()
     );
     base.context("the switch refuses the flows of the pipeline")?;
     host_started.context("cannot set up the Node's network")?;
-    for error in failures {
-        warn!(%error, "A Pod of this Node was not connected again");
-    }
-    flow_restore::end_wait(database, &switch).await;
-    flow_restore::finish_round(database, config.ovs.bridge.as_str(), &switch).await?;
+    restore.end_wait().await;
+    restore.finish_round().await?;
 
     let info = identity(&config, node, transport, *pod_mtu, api_authority);
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
@@ -187,6 +196,7 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         pod_network,
         routes,
         host,
+        restore,
         bridge,
         info,
         observer,

@@ -21,10 +21,7 @@ fn a_bad_configuration_file_ends_it_with_line_and_key_and_nothing_else() {
     assert_eq!(code, Some(64));
     assert_eq!(
         said,
-        format!(
-            "{}:2:13: tunnelType \"gre\": gre is not available yet; allowed is geneve\n",
-            file.display()
-        )
+        format!("{}:2:13: tunnelType \"gre\": gre is not available yet; allowed is geneve\n", file.display())
     );
 }
 

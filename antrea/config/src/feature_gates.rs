@@ -16,19 +16,6 @@ pub enum Component {
     Controller,
 }
 
-/// How mature upstream holds a feature to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// May change or go.
-    Alpha,
-    /// Stays, may still change.
-    Beta,
-    /// Stays as it is.
-    Ga,
-    /// Will be removed.
-    Deprecated,
-}
-
 /// A feature gate of upstream. None of the features is available here yet, so each gate is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGate {
@@ -36,19 +23,10 @@ pub struct FeatureGate {
     pub name: &'static str,
     /// The programs that know it.
     pub components: &'static [Component],
-    /// Upstream's stage.
-    pub stage: Stage,
-    /// Whether upstream turns it on by itself.
-    pub upstream_default: bool,
 }
 
-const fn gate(
-    name: &'static str,
-    components: &'static [Component],
-    stage: Stage,
-    upstream_default: bool,
-) -> FeatureGate {
-    FeatureGate { name, components, stage, upstream_default }
+const fn gate(name: &'static str, components: &'static [Component]) -> FeatureGate {
+    FeatureGate { name, components }
 }
 
 const AGENT: &[Component] = &[Component::Agent];
@@ -57,40 +35,40 @@ const BOTH: &[Component] = &[Component::Agent, Component::Controller];
 
 /// All gates, in alphabetical order.
 pub const FEATURE_GATES: &[FeatureGate] = &[
-    gate("AdminNetworkPolicy", CONTROLLER, Stage::Deprecated, false),
-    gate("AntreaIPAM", BOTH, Stage::Alpha, false),
-    gate("AntreaNodeConfig", AGENT, Stage::Beta, true),
-    gate("AntreaPolicy", BOTH, Stage::Beta, true),
-    gate("AntreaProxy", AGENT, Stage::Ga, true),
-    gate("BGPPolicy", AGENT, Stage::Alpha, false),
-    gate("CleanupStaleUDPSvcConntrack", AGENT, Stage::Beta, true),
-    gate("ClusterNetworkPolicy", CONTROLLER, Stage::Alpha, false),
-    gate("Egress", BOTH, Stage::Beta, true),
-    gate("EgressSeparateSubnet", AGENT, Stage::Beta, true),
-    gate("EgressTrafficShaping", AGENT, Stage::Alpha, false),
-    gate("EndpointSlice", AGENT, Stage::Ga, true),
-    gate("ExternalNode", BOTH, Stage::Alpha, false),
-    gate("FlowExporter", AGENT, Stage::Alpha, false),
-    gate("IPsecCertAuth", BOTH, Stage::Alpha, false),
-    gate("L7NetworkPolicy", BOTH, Stage::Alpha, false),
-    gate("LoadBalancerModeDSR", AGENT, Stage::Alpha, false),
-    gate("Multicast", BOTH, Stage::Beta, true),
-    gate("Multicluster", BOTH, Stage::Alpha, false),
-    gate("NFTablesHostNetworkMode", AGENT, Stage::Alpha, false),
-    gate("NetworkPolicyStats", BOTH, Stage::Beta, true),
-    gate("NodeIPAM", CONTROLLER, Stage::Beta, true),
-    gate("NodeLatencyMonitor", AGENT, Stage::Alpha, false),
-    gate("NodeNetworkPolicy", AGENT, Stage::Alpha, false),
-    gate("NodePortLocal", AGENT, Stage::Ga, true),
-    gate("PacketCapture", AGENT, Stage::Alpha, false),
-    gate("PreferSameTrafficDistribution", AGENT, Stage::Alpha, false),
-    gate("SecondaryNetwork", AGENT, Stage::Alpha, false),
-    gate("ServiceExternalIP", BOTH, Stage::Beta, true),
-    gate("ServiceTrafficDistribution", AGENT, Stage::Ga, true),
-    gate("SupportBundleCollection", BOTH, Stage::Alpha, false),
-    gate("TopologyAwareHints", AGENT, Stage::Ga, true),
-    gate("Traceflow", BOTH, Stage::Beta, true),
-    gate("TrafficControl", AGENT, Stage::Alpha, false),
+    gate("AdminNetworkPolicy", CONTROLLER),
+    gate("AntreaIPAM", BOTH),
+    gate("AntreaNodeConfig", AGENT),
+    gate("AntreaPolicy", BOTH),
+    gate("AntreaProxy", AGENT),
+    gate("BGPPolicy", AGENT),
+    gate("CleanupStaleUDPSvcConntrack", AGENT),
+    gate("ClusterNetworkPolicy", CONTROLLER),
+    gate("Egress", BOTH),
+    gate("EgressSeparateSubnet", AGENT),
+    gate("EgressTrafficShaping", AGENT),
+    gate("EndpointSlice", AGENT),
+    gate("ExternalNode", BOTH),
+    gate("FlowExporter", AGENT),
+    gate("IPsecCertAuth", BOTH),
+    gate("L7NetworkPolicy", BOTH),
+    gate("LoadBalancerModeDSR", AGENT),
+    gate("Multicast", BOTH),
+    gate("Multicluster", BOTH),
+    gate("NFTablesHostNetworkMode", AGENT),
+    gate("NetworkPolicyStats", BOTH),
+    gate("NodeIPAM", CONTROLLER),
+    gate("NodeLatencyMonitor", AGENT),
+    gate("NodeNetworkPolicy", AGENT),
+    gate("NodePortLocal", AGENT),
+    gate("PacketCapture", AGENT),
+    gate("PreferSameTrafficDistribution", AGENT),
+    gate("SecondaryNetwork", AGENT),
+    gate("ServiceExternalIP", BOTH),
+    gate("ServiceTrafficDistribution", AGENT),
+    gate("SupportBundleCollection", BOTH),
+    gate("TopologyAwareHints", AGENT),
+    gate("Traceflow", BOTH),
+    gate("TrafficControl", AGENT),
 ];
 
 /// The gates that stand for all of a stage.

@@ -17,9 +17,7 @@ mod shared;
 pub use agent::{AgentConfig, Ovs, TransportInterface, Tunnel};
 pub use controller::ControllerConfig;
 pub use error::{ConfigError, Problem};
-pub use feature_gates::{Component, FEATURE_GATES, FeatureGate, Stage};
-pub use modes::{
-    DatapathType, EncryptionMode, InvalidChoice, NodeType, TlsMinVersion, TrafficEncapMode, TunnelType,
-};
+pub use feature_gates::{Component, FEATURE_GATES, FeatureGate};
+pub use modes::{DatapathType, InvalidChoice, TlsMinVersion, TunnelType};
 pub use section::Key;
 pub use shared::{ApiServerAddress, InvalidApiServerAddress};

@@ -11,16 +11,16 @@ pub struct InvalidChoice {
 }
 
 macro_rules! choice {
-    ($(#[$documentation:meta])* $name:ident { $($(#[$variant_documentation:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$documentation:meta])* $visibility:vis $name:ident { $($(#[$variant_documentation:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$documentation])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name {
+        $visibility enum $name {
             $($(#[$variant_documentation])* $variant,)*
         }
 
         impl $name {
             /// The name that the choice has in the file.
-            pub const fn as_str(self) -> &'static str {
+            $visibility const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
@@ -51,7 +51,7 @@ macro_rules! choice {
 
 choice! {
     /// How traffic between Pods on different Nodes travels (`trafficEncapMode`).
-    TrafficEncapMode {
+    pub(crate) TrafficEncapMode {
         /// Always through a tunnel.
         Encap = "encap",
         /// Routed by the underlay.
@@ -65,7 +65,7 @@ choice! {
 
 choice! {
     /// The tunnel protocol (`tunnelType`).
-    TunnelType {
+    pub TunnelType {
         /// RFC 8926, UDP port 6081.
         Geneve = "geneve",
         /// RFC 7348, UDP port 4789.
@@ -79,7 +79,7 @@ choice! {
 
 choice! {
     /// The OVS datapath (`ovsDatapathType`).
-    DatapathType {
+    pub DatapathType {
         /// The module of the kernel.
         System = "system",
         /// ovs-vswitchd itself, in user space.
@@ -89,7 +89,7 @@ choice! {
 
 choice! {
     /// What encrypts the traffic between Nodes (`trafficEncryptionMode`).
-    EncryptionMode {
+    pub(crate) EncryptionMode {
         /// Nothing.
         None = "none",
         /// IPsec ESP.
@@ -101,7 +101,7 @@ choice! {
 
 choice! {
     /// The oldest TLS version that an API server of ours speaks (`tlsMinVersion`).
-    TlsMinVersion {
+    pub TlsMinVersion {
         /// RFC 2246.
         Tls10 = "VersionTLS10",
         /// RFC 4346.
@@ -115,7 +115,7 @@ choice! {
 
 choice! {
     /// What the agent runs on (`nodeType`).
-    NodeType {
+    pub(crate) NodeType {
         /// A Kubernetes Node.
         K8sNode = "k8sNode",
         /// A machine outside the cluster.

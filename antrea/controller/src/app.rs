@@ -1,15 +1,13 @@
 //! The table of components of antrea-controller.
 
-use std::net::{Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_config::{ControllerConfig, TlsMinVersion};
-use antrea_kit::certificate::{MinimumTls, SelfSigned};
+use antrea_kit::api;
+use antrea_kit::certificate::MinimumTls;
 use antrea_kit::components::{Components, termination_signal};
-use antrea_kit::health::{Checks, Kind, not_found};
+use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
-use antrea_kit::server::{Handler, Limits, Server};
 use anyhow::{Context, Result};
 use tracing::{info, warn};
 
@@ -36,7 +34,10 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     })
     .await?;
     let checks = Checks::new();
-    let server = bind(config, identity, &checks).await?;
+    let minimum = minimum_tls(config.tls_min_version);
+    let names = identity.server_names();
+    let (server, _) =
+        api::bind("antrea-controller", &names, config.api_port, minimum, checks.clone()).await?;
     info!(address = %server.local_addr(), "Serving the API");
     let tiers_check = checks.add("initialize-tiers", Kind::Readiness);
     let facts = info::controller::Facts::new(identity, VERSION, config.api_port);
@@ -50,21 +51,9 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     Ok(())
 }
 
-async fn bind(config: &ControllerConfig, identity: &Identity, checks: &Checks) -> Result<Server> {
-    let certificate = SelfSigned::generate("antrea-controller", &identity.server_names())?;
-    let minimum = match config.tls_min_version {
+const fn minimum_tls(version: TlsMinVersion) -> MinimumTls {
+    match version {
         TlsMinVersion::Tls13 => MinimumTls::V1_3,
         TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
-    };
-    let address = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.api_port));
-    let tls = certificate.server_config(minimum)?;
-    Ok(Server::bind(address, Some(tls), Limits::default(), handler(checks.clone())).await?)
-}
-
-fn handler(checks: Checks) -> Handler {
-    Arc::new(move |request| {
-        let uri = request.uri();
-        let answer = checks.answer(request.method(), uri.path(), uri.query()).unwrap_or_else(not_found);
-        Box::pin(std::future::ready(answer))
-    })
+    }
 }

@@ -1,7 +1,6 @@
 //! Network namespaces for tests: each test has one of its own, which is gone when its thread ends, also by a panic.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +9,7 @@ use antrea_host::Netns;
 use nix::sched::{CloneFlags, unshare};
 
 /// Runs a test on a thread with a network namespace of its own, as the only thread of a runtime. Where namespaces
-/// cannot be made the test is skipped, and says so past the capture of its output.
+/// cannot be made the test is skipped.
 pub(crate) fn isolated(name: &str, test: impl AsyncFnOnce() + Send + 'static) {
     let run = move || match unshare(CloneFlags::CLONE_NEWNET) {
         Ok(()) => {
@@ -28,9 +27,9 @@ pub(crate) fn isolated(name: &str, test: impl AsyncFnOnce() + Send + 'static) {
     }
 }
 
-/// Says that a test did not run, past the capture of its output.
+/// Says that a test did not run, as `cargo xtask test` understands it.
 pub(crate) fn skipped(name: &str, reason: &str) {
-    std::io::stderr().write_all(format!("SKIPPED {name}: {reason}\n").as_bytes()).unwrap();
+    println!("SKIPPED {name}: {reason}");
 }
 
 /// Another namespace, as a Pod has one.

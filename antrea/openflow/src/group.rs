@@ -94,6 +94,17 @@ pub enum GroupMod {
 }
 
 impl GroupMod {
+    /// The group that is changed.
+    pub const fn id(&self) -> GroupId {
+        match self {
+            Self::Add(group)
+            | Self::Modify(group)
+            | Self::AddOrModify(group)
+            | Self::InsertBuckets { group, .. } => group.id,
+            Self::Delete(id) | Self::RemoveBucket { group: id, .. } => *id,
+        }
+    }
+
     /// What brings a group to the bridge, there or not: one message, and more that append the buckets beyond
     /// [`BUCKETS_PER_MESSAGE`].
     pub fn install(group: Group) -> Vec<Self> {

@@ -13,6 +13,7 @@ mod multipart_reply;
 mod packet_in;
 mod packet_out;
 mod port;
+mod port_statistics;
 mod statistics;
 mod table_features;
 
@@ -29,6 +30,7 @@ pub use multipart_reply::{MultipartReply, ReplyBody};
 pub use packet_in::{PacketIn, PacketInFormat, Resume};
 pub use packet_out::PacketOut;
 pub use port::{Port, PortChange, PortStatus};
+pub use port_statistics::{EthernetErrors, PortCounters, PortStatistics};
 pub use statistics::{AggregateStatistics, Counters, Description, GroupStatistics, MeterStatistics};
 pub use table_features::TableFeatures;
 

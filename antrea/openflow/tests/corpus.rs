@@ -1,17 +1,9 @@
 //! The corpus of the fuzzer (`fuzz/`), without the fuzzer.
 
-use antrea_openflow::{Message, frame_length};
+#[path = "../fuzz/check.rs"]
+mod check;
 
-/// Reading does no harm, and what was read once is read the same again.
-#[track_caller]
-pub(crate) fn check(bytes: &[u8]) {
-    let _ = frame_length(bytes);
-    let Ok((xid, message)) = Message::decode(bytes) else { return };
-    let mut again = Vec::new();
-    if message.encode(xid, &mut again).is_ok() {
-        assert_eq!(Message::decode(&again).as_ref(), Ok(&(xid, message)));
-    }
-}
+pub(crate) use check::check;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/decode");
 
@@ -27,6 +19,15 @@ pub(crate) fn names() -> Vec<String> {
 /// An entry of the corpus.
 pub(crate) fn message(name: &str) -> Vec<u8> {
     std::fs::read(format!("{FOLDER}/{name}")).unwrap()
+}
+
+/// As OVS has it where it does not know.
+#[test]
+fn a_duration_of_all_ones_is_read_the_same_again() {
+    let mut bytes = message("meter-statistics");
+    let duration = 16 + 32..16 + 40;
+    bytes[duration].fill(0xff);
+    check(&bytes);
 }
 
 #[test]

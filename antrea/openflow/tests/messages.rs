@@ -1,9 +1,11 @@
 //! Messages other than flows, as `ovs-ofctl` prints ours.
 
+use std::time::Duration;
+
 use antrea_openflow::message::{
-    AsyncConfig, BundleAdd, BundleControl, BundleFlags, BundleStep, ErrorCode, ErrorMessage, FlowFilter,
-    FragmentHandling, Hello, MultipartRequest, PacketIn, PacketInFormat, PacketOut, SwitchConfig,
-    TableFeatures,
+    AsyncConfig, BundleAdd, BundleControl, BundleFlags, BundleStep, ErrorCode, ErrorMessage, EthernetErrors,
+    FlowFilter, FragmentHandling, Hello, More, MultipartReply, MultipartRequest, PacketIn, PacketInFormat,
+    PacketOut, PortCounters, PortStatistics, ReplyBody, SwitchConfig, TableFeatures,
 };
 use antrea_openflow::{
     Action, Band, Bucket, BucketId, BundleId, Cookie, CookieMask, Flow, FlowMod, FlowPriority, Group,
@@ -130,6 +132,7 @@ fn requests() {
     check(test, &part(MultipartRequest::Aggregate(filter)), "");
     check(test, &part(MultipartRequest::Groups(GroupId(5))), "group_id=5");
     check(test, &part(MultipartRequest::GroupStatistics(GroupId::ALL)), "group_id=ALL");
+    check(test, &part(MultipartRequest::PortStatistics(OfPort(2))), "port_no=2");
     check(test, &part(MultipartRequest::Meters(MeterId::ALL)), "meter=all");
     check(test, &part(MultipartRequest::MeterStatistics(MeterId(5))), "meter=5");
     check(test, &part(MultipartRequest::Ports(reserved_port::ANY)), "port=ANY");
@@ -138,6 +141,37 @@ fn requests() {
     check(test, &Message::FeaturesRequest, "");
     check(test, &Message::EchoRequest(vec![]), "0 bytes of payload");
     check(test, &Message::Hello(Hello::default()), "version bitmap: 0x06");
+}
+
+#[test]
+fn statistics_of_ports() {
+    let counters = |first| PortCounters {
+        packets: Some(first),
+        bytes: Some(first + 1),
+        dropped: Some(first + 2),
+        errors: Some(first + 3),
+    };
+    let ethernet = EthernetErrors { frame: Some(5), overrun: None, crc: Some(7), collisions: Some(8) };
+    let port = PortStatistics {
+        number: OfPort(2),
+        duration: Duration::from_millis(1500),
+        received: counters(10),
+        sent: counters(20),
+        ethernet: Some(ethernet),
+    };
+    let unknown = PortStatistics {
+        number: OfPort(3),
+        duration: Duration::ZERO,
+        received: PortCounters::default(),
+        sent: PortCounters::default(),
+        ethernet: None,
+    };
+    let body = ReplyBody::PortStatistics(vec![port, unknown]);
+    check(
+        "statistics_of_ports",
+        &Message::MultipartReply(MultipartReply { more: More::Last, body }),
+        "2 ports\n  port  2: rx pkts=10, bytes=11, drop=12, errs=13, frame=5, over=?, crc=7\n           tx pkts=20, bytes=21, drop=22, errs=23, coll=8\n           duration=1.500s\n  port  3: rx pkts=?, bytes=?, drop=?, errs=?, frame=?, over=?, crc=?\n           tx pkts=?, bytes=?, drop=?, errs=?, coll=?\n           duration=0s",
+    );
 }
 
 #[test]

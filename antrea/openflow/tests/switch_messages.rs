@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use antrea_openflow::message::{BundleStep, ErrorCode, MultipartReply, ReplyBody};
+use antrea_openflow::message::{BundleStep, ErrorCode, EthernetErrors, MultipartReply, ReplyBody};
 use antrea_openflow::{Cookie, GroupId, Message, MeterId, PacketInReason, frame_length};
 use antrea_types::OfPort;
 
@@ -59,6 +59,16 @@ fn replies_of_a_switch_are_read() {
     let names: Vec<String> =
         ports.iter().map(|port| format!("{:x} {} {}", port.number.0, port.name, port.state)).collect();
     assert_eq!(names, ["fffffffe br 4", "1 p1 4", "2 p-2 4"]);
+    let ReplyBody::PortStatistics(ports) = recorded_reply("port-statistics") else {
+        panic!("port statistics")
+    };
+    let counted: Vec<_> = ports
+        .iter()
+        .map(|port| (port.number.0, port.received.packets, port.sent.bytes, port.sent.dropped))
+        .collect();
+    let (one_in, one_out) = ((1, Some(1), Some(0), None), (2, Some(0), Some(118), None));
+    assert_eq!(counted, [(0xffff_fffe, Some(0), Some(0), None), one_in, one_out]);
+    assert_eq!(ports[0].ethernet, Some(EthernetErrors::default()));
     let ReplyBody::Description(description) = recorded_reply("description") else { panic!("description") };
     assert_eq!(description.software, "3.1.0");
 }

@@ -23,8 +23,13 @@ impl Backoff {
         self.next = self.first;
     }
 
+    /// The next delay.
+    pub(crate) fn delay(&mut self) -> Duration {
+        self.next_delay(random())
+    }
+
     /// The next delay; `random` is any evenly distributed number.
-    pub(crate) fn next_delay(&mut self, random: u64) -> Duration {
+    fn next_delay(&mut self, random: u64) -> Duration {
         let delay = self.next;
         self.next = (delay * 2).min(self.limit);
         let half = delay / 2;
@@ -34,7 +39,7 @@ impl Backoff {
 
     /// Waits for the next delay.
     pub(crate) async fn wait(&mut self) {
-        tokio::time::sleep(self.next_delay(random())).await;
+        tokio::time::sleep(self.delay()).await;
     }
 }
 

@@ -60,6 +60,29 @@ impl FlowChanges {
     pub const fn is_empty(&self) -> bool {
         self.flows.is_empty() && self.groups.is_empty() && self.meters.is_empty()
     }
+
+    /// Only what goes.
+    pub(crate) fn deletions(mut self) -> Self {
+        self.flows.retain(|change| matches!(change, Change::Delete(_)));
+        self.groups.retain(|change| matches!(change, Change::Delete(_)));
+        self.meters.retain(|change| matches!(change, Change::Delete(_)));
+        self
+    }
+}
+
+/// The members of a set as the store keeps them.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    pub(crate) flows: Vec<Arc<Flow>>,
+    pub(crate) groups: Vec<Arc<Group>>,
+    pub(crate) meters: Vec<Arc<Meter>>,
+}
+
+impl Members {
+    /// Whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.flows.is_empty() && self.groups.is_empty() && self.meters.is_empty()
+    }
 }
 
 /// The sets. A flow (by table, priority and match) that several sets hold is there as long as one of them has it.
@@ -77,13 +100,39 @@ impl FlowStore {
         Self { round, flows: Store::default(), groups: Store::default(), meters: Store::default() }
     }
 
+    /// The round that flows carry.
+    pub const fn round(&self) -> Round {
+        self.round
+    }
+
     /// Replaces a set, and returns what changes.
     pub fn set(&mut self, key: &SetKey, set: FlowSet) -> FlowChanges {
         let round = self.round;
+        self.put(
+            key,
+            Members {
+                flows: set.flows.into_iter().map(|flow| Arc::new(stamped(flow, round))).collect(),
+                groups: set.groups.into_iter().map(Arc::new).collect(),
+                meters: set.meters.into_iter().map(Arc::new).collect(),
+            },
+        )
+    }
+
+    /// Replaces a set by what one was, and returns what changes.
+    pub(crate) fn put(&mut self, key: &SetKey, members: Members) -> FlowChanges {
         FlowChanges {
-            flows: self.flows.set(key, set.flows.into_iter().map(|flow| stamped(flow, round))),
-            groups: self.groups.set(key, set.groups),
-            meters: self.meters.set(key, set.meters),
+            flows: self.flows.set(key, members.flows),
+            groups: self.groups.set(key, members.groups),
+            meters: self.meters.set(key, members.meters),
+        }
+    }
+
+    /// What a set holds, not copied.
+    pub(crate) fn members(&self, key: &SetKey) -> Members {
+        Members {
+            flows: self.flows.get(key).cloned().collect(),
+            groups: self.groups.get(key).cloned().collect(),
+            meters: self.meters.get(key).cloned().collect(),
         }
     }
 
@@ -102,7 +151,7 @@ impl FlowStore {
     }
 
     /// All flows, in the order of table, priority and match.
-    pub fn flows(&self) -> impl Iterator<Item = &Arc<Flow>> {
+    pub fn flows(&self) -> impl DoubleEndedIterator<Item = &Arc<Flow>> {
         self.flows.all()
     }
 
@@ -116,13 +165,7 @@ impl FlowStore {
         self.meters.all()
     }
 
-    /// Whether a flow that is on the bridge is one of ours that nobody wants any more. Flows in tables that others
-    /// learn into were made by the switch, and go by their timeouts.
-    pub fn is_surplus(&self, flow: Flow, learned: &BTreeSet<TableId>) -> bool {
-        Round::of(flow.cookie) == self.round && !learned.contains(&flow.table) && !self.flows.wants(flow)
-    }
-
-    /// The tables that flows learn into.
+    /// The tables that flows learn into: the switch itself makes flows there, and removes them by their timeouts.
     pub fn learned_tables(&self) -> BTreeSet<TableId> {
         let actions = self.flows().flat_map(|flow| &flow.actions);
         let tables = actions.filter_map(|action| match action {

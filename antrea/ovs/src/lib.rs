@@ -2,7 +2,7 @@
 //!
 //! [`ovsdb::OvsDb`] keeps a typed copy of the database and changes it in transactions, [`openflow::Connection`] speaks
 //! OpenFlow 1.5 over the management socket of a bridge, and [`Switch`] owns all flows, groups and meters of a bridge:
-//! what is asked of it is installed in bundles, and installed again whenever the switch comes back.
+//! what is asked of it is installed in bundles, and put right whenever the switch has lost or changed it.
 
 mod backoff;
 mod flow_store;

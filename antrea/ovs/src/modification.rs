@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use antrea_openflow::{FlowMod, GroupId, GroupMod, Message};
+use antrea_openflow::{FlowMod, GroupMod, Message};
 
 /// A member of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +28,7 @@ impl fmt::Display for Modification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flow(flow) => write!(f, "flow {flow}"),
-            Self::Group(group) => write!(f, "group {}", group_id(group)),
+            Self::Group(group) => write!(f, "group {}", group.id()),
         }
-    }
-}
-
-const fn group_id(modification: &GroupMod) -> GroupId {
-    match modification {
-        GroupMod::Add(group)
-        | GroupMod::Modify(group)
-        | GroupMod::AddOrModify(group)
-        | GroupMod::InsertBuckets { group, .. } => group.id,
-        GroupMod::Delete(id) | GroupMod::RemoveBucket { group: id, .. } => *id,
     }
 }

@@ -6,6 +6,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 /// What may wait before new requests have to: a peer that does not read must not make us grow.
 const FULL: usize = 8 << 20;
+/// The memory that is kept for the next requests.
+const KEPT: usize = 64 << 10;
 
 /// Bytes that wait for the socket to take them.
 #[derive(Debug, Default)]
@@ -37,10 +39,39 @@ impl Outbox {
             return Err(io::ErrorKind::WriteZero.into());
         }
         self.written += taken;
-        if self.is_empty() {
-            self.bytes.clear();
+        // Not each time, which would move the rest again and again.
+        if self.written > KEPT && self.written > self.bytes.len() / 2 || self.is_empty() {
+            self.bytes.drain(..self.written);
+            self.bytes.shrink_to(KEPT.max(self.bytes.len()));
             self.written = 0;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_written_does_not_stay_in_memory() {
+        let (mut ours, mut theirs) = tokio::io::duplex(KEPT);
+        let mut outbox = Outbox::default();
+        let sent: Vec<u8> = (0..=255).cycle().take(FULL).collect();
+        outbox.push(&sent);
+        let mut received = Vec::new();
+        while !outbox.is_empty() {
+            outbox.write(&mut ours).await.unwrap();
+            theirs.read_buf(&mut received).await.unwrap();
+            assert!(
+                outbox.written <= (outbox.bytes.len() / 2).max(KEPT),
+                "{} bytes are done with",
+                outbox.written
+            );
+        }
+        assert_eq!(received, sent);
+        assert!(outbox.bytes.capacity() <= KEPT, "{} bytes are kept", outbox.bytes.capacity());
     }
 }

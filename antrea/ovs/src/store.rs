@@ -91,10 +91,10 @@ impl<T> Default for Store<T> {
 impl<T: Object> Store<T> {
     /// Replaces a set; an empty one is none. Of several objects with one identity in it the last counts. Returns
     /// what changes, in the order of identities.
-    pub(crate) fn set(&mut self, key: &SetKey, objects: impl IntoIterator<Item = T>) -> Vec<Change<T>> {
+    pub(crate) fn set(&mut self, key: &SetKey, objects: impl IntoIterator<Item = Arc<T>>) -> Vec<Change<T>> {
         let mut new = BTreeSet::new();
         for object in objects {
-            new.replace(ByIdentity(Arc::new(object)));
+            new.replace(ByIdentity(object));
         }
         let old = self.sets.remove(key).unwrap_or_default();
         let affected: BTreeSet<_> = old.union(&new).cloned().collect();
@@ -114,13 +114,8 @@ impl<T: Object> Store<T> {
     }
 
     /// All objects that shall be on the bridge, in the order of identities.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<T>> {
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
         self.objects.values().filter_map(|versions| versions.first()).map(|(_, object)| object)
-    }
-
-    /// Whether an object of that identity is wanted.
-    pub(crate) fn wants(&self, object: T) -> bool {
-        self.objects.contains_key(&ByIdentity(Arc::new(object)))
     }
 
     fn effective(&self, identity: &ByIdentity<T>) -> Option<Arc<T>> {
@@ -175,7 +170,7 @@ mod tests {
 
     fn apply(store: &mut Store<Item>, line: &str) -> String {
         let (key, items) = line.split_once('=').unwrap();
-        let item = |text: &str| Item(text[..1].parse().unwrap(), text[1..].parse().unwrap());
+        let item = |text: &str| Arc::new(Item(text[..1].parse().unwrap(), text[1..].parse().unwrap()));
         let changes = store.set(&SetKey::from(key.trim()), items.split_whitespace().map(item));
         let text = changes.iter().map(|change| match change {
             Change::Add(new) => format!("+{}{}", new.0, new.1),
@@ -218,6 +213,5 @@ mod tests {
         let all: Vec<_> = store.all().map(|item| (item.0, item.1)).collect();
         assert_eq!(all, [(1, 'x'), (2, 'x'), (3, 'x'), (5, 'x')]);
         assert_eq!(store.get(&"b".into()).map(|item| item.0).collect::<Vec<_>>(), [1, 3]);
-        assert!(store.wants(Item(5, 'z')) && !store.wants(Item(4, 'x')));
     }
 }

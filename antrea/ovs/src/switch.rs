@@ -1,7 +1,10 @@
 //! The one owner of all flows, groups and meters of a bridge.
 
+mod difference;
+mod left_out;
 mod plan;
 mod realize;
+mod wanted;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,19 +13,22 @@ use antrea_openflow::TableId;
 use tokio::sync::{Mutex, watch};
 use tracing::{info, warn};
 
-use plan::Plan;
+use wanted::{Leftovers, Wanted};
 
 use crate::backoff::Backoff;
-use crate::flow_store::{FlowSet, FlowStore};
+use crate::flow_store::{FlowChanges, FlowSet};
 use crate::openflow::{Channel, Connection, OpenFlowError};
 use crate::round::Round;
 use crate::store::SetKey;
 
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const SLOWEST_RETRY: Duration = Duration::from_secs(10);
+/// How often the switch is compared with what was asked for: others can change it, too, and OVS deletes all flows of a
+/// bridge whose `fail_mode` changes while the connection stays.
+const CHECK: Duration = Duration::from_secs(30);
 
-/// A handle on what a bridge shall have. What is asked of it is remembered, installed in bundles, and installed again
-/// as a whole whenever the connection to the switch comes back, after which nothing else of this round is left.
+/// A handle on what a bridge shall have. What is asked of it is remembered, installed in bundles, and compared with
+/// what is there whenever the connection to the switch comes back, and from time to time: what differs is put right.
 #[derive(Debug, Clone)]
 pub struct Switch {
     inner: Arc<Inner>,
@@ -35,23 +41,8 @@ struct Inner {
     tables: Vec<(TableId, String)>,
     /// Held while the switch is changed, so that it sees changes in the order in which they are remembered.
     wanted: Mutex<Wanted>,
-    /// The generation of the connection over which everything was installed; 0 while there is none.
+    /// The generation of the last connection over which everything was installed; 0 before the first.
     realized: watch::Sender<u64>,
-}
-
-/// What the bridge shall have.
-#[derive(Debug)]
-struct Wanted {
-    store: FlowStore,
-    leftovers: Leftovers,
-}
-
-/// Groups and meters that nobody asked for. They carry no round: until all of this round has been asked for, flows of
-/// earlier rounds may use them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leftovers {
-    Kept,
-    Deleted,
 }
 
 /// How far a change has come.
@@ -64,10 +55,20 @@ enum Applied {
 impl Switch {
     /// Takes over the bridge behind a connection: flows carry `round`, tables get these names.
     pub fn new(connection: Connection, round: Round, tables: Vec<(TableId, String)>) -> Self {
-        let wanted = Mutex::new(Wanted { store: FlowStore::new(round), leftovers: Leftovers::Kept });
+        Self::checked_every(CHECK, connection, round, tables)
+    }
+
+    /// The same with another time between comparisons.
+    pub fn checked_every(
+        period: Duration,
+        connection: Connection,
+        round: Round,
+        tables: Vec<(TableId, String)>,
+    ) -> Self {
+        let wanted = Mutex::new(Wanted::new(round));
         let realized = watch::Sender::new(0);
         let inner = Arc::new(Inner { connection, round, tables, wanted, realized });
-        tokio::spawn(keep_realized(Arc::downgrade(&inner), inner.connection.channel()));
+        tokio::spawn(keep_realized(Arc::downgrade(&inner), inner.connection.channel(), period));
         Self { inner }
     }
 
@@ -85,14 +86,20 @@ impl Switch {
     /// While the switch is away this waits. Whoever stops waiting does not take back what was asked for.
     ///
     /// # Errors
-    /// [`OpenFlowError::Refused`] when the switch refuses a member: then the set is what it was before.
+    /// [`OpenFlowError::Refused`] or [`OpenFlowError::TooLong`] when the switch does not take a member: then the set
+    /// is what it was before. Where the switch was away, and where it had refused a member of the set when all was
+    /// installed, the set stays what was asked for, without that member; this is tried again, also by itself.
     pub async fn apply(&self, key: impl Into<SetKey>, set: impl Into<FlowSet>) -> Result<(), OpenFlowError> {
         let (inner, key, set) = (Arc::clone(&self.inner), key.into(), set.into());
+        let of_set = key.clone();
         // A task of its own, because store and switch must not part company when the caller stops waiting.
         let change = tokio::spawn(async move { inner.change(&key, set).await });
         match change.await.map_err(|_| OpenFlowError::ConnectionLost)?? {
             Applied::Installed => Ok(()),
-            Applied::After(generation) => self.realized_after(generation).await,
+            Applied::After(generation) => {
+                self.realized_after(generation).await?;
+                self.inner.wanted.lock().await.refusal(&of_set)
+            }
         }
     }
 
@@ -109,6 +116,11 @@ impl Switch {
         self.inner.wanted.lock().await.store.get(&key.into())
     }
 
+    /// Whether a set has been asked for and the switch, once all is installed, refused no member of it.
+    pub async fn has(&self, key: impl Into<SetKey>) -> bool {
+        self.inner.wanted.lock().await.has(&key.into())
+    }
+
     /// Waits until there is a connection over which everything that was asked for is installed.
     ///
     /// # Errors
@@ -118,28 +130,30 @@ impl Switch {
         self.realized_after(channel.generation() - 1).await
     }
 
-    /// Compares the switch with what was asked for, and puts right what differs.
+    /// Compares the switch with what was asked for, puts right what differs, and returns how much that was.
     ///
     /// # Errors
     /// See [`OpenFlowError`].
-    pub async fn resync(&self) -> Result<(), OpenFlowError> {
+    pub async fn resync(&self) -> Result<usize, OpenFlowError> {
         let channel = self.inner.connection.current()?;
         self.inner.realize(&channel).await
     }
 
-    /// Deletes what earlier rounds left: flows of round `previous`, or of every other round where that is not known,
-    /// and groups and meters that nobody asked for. To be called when everything of this round has been asked for.
+    /// Deletes what is left of earlier rounds, and of an earlier start of this one: flows of round `previous`, or of
+    /// every other round where that is not known, and flows, groups and meters that nobody asked for. To be called
+    /// when everything of this round has been asked for. While the switch is away this waits.
     ///
     /// # Errors
     /// See [`OpenFlowError`].
     pub async fn delete_stale(&self, previous: Option<Round>) -> Result<(), OpenFlowError> {
-        self.realized().await?;
-        let mut wanted = self.inner.wanted.lock().await;
-        let channel = self.inner.connection.current()?;
-        realize::delete_stale_flows(&channel, self.inner.round, previous).await?;
-        // From now on also whenever everything is installed again.
-        wanted.leftovers = Leftovers::Deleted;
-        realize::delete_leftovers(&channel, &wanted.store).await
+        loop {
+            let channel = self.inner.connection.connected().await?;
+            self.realized_after(channel.generation() - 1).await?;
+            match self.inner.delete_stale(&channel, previous).await {
+                Err(OpenFlowError::ConnectionLost) => self.realized_after(channel.generation()).await?,
+                outcome => return outcome,
+            }
+        }
     }
 
     async fn realized_after(&self, generation: u64) -> Result<(), OpenFlowError> {
@@ -153,63 +167,66 @@ impl Inner {
     /// Remembers a set and installs what it changes, if the switch has everything else.
     async fn change(&self, key: &SetKey, set: FlowSet) -> Result<Applied, OpenFlowError> {
         let mut wanted = self.wanted.lock().await;
-        let store = &mut wanted.store;
-        let before = store.get(key);
-        let changes = store.set(key, set);
         let realized = *self.realized.borrow();
         let channel = match self.connection.current() {
             Ok(channel) if channel.generation() == realized => channel,
-            _ => return Ok(Applied::After(realized)),
+            _ => {
+                wanted.remember(key, set);
+                return Ok(Applied::After(realized));
+            }
         };
-        if changes.is_empty() {
-            return Ok(Applied::Installed);
-        }
-        match realize::carry_out(&channel, Plan::of(changes)).await {
+        match wanted.change(&channel, key, set).await {
             Ok(()) => Ok(Applied::Installed),
             Err(OpenFlowError::ConnectionLost) => Ok(Applied::After(realized)),
-            Err(error) => {
-                let undo = Plan::of(store.set(key, before));
-                // Bundles before the one that was refused may have changed something.
-                if let Err(error) = realize::carry_out(&channel, undo).await {
-                    warn!(%key, error = &error as &dyn std::error::Error, "Cannot take back a refused change");
-                }
-                Err(error)
-            }
+            Err(error) => Err(error),
         }
     }
 
-    /// Brings everything to the switch.
-    async fn realize(&self, channel: &Channel) -> Result<(), OpenFlowError> {
-        let wanted = self.wanted.lock().await;
-        let count = realize::everything(channel, &wanted.store, self.round, &self.tables).await?;
-        if wanted.leftovers == Leftovers::Deleted {
-            realize::delete_leftovers(channel, &wanted.store).await?;
+    /// Brings everything to the switch, and returns how much that changed.
+    async fn realize(&self, channel: &Channel) -> Result<usize, OpenFlowError> {
+        let mut wanted = self.wanted.lock().await;
+        let changes = wanted.settle(channel, FlowChanges::default()).await?;
+        let generation = channel.generation();
+        if *self.realized.borrow() != generation {
+            if let Err(error) = channel.rename_tables(&self.tables).await {
+                warn!(error = &error as &dyn std::error::Error, "Tables have no names");
+            }
+            info!(generation, changes, "Flows, groups and meters are installed");
+        } else if changes > 0 {
+            warn!(changes, "The switch was not as it should be: flows, groups and meters are put right");
         }
-        self.realized.send_replace(channel.generation());
-        info!(generation = channel.generation(), members = count, "Flows, groups and meters are installed");
-        Ok(())
+        self.realized.send_replace(generation);
+        Ok(changes)
+    }
+
+    async fn delete_stale(&self, channel: &Channel, previous: Option<Round>) -> Result<(), OpenFlowError> {
+        let mut wanted = self.wanted.lock().await;
+        // From now on also whenever everything is installed again.
+        wanted.leftovers = Leftovers::Deleted;
+        realize::delete_stale_flows(channel, self.round, previous).await?;
+        wanted.settle(channel, FlowChanges::default()).await.map(|_| ())
     }
 }
 
-/// Brings everything to the switch whenever there is a new connection, until the last handle is gone.
-async fn keep_realized(inner: Weak<Inner>, mut channel: watch::Receiver<Option<Channel>>) {
+/// Brings everything to the switch whenever there is a new connection, and each `period`, until the last handle is gone.
+async fn keep_realized(inner: Weak<Inner>, mut channel: watch::Receiver<Option<Channel>>, period: Duration) {
     let mut backoff = Backoff::new(FIRST_RETRY, SLOWEST_RETRY);
     loop {
+        let mut wait = period;
         let current = channel.borrow_and_update().clone();
         if let Some(current) = current {
             let Some(inner) = inner.upgrade() else { return };
             match inner.realize(&current).await {
-                Ok(()) => backoff.reset(),
+                Ok(_) => backoff.reset(),
                 Err(error) => {
                     warn!(error = &error as &dyn std::error::Error, "Cannot install flows");
-                    drop(inner);
-                    backoff.wait().await;
-                    channel.mark_changed();
+                    wait = backoff.delay();
                 }
             }
         }
-        if channel.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = channel.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(wait) => {}
         }
     }
 }

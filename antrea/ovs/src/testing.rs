@@ -5,19 +5,25 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Where Debian puts the schema of the database.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 /// What names of namespaces and directories begin with; the process id of the test follows.
 const PREFIX: &str = "antrea-ovs-";
 
+/// How long a daemon may take to start.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Why a test with a real Open vSwitch cannot run here, or nothing if it can. A test that cannot run says so:
-/// `SKIPPED: …`.
+/// Why a test with a real Open vSwitch cannot run here, or nothing if it can. A test that cannot run prints
+/// `SKIPPED TEST: REASON` with `println!`, by which `cargo xtask test` knows that it did not pass.
 pub fn why_unavailable() -> Option<String> {
     let owner = fs::metadata("/proc/self").map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
     if owner.ok() != Some(0) {
@@ -124,7 +130,8 @@ impl OvsProcess {
         run(self.command("ovs-appctl").arg("-t").arg(self.directory.join("vswitchd.ctl")).args(arguments))
     }
 
-    /// Starts ovsdb-server, which must not run.
+    /// Starts ovsdb-server, which must not run, and waits until it answers: programs that find nobody wait a second
+    /// before they try again.
     ///
     /// # Errors
     /// When it does not start.
@@ -132,6 +139,18 @@ impl OvsProcess {
         let remote = format!("--remote=punix:{}", self.database_socket().display());
         let mut command = self.daemon("ovsdb-server", "ovsdb");
         self.database = Some(command.arg(remote).arg(self.directory.join("conf.db")).spawn()?);
+        self.wait_for_database()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "as all here, this blocks; there is nothing to be told by")]
+    fn wait_for_database(&self) -> io::Result<()> {
+        let late = Instant::now() + PATIENCE;
+        while let Err(error) = UnixStream::connect(self.database_socket()) {
+            if Instant::now() > late {
+                return Err(error);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use antrea_ovs::ovsdb::{
 };
 use antrea_types::OfPort;
 
-use crate::fixture::{BRIDGE, bridge, soon, start, start_with_bridge};
+use crate::fixture::{BRIDGE, bridge, dump_flows, soon, start, start_with_bridge};
 
 fn gateway() -> PortSpec {
     PortSpec {
@@ -50,6 +50,16 @@ async fn a_bridge_is_made_once() {
         ovs.vsctl(["get", "bridge", BRIDGE, "datapath_type", "protocols"]).unwrap(),
         "netdev\n[OpenFlow10, OpenFlow15]\n"
     );
+}
+
+/// OVS deletes all flows of a bridge whose `fail_mode` changes.
+#[tokio::test]
+async fn a_fail_mode_that_nobody_asked_for_is_left_alone() {
+    let Some((ovs, database)) = start_with_bridge().await else { return };
+    ovs.ofctl(["add-flow", BRIDGE, "in_port=1,actions=drop"]).unwrap();
+    database.ensure_bridge(&BridgeSpec { fail_mode: None, ..bridge() }).await.unwrap();
+    assert_eq!(ovs.vsctl(["get", "bridge", BRIDGE, "fail_mode"]).unwrap(), "secure\n");
+    assert_eq!(dump_flows(&ovs), ["in_port=1 actions=drop"]);
 }
 
 #[tokio::test]

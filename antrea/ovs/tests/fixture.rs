@@ -10,7 +10,7 @@ pub(crate) const BRIDGE: &str = "br-int";
 /// Open vSwitch and a handle on its database; nothing, and a word why, where tests with it cannot run.
 pub(crate) async fn start() -> Option<(OvsProcess, OvsDb)> {
     if let Some(reason) = why_unavailable() {
-        println!("SKIPPED: {reason}");
+        println!("SKIPPED {}: {reason}", std::thread::current().name().unwrap_or("a test"));
         return None;
     }
     let ovs = OvsProcess::start().unwrap();

@@ -7,4 +7,6 @@ mod fixture;
 #[cfg(test)]
 mod openflow;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod switch;

@@ -2,8 +2,8 @@
 
 use antrea_openflow::message::{FlowFilter, PacketOut};
 use antrea_openflow::{
-    Action, Band, Controller, Cookie, CookieMask, Flow, FlowMod, FlowPriority, GroupId, Match, Meter,
-    MeterFlags, MeterId, MeterMod, PacketInReason, Pause, TableId,
+    Action, Band, Controller, Cookie, CookieMask, Field, Flow, FlowMod, FlowPriority, GroupId, Match, Meter,
+    MeterFlags, MeterId, MeterMod, PacketInReason, Pause, TableId, reserved_port,
 };
 use antrea_ovs::Modification;
 use antrea_ovs::openflow::{Channel, Connection, Unasked};
@@ -65,6 +65,31 @@ async fn a_bundle_with_an_invalid_member_changes_nothing_and_names_it() {
     assert!(cause.contains("OFPBAC_BAD_OUT_GROUP"), "{cause}");
     assert_eq!(dump_flows(ovs), Vec::<String>::new());
     channel.bundle(&[add(flow(0, 1))]).await.unwrap();
+}
+
+/// OVS refuses such a member when it is added to the bundle, forgets it, and would commit the others.
+#[tokio::test]
+async fn a_bundle_with_a_member_that_cannot_be_read_changes_nothing_and_names_it() {
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, channel, .. } = &fixture;
+    let port_of_no_protocol = Flow { matching: Match::new().exact(Field::TcpDst, 80_u16), ..flow(0, 2) };
+    let error =
+        channel.bundle(&[add(flow(0, 1)), add(port_of_no_protocol), add(flow(0, 3))]).await.unwrap_err();
+    assert_eq!(error.position(), Some(1));
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("OFPBMC_BAD_PREREQ"), "{cause}");
+    assert_eq!(dump_flows(ovs), Vec::<String>::new());
+    channel.bundle(&[add(flow(0, 1))]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_member_that_is_too_long_is_named_and_nothing_is_sent() {
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, channel, .. } = &fixture;
+    let long = flow(0, 2).actions((0..9000).map(|port| Action::Output(OfPort(port))));
+    let error = channel.bundle(&[add(flow(0, 1)), add(long)]).await.unwrap_err();
+    assert_eq!(error.position(), Some(1));
+    assert_eq!(dump_flows(ovs), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -157,6 +182,24 @@ async fn news_of_ports_are_not_lost_during_requests() {
     let news = soon("the port is in the news", unasked.port_statuses.recv()).await.unwrap();
     assert_eq!((news.port.number, news.port.name.as_str()), (port.unwrap(), "antrea-gw0"));
     assert_eq!(connection.dropped(), 0);
+}
+
+#[tokio::test]
+async fn ports_count_what_ovs_ofctl_says() {
+    let Some(fixture) = connect().await else { return };
+    let Fixture { ovs, database, channel, .. } = &fixture;
+    let port =
+        database.ensure_port(BRIDGE, &PortSpec::new("antrea-gw0", InterfaceType::Internal)).await.unwrap();
+    ovs.ip(["link", "set", "antrea-gw0", "up"]).unwrap();
+    let packet = [[0xff; 6].as_slice(), &[2, 0, 0, 0, 0, 1], &[0x88, 0xb5], &[7; 50]].concat();
+    let out = PacketOut::new(reserved_port::CONTROLLER, packet).action(Action::Output(port));
+    channel.packet_out(out).await.unwrap();
+    let statistics = channel.port_statistics(port).await.unwrap();
+    let [counted] = statistics.as_slice() else { panic!("{statistics:?}") };
+    assert_eq!((counted.number, counted.sent.packets, counted.sent.bytes), (port, Some(1), Some(64)));
+    let text = ovs.ofctl(["dump-ports", BRIDGE, "antrea-gw0"]).unwrap();
+    assert!(text.contains("tx pkts=1, bytes=64, "), "{text}");
+    assert_eq!(channel.port_statistics(reserved_port::ANY).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

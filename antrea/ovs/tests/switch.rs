@@ -14,30 +14,30 @@ use antrea_types::OfPort;
 
 use crate::fixture::{BRIDGE, dump_flows, soon, start_with_bridge};
 
-fn switch(ovs: &OvsProcess, round: u16) -> Switch {
+pub(crate) fn switch(ovs: &OvsProcess, round: u16) -> Switch {
     let (connection, _) = Connection::open(ovs.management_socket(BRIDGE));
     Switch::new(connection, Round(round), vec![(TableId(0), "PipelineRootClassifier".to_owned())])
 }
 
-async fn start(round: u16) -> Option<(OvsProcess, OvsDb, Switch)> {
+pub(crate) async fn start(round: u16) -> Option<(OvsProcess, OvsDb, Switch)> {
     let (ovs, database) = start_with_bridge().await?;
     let switch = switch(&ovs, round);
     soon("the switch is there", switch.realized()).await.unwrap();
     Some((ovs, database, switch))
 }
 
-fn flow(port: u32) -> Flow {
+pub(crate) fn flow(port: u32) -> Flow {
     Flow::new(TableId(0), FlowPriority(200))
         .matching(Match::new().in_port(OfPort(port)))
         .cookie(Cookie(1 << 40))
 }
 
-fn pod(port: u32) -> FlowSet {
+pub(crate) fn pod(port: u32) -> FlowSet {
     vec![flow(port).action(Action::NORMAL)].into()
 }
 
 /// A flow that uses a group and a meter.
-fn service() -> FlowSet {
+pub(crate) fn service() -> FlowSet {
     let bucket = Bucket::new(BucketId(0), vec![Action::resubmit(TableId(1))]).weight(100);
     FlowSet {
         flows: vec![flow(9).action(Action::Meter(MeterId(1))).action(Action::Group(GroupId(5)))],
@@ -107,9 +107,10 @@ async fn everything_comes_back_after_the_switch_was_killed() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_leaves_nothing_behind() {
+async fn what_nobody_wants_goes_once_all_of_the_round_has_been_asked_for() {
     let Some((ovs, database, switch)) = start(1).await else { return };
     switch.apply("pod/a", pod(1)).await.unwrap();
+    switch.delete_stale(None).await.unwrap();
     // A flow of ours that nobody wants any more, and one of somebody else.
     ovs.ofctl(["add-flow", BRIDGE, "cookie=0x1010000000000,priority=200,in_port=7,actions=NORMAL"]).unwrap();
     ovs.ofctl(["add-flow", BRIDGE, "cookie=0x2,priority=200,in_port=8,actions=NORMAL"]).unwrap();

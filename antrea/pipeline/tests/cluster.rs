@@ -123,7 +123,7 @@ impl Names for BridgeNames {
 impl BridgeNames {
     /// The table that a line such as ` 4. ip,in_port=2, priority 200` of a trace is about.
     pub(crate) fn of_trace_line(&self, line: &str) -> Option<&'static str> {
-        let number = line.trim_start().split_once(". ")?.0.parse().ok()?;
+        let number = line.trim_start().split_once(". ")?.0.parse::<u8>().ok()?;
         self.tables.iter().find(|(id, _)| id.0 == number).map(|(_, name)| *name)
     }
 }

@@ -4,6 +4,7 @@
 
 mod bridge;
 mod cluster;
+mod replay;
 mod snapshots;
 mod spoofing;
 mod trace;

@@ -1,27 +1,136 @@
 {{/*
-Values that stand for what is not available yet and that no configuration file carries: the programs never see them,
-so the chart refuses them. Everything else that is not available is refused by the program that reads it.
+Values of what is not available yet: the only thing that each may say, besides nothing (null, 0, an empty text or list),
+and why. Without this table they would render, and then stop the programs that read them on every Node, or do nothing.
+antrea/config/tests/main/chart.rs compares it with what the programs accept.
 */}}
+{{- define "antrea.unavailable" -}}
+- because: no other mode is available yet
+  only: {trafficEncapMode: encap, trafficEncryptionMode: none, hostNetworkMode: iptables}
+- because: no other tunnel is available yet
+  only: {tunnelType: geneve}
+- because: trafficEncapMode networkPolicyOnly is not available yet
+  only: {podCIDRs: ""}
+- because: it is for trafficEncapMode noEncap, which is not available yet
+  only: {noSNAT: false}
+- because: trafficEncryptionMode wireGuard is not available yet
+  only: {wireGuard.port: 51820}
+- because: trafficEncryptionMode ipsec is not available yet
+  only:
+    ipsec.authenticationMode: psk
+    ipsec.psk: changeme
+    ipsec.csrSigner.autoApprove: true
+    ipsec.csrSigner.selfSignedCA: true
+    agent.antreaIPsec.resources: {requests: {cpu: 50m}}
+    agent.antreaIPsec.securityContext: {capabilities: [NET_ADMIN], privileged: false}
+- because: bridging mode is not available yet
+  only: {enableBridgingMode: false}
+- because: no packets are sent to the agent yet
+  only: {packetInRate: 5000}
+- because: Egress is not available yet
+  only:
+    egress.exceptCIDRs: []
+    egress.maxEgressIPsPerNode: 255
+    egress.snatFullyRandomPorts: false
+    egress.uniqueMACForSubInterfaces: true
+- because: Egress and ServiceExternalIP are not available yet
+  only: {agent.clusterPort: 10351, agent.memberlist.gossipVerifyOutgoing: true, agent.memberlist.gossipVerifyIncoming: true}
+- because: AntreaProxy is not available yet
+  only:
+    antreaProxy.proxyAll: false
+    antreaProxy.nodePortAddresses: []
+    antreaProxy.skipServices: []
+    antreaProxy.proxyLoadBalancerIPs: true
+    antreaProxy.serviceProxyName: ""
+    antreaProxy.defaultLoadBalancerMode: nat
+    antreaProxy.disableServiceHealthCheckServer: false
+    antreaProxy.serviceHealthCheckServerBindAddress: "0.0.0.0:10256"
+- because: NodePortLocal is not available yet
+  only: {nodePortLocal.enable: false, nodePortLocal.portRange: 61000-62000}
+- because: AntreaPolicy is not available yet
+  only:
+    dnsServerOverride: ""
+    fqdnCacheMinTTL: 0
+    auditLogging.maxSize: 500
+    auditLogging.maxBackups: 3
+    auditLogging.maxAge: 28
+    auditLogging.compress: true
+- because: Multicast is not available yet
+  only:
+    multicast.enable: false
+    multicast.multicastInterfaces: []
+    multicast.igmpQueryVersions: [1, 2, 3]
+    multicast.igmpQueryInterval: 125s
+- because: Multicluster is not available yet
+  only:
+    multicluster.enableGateway: false
+    multicluster.namespace: ""
+    multicluster.enableStretchedNetworkPolicy: false
+    multicluster.enablePodToPodConnectivity: false
+    multicluster.trafficEncryptionMode: none
+    multicluster.wireGuard.port: 51821
+- because: SecondaryNetwork is not available yet
+  only: {secondaryNetwork.ovsBridges: []}
+- because: FlowExporter is not available yet
+  only:
+    flowExporter.enable: false
+    flowExporter.flowCollectorAddr: "flow-aggregator/flow-aggregator:14739:grpc"
+    flowExporter.flowPollInterval: 5s
+    flowExporter.activeFlowExportTimeout: 5s
+    flowExporter.idleFlowExportTimeout: 15s
+    flowExporter.protocolFilter: []
+- because: NodeIPAM is not available yet
+  only:
+    nodeIPAM.enable: false
+    nodeIPAM.clusterCIDRs: []
+    nodeIPAM.serviceCIDR: ""
+    nodeIPAM.serviceCIDRv6: ""
+    nodeIPAM.nodeCIDRMaskSizeIPv4: 24
+    nodeIPAM.nodeCIDRMaskSizeIPv6: 64
+- because: certificates of one's own are not available yet
+  only: {controller.selfSignedCert: true}
+- because: the controller serves nothing that needs client certificates yet
+  only: {clientCAFile: ""}
+- because: cipher suites cannot be chosen yet
+  only: {tlsCipherSuites: ""}
+- because: admission webhooks are not available yet
+  only: {webhooks.labelsMutator.enable: false}
+- because: the init container for sysctls is not available yet
+  only: {agent.antreaSysctlInit.enable: false}
+- because: the permissions of 10-antrea.conflist cannot be chosen yet
+  only: {cni.configFileMode: "644"}
+- because: there are no log files, programs log to their container's log
+  only:
+    agent.antreaAgent.logFileMaxSize: 100
+    agent.antreaAgent.logFileMaxNum: 4
+    agent.antreaOVS.logFileMaxSize: 100
+    agent.antreaOVS.logFileMaxNum: 4
+    controller.antreaController.logFileMaxSize: 100
+    controller.antreaController.logFileMaxNum: 4
+- because: images with coverage measurement are not available
+  only: {testing.coverage: false}
+- because: the simulator is not available
+  only: {testing.simulator.enable: false}
+{{- end -}}
+
+{{/* Fails with a line for each value that is refused: all of them at once. */}}
 {{- define "antrea.refusals" -}}
-{{- $values := .Values -}}
-{{- if $values.agent.antreaSysctlInit.enable -}}
-{{- fail "agent.antreaSysctlInit.enable: the init container for sysctls is not available yet; leave it false" -}}
-{{- end -}}
-{{- if $values.webhooks.labelsMutator.enable -}}
-{{- fail "webhooks.labelsMutator.enable: admission webhooks are not available yet; leave it false" -}}
-{{- end -}}
-{{- if $values.testing.coverage -}}
-{{- fail "testing.coverage: images with coverage measurement are not available; leave it false" -}}
-{{- end -}}
-{{- if $values.testing.simulator.enable -}}
-{{- fail "testing.simulator.enable: the simulator is not available; leave it false" -}}
-{{- end -}}
-{{- if ne $values.cni.configFileMode "644" -}}
-{{- fail "cni.configFileMode: the permissions of 10-antrea.conflist cannot be chosen yet; leave it \"644\"" -}}
-{{- end -}}
-{{- range $path, $container := dict "agent.antreaAgent" $values.agent.antreaAgent "agent.antreaOVS" $values.agent.antreaOVS "controller.antreaController" $values.controller.antreaController -}}
-{{- if or (ne (int $container.logFileMaxSize) 100) (ne (int $container.logFileMaxNum) 4) -}}
-{{- fail (printf "%s.logFileMaxSize, logFileMaxNum: there are no log files, programs log to their container's log; leave 100 and 4" $path) -}}
+{{- $problems := list -}}
+{{- range $feature := include "antrea.unavailable" . | fromYamlArray -}}
+{{- range $path, $only := $feature.only -}}
+{{- $value := $.Values -}}
+{{- range splitList "." $path }}{{ $value = index (default dict $value) . }}{{ end -}}
+{{- $says := and (or (kindIs "bool" $value) (not (empty $value))) (ne (toJson $value) (toJson $only)) -}}
+{{- if $says }}{{ $problems = append $problems (printf "%s: %s; leave it at %s" $path $feature.because (toJson $only)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- range $gate, $on := .Values.featureGates -}}
+{{- if $on }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
+{{- end -}}
+{{- if eq .Values.hostGateway .Values.ovs.bridgeName -}}
+{{- $problems = append $problems (printf "hostGateway: the bridge has the name %s already (ovs.bridgeName); choose another" .Values.hostGateway) -}}
+{{- end -}}
+{{- if eq (int .Values.agent.apiPort) (int .Values.controller.apiPort) -}}
+{{- $problems = append $problems (printf "agent.apiPort: the controller has port %d of the same Node (controller.apiPort); choose another" (int .Values.agent.apiPort)) -}}
+{{- end -}}
+{{- with $problems }}{{ fail (join "\n" .) }}{{ end -}}
 {{- end -}}

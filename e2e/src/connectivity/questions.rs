@@ -38,13 +38,6 @@ pub fn all(plan: &Plan, cluster: ClusterId, workload: &Workload) -> Result<Vec<P
     Ok(probes)
 }
 
-/// Between Pods alone, both ways.
-pub fn between(pods: &[Pod]) -> Vec<Probe> {
-    let pairs = pods.iter().flat_map(|from| pods.iter().map(move |to| (from, to)));
-    let others = pairs.filter(|(from, to)| from.name != to.name);
-    others.flat_map(|(from, to)| From(Source::Pod(from.name.clone())).pod(to)).collect()
-}
-
 /// The questions of one source.
 struct From(Source);
 

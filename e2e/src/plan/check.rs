@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use ipnet::IpNet;
 
 use super::addresses::{families_of, overlap};
-use super::{ClusterPlan, Plan};
+use super::{ClusterPlan, Install, Plan};
 
 /// The third octet of a subnet has room for two subnets a cluster.
 pub(super) const MOST_CLUSTERS: u8 = 100;
@@ -14,6 +14,11 @@ const MOST_NODES: usize = 240;
 pub(super) fn check(plan: &Plan) -> Result<()> {
     for cluster in &plan.clusters {
         let id = cluster.id;
+        ensure!(
+            !cluster.nodes.is_empty() || cluster.install == Install::None,
+            "{id} has no Nodes, so {} cannot be installed there: give it Nodes, or install none",
+            cluster.install
+        );
         ensure!(
             cluster.nodes.len() <= MOST_NODES,
             "{id} has {} Nodes; {MOST_NODES} fit",
@@ -139,9 +144,13 @@ mod tests {
         c1 1 Nodes, Pods 10.11.0.0/16 in /24, Services 10.111.0.0/16
         c2 1 Nodes, Pods 10.11.0.0/20 in /26, Services 10.96.0.0/12
         ");
-        insta::assert_snapshot!(plan(1, 1, Families::Ipv4, &["c1:ipFamily=ipv6", "c1:nodeMask=60"]), @r"
-        c1 1 Nodes, Pods fd00:10:1::/48 in /60, Services fd00:20:1::/108
-        ");
+        insta::assert_snapshot!(plan(1, 1, Families::Ipv4, &["c1:ipFamily=ipv6", "c1:nodeMask=60"]), @"c1 1 Nodes, Pods fd00:10:1::/48 in /60, Services fd00:20:1::/108");
+    }
+
+    #[test]
+    fn a_control_plane_alone_is_a_cluster_where_nothing_is_installed() {
+        let settings = ["c1:nodes=0", "c1:install=none"];
+        insta::assert_snapshot!(plan(1, 2, Families::Ipv4, &settings), @"c1 0 Nodes, Pods 10.11.0.0/16 in /24, Services 10.111.0.0/16");
     }
 
     #[test]
@@ -159,6 +168,7 @@ mod tests {
             check(&["c1:serviceCIDR=10.0.0.0/8"]),
             check(&["c1:nodeMask=24,64"]),
             check(&["c1:nodes=241"]),
+            check(&["c1:nodes=0"]),
             check(&["c2:nodes=1"]),
             check(&["c1:nodes=1", "c1:nodes=1"]),
             check(&["c1:node=1"]),
@@ -178,6 +188,7 @@ mod tests {
         error: serviceCIDR 10.0.0.0/8 of c1 must be between /12 and /28, as the API server wants it
         error: --cluster c1:nodeMask: give one prefix length for each IP family, IPv4 first
         error: c1 has 241 Nodes; 240 fit
+        error: c1 has no Nodes, so bridge cannot be installed there: give it Nodes, or install none
         error: --cluster c2:nodes: the lab has only 1 cluster(s)
         error: --cluster c1:nodes was given twice
         error: "node" is no key of a cluster; the keys are: nodes, serviceCIDR, podCIDR, nodeMask, ipFamily, serviceProxy, install

@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use hyper::header::{HeaderValue, USER_AGENT};
 use hyper::http::Uri;
-use kube::Client;
+use kube::api::{DeleteParams, PostParams};
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Api, Client, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// No single request takes longer. Watches do: their idle time is bounded by the watcher.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -117,5 +121,66 @@ pub fn status_code(error: &anyhow::Error) -> Option<u16> {
     match error.downcast_ref::<kube::Error>()? {
         kube::Error::Api(status) => Some(status.code),
         _ => None,
+    }
+}
+
+/// What a request did to the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It changed something.
+    Changed,
+    /// All was so already, by somebody else's doing.
+    Unchanged,
+}
+
+/// Creates an object; one of its name that is there already is as good.
+///
+/// # Errors
+/// What the request says.
+pub async fn create<K>(api: &Api<K>, object: &K, field_manager: &str) -> anyhow::Result<Effect>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Serialize + std::fmt::Debug,
+{
+    let parameters = PostParams { field_manager: Some(field_manager.to_owned()), ..PostParams::default() };
+    effect(bounded(api.create(&parameters, object)).await, 409)
+        .with_context(|| format!("cannot create {} {}", K::kind(&()), object.name_any()))
+}
+
+/// Deletes an object; one that is not there is as good.
+///
+/// # Errors
+/// What the request says.
+pub async fn delete<K>(api: &Api<K>, name: &str) -> anyhow::Result<Effect>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    effect(bounded(api.delete(name, &DeleteParams::default())).await, 404)
+        .with_context(|| format!("cannot delete {} {name}", K::kind(&())))
+}
+
+/// `done` is the HTTP status that says that there is nothing to do.
+fn effect<T>(answer: anyhow::Result<T>, done: u16) -> anyhow::Result<Effect> {
+    match answer {
+        Ok(_) => Ok(Effect::Changed),
+        Err(error) if status_code(&error) == Some(done) => Ok(Effect::Unchanged),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn refused(code: u16) -> anyhow::Result<()> {
+        Err(kube::Error::Api(Status::failure("refused", "Refused").with_code(code).boxed()).into())
+    }
+
+    #[test]
+    fn what_somebody_else_did_already_is_as_good() {
+        assert_eq!(effect(Ok(()), 409).unwrap(), Effect::Changed);
+        assert_eq!(effect(refused(409), 409).unwrap(), Effect::Unchanged);
+        assert_eq!(status_code(&effect(refused(403), 409).unwrap_err()), Some(403));
     }
 }

@@ -23,6 +23,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+pub use crate::listen::BindError;
+use crate::listen::listen_everywhere;
+
 /// What a handler answers.
 pub type Answer = Response<Full<Bytes>>;
 
@@ -54,15 +57,6 @@ impl Default for Limits {
     }
 }
 
-/// A socket that cannot be listened on.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: choose another port, or end the program that has it")]
-pub struct BindError {
-    address: SocketAddr,
-    #[source]
-    source: std::io::Error,
-}
-
 /// A server that listens, and answers once it runs.
 pub struct Server {
     listener: TcpListener,
@@ -83,9 +77,32 @@ impl Server {
         limits: Limits,
         handler: Handler,
     ) -> Result<Self, BindError> {
-        let bind_error = |source| BindError { address, source };
-        let listener = TcpListener::bind(address).await.map_err(bind_error)?;
-        let address = listener.local_addr().map_err(bind_error)?;
+        let listener = TcpListener::bind(address).await.map_err(|source| BindError { address, source })?;
+        Self::new(listener, address, tls, limits, handler)
+    }
+
+    /// Listens on `port` of all addresses, IPv4 and IPv6; of those of IPv4 alone where the kernel has no IPv6.
+    ///
+    /// # Errors
+    /// When the socket cannot be had.
+    pub async fn bind_everywhere(
+        port: u16,
+        tls: Option<Arc<ServerConfig>>,
+        limits: Limits,
+        handler: Handler,
+    ) -> Result<Self, BindError> {
+        let (listener, address) = listen_everywhere(port, TcpListener::bind).await?;
+        Self::new(listener, address, tls, limits, handler)
+    }
+
+    fn new(
+        listener: TcpListener,
+        address: SocketAddr,
+        tls: Option<Arc<ServerConfig>>,
+        limits: Limits,
+        handler: Handler,
+    ) -> Result<Self, BindError> {
+        let address = listener.local_addr().map_err(|source| BindError { address, source })?;
         Ok(Self { listener, address, tls: tls.map(TlsAcceptor::from), limits, handler })
     }
 

@@ -1,11 +1,11 @@
 //! The agent itself: how fast it starts, and what it needs while nothing happens.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{LabName, NodeId};
 use antrea_e2e::{node, wait};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -18,6 +18,9 @@ const STARTS: usize = 3;
 
 /// After its start the agent still writes its first AntreaAgentInfo and ends its watches' first lists.
 const SETTLE: Duration = Duration::from_secs(70);
+
+/// An agent that needs longer has no figure but a fault.
+const READY_WITHIN: Duration = Duration::from_secs(120);
 
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     let bench = Bench::open(name)?;
@@ -52,12 +55,17 @@ fn restart(lab: &Lab, node: NodeId) -> Result<f64> {
     let new = wait::eventually(Duration::from_secs(180), "the kubelet to restart the agent", || {
         Ok(Agent::of(lab, node).ok().filter(|agent| agent.pid != old.pid))
     })?;
-    let ready = loop {
-        if is_ready(lab, node)? {
-            break now()?;
-        }
-    };
+    let ready = time_of(READY_WITHIN, || is_ready(lab, node))?;
     Ok(ready.saturating_sub(new.started()?).as_secs_f64())
+}
+
+/// When a condition first held. Asks without a pause, which would show in the figure.
+fn time_of(limit: Duration, mut condition: impl FnMut() -> Result<bool>) -> Result<Duration> {
+    let started = Instant::now();
+    while !condition()? {
+        ensure!(started.elapsed() < limit, "the agent is not ready after {} s", limit.as_secs());
+    }
+    now()
 }
 
 fn is_ready(lab: &Lab, node: NodeId) -> Result<bool> {
@@ -71,4 +79,16 @@ fn is_ready(lab: &Lab, node: NodeId) -> Result<bool> {
 
 fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_is_never_ready_ends_the_measurement() {
+        let error = time_of(Duration::ZERO, || Ok(false)).unwrap_err();
+        assert_eq!(error.to_string(), "the agent is not ready after 0 s");
+        assert!(time_of(Duration::ZERO, || Ok(true)).is_ok());
+    }
 }

@@ -7,7 +7,7 @@ use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{ClusterId, LabName, NodeId};
 use antrea_e2e::{node, wait};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::lab::Bench;
@@ -46,9 +46,9 @@ fn alone(lab: &Lab, node: NodeId, log: &AgentLog) -> Result<Vec<Figure>> {
         );
         node::command_on(&lab.plan().name, node, "bash")?.args(["-c", &script]).run()?;
     }
-    let after = log.durations()?;
-    let mut figures = distribution("cni/Add", after.add[before.add.len()..].to_vec());
-    figures.extend(distribution("cni/Del", after.del[before.del.len()..].to_vec()));
+    let new = log.wait_for(&before, SINGLE, SINGLE)?;
+    let mut figures = distribution("cni/Add", new.add);
+    figures.extend(distribution("cni/Del", new.del));
     Ok(figures)
 }
 
@@ -67,8 +67,8 @@ fn burst(lab: &Lab, cluster: ClusterId, node: NodeId, log: &AgentLog) -> Result<
             kubectl.json(&["get", "pods", "-n", NAMESPACE, "--field-selector=status.phase=Running"])?;
         Ok(pods["items"].as_array().map_or(0, Vec::len) == BURST)
     })?;
-    let (after, used) = (log.durations()?, agent.cpu_seconds()? - cpu);
-    let mut figures = distribution("cni/AddInBurst60", after.add[before.add.len()..].to_vec());
+    let used = agent.cpu_seconds()? - cpu;
+    let mut figures = distribution("cni/AddInBurst60", log.wait_for(&before, BURST, 0)?.add);
     figures.push(Figure::seconds("cni/AddInBurst60/cpu_seconds", used / 60.0));
     kubectl.command(&["delete", "namespace", NAMESPACE, "--wait=true"]).run()?;
     Ok(figures)
@@ -94,13 +94,20 @@ struct AgentLog {
 }
 
 /// Seconds that successful commands took inside the agent, oldest first.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Durations {
     add: Vec<f64>,
     del: Vec<f64>,
 }
 
 impl AgentLog {
+    /// The commands since `before`, once as many of each have been logged as were called.
+    fn wait_for(&self, before: &Durations, adds: usize, dels: usize) -> Result<Durations> {
+        wait::eventually(Duration::from_secs(10), "the agent to log every command", || {
+            self.durations()?.since(before, adds, dels).map(Some)
+        })
+    }
+
     fn durations(&self) -> Result<Durations> {
         let selector = format!("--field-selector=spec.nodeName={}", self.node);
         let pods = self.kubectl.json(&[
@@ -115,6 +122,24 @@ impl AgentLog {
         let pod =
             pods["items"][0]["metadata"]["name"].as_str().context("no antrea-agent runs on the Node")?;
         Ok(durations(&self.kubectl.text(&["logs", "-n", "kube-system", pod, "-c", "antrea-agent"])?))
+    }
+}
+
+impl Durations {
+    /// What is new since `before`; an error when that is less than `adds` and `dels`. An agent that was started anew
+    /// has a new log.
+    fn since(mut self, before: &Self, adds: usize, dels: usize) -> Result<Self> {
+        let there = (self.add.len(), self.del.len());
+        let wanted = (before.add.len() + adds, before.del.len() + dels);
+        ensure!(
+            there.0 >= wanted.0 && there.1 >= wanted.1,
+            "the agent's log has {} ADD and {} DEL commands where {} and {} are wanted",
+            there.0,
+            there.1,
+            wanted.0,
+            wanted.1
+        );
+        Ok(Self { add: self.add.split_off(before.add.len()), del: self.del.split_off(before.del.len()) })
     }
 }
 
@@ -138,6 +163,25 @@ fn durations(log: &str) -> Durations {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn logged(add: &[f64], del: &[f64]) -> Durations {
+        Durations { add: add.to_vec(), del: del.to_vec() }
+    }
+
+    #[test]
+    fn only_what_is_new_is_measured() {
+        let new = logged(&[1.0, 2.0, 3.0], &[4.0, 5.0]).since(&logged(&[1.0], &[4.0]), 2, 1).unwrap();
+        assert_eq!((new.add, new.del), (vec![2.0, 3.0], vec![5.0]));
+    }
+
+    #[test]
+    fn a_log_that_lacks_commands_gives_no_figures() {
+        let error = logged(&[1.0], &[]).since(&logged(&[1.0, 2.0], &[]), 50, 50).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the agent's log has 1 ADD and 0 DEL commands where 52 and 50 are wanted"
+        );
+    }
 
     #[test]
     fn durations_are_read_from_the_agents_log() {

@@ -1,12 +1,12 @@
 //! The lab that something is measured on.
 
-use antrea_e2e::install::Product;
+use antrea_e2e::admission;
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::LabName;
 use antrea_e2e::plan::{Families, Install, Request, ServiceProxy};
 use anyhow::{Context, Result};
 
-use crate::{image, project};
+use crate::product::{self, FirstBuild};
 
 /// A lab, removed at the end unless it was there before.
 pub(super) struct Bench {
@@ -29,11 +29,8 @@ impl Bench {
             install: Install::Antrea,
             settings: Vec::new(),
         };
-        let product = Product {
-            chart: project::root().join("charts/antrea"),
-            images: image::build()?.into_iter().map(|archive| archive.path).collect(),
-            ..Product::default()
-        };
+        admission::check(&request, &product::needs(FirstBuild::Product))?;
+        let product = product::build()?;
         Ok(Self { lab: Lab::up(&request, &product, Lifetime::OfThisProcess)?, own: true })
     }
 

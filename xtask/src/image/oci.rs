@@ -3,6 +3,8 @@
 //! Everything that could differ between two runs is fixed: entries are sorted, owners are root, times are zero.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -31,7 +33,7 @@ pub(crate) struct Image {
     pub(crate) layers: Vec<Layer>,
 }
 
-/// Writes the image to `path` and returns the digest of its manifest.
+/// Writes the image to `path`, whole or not at all, and returns the digest of its manifest.
 pub(crate) fn write(image: &Image, path: &Path) -> Result<String> {
     let layers = image.layers.iter().map(layer_tar).collect::<Result<Vec<_>>>()?;
     let digests: Vec<String> = layers.iter().map(|layer| digest(layer)).collect();
@@ -131,16 +133,16 @@ fn layer_tar(layer: &Layer) -> Result<Vec<u8>> {
 }
 
 fn write_archive(files: &BTreeMap<String, &[u8]>, path: &Path) -> Result<()> {
-    let mut tar = tar::Builder::new(std::io::BufWriter::new(std::fs::File::create(path)?));
+    let unfinished = path.with_extension("tar.unfinished");
+    let mut tar = tar::Builder::new(BufWriter::new(File::create(&unfinished)?));
     for (name, content) in files {
         let mut header = fixed_header();
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
         tar.append_data(&mut header, name, *content)?;
     }
-    use std::io::Write as _;
     tar.into_inner()?.flush()?;
-    Ok(())
+    Ok(fs::rename(&unfinished, path)?)
 }
 
 fn fixed_header() -> tar::Header {
@@ -184,7 +186,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (folder.path().join("1.tar"), folder.path().join("2.tar"));
         assert_eq!(write(&sample(), &first).unwrap(), write(&sample(), &second).unwrap());
-        assert_eq!(std::fs::read(first).unwrap(), std::fs::read(second).unwrap());
+        assert_eq!(fs::read(first).unwrap(), fs::read(second).unwrap());
+    }
+
+    #[test]
+    fn an_archive_that_cannot_be_finished_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image.tar");
+        fs::write(&path, "old").unwrap();
+        fs::create_dir(path.with_extension("tar.unfinished")).unwrap();
+        assert!(write(&sample(), &path).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[test]
@@ -192,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image.tar");
         let digest = write(&sample(), &path).unwrap();
-        let mut archive = tar::Archive::new(std::fs::File::open(path).unwrap());
+        let mut archive = tar::Archive::new(File::open(path).unwrap());
         let names: Vec<String> = archive
             .entries()
             .unwrap()

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use antrea_e2e::admission;
 use antrea_e2e::install::Product;
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::{ClusterId, LabName};
 use antrea_e2e::plan::{ClusterSetting, Families, Install, Request, ServiceProxy};
+use antrea_e2e::progress::step;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use super::{Output, commands};
-use crate::{image, project};
+use crate::product::{self, FirstBuild};
 
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {
@@ -52,7 +54,7 @@ pub(crate) struct UpArguments {
 
 pub(super) fn run(arguments: &UpArguments) -> Result<ExitCode> {
     let request = request(arguments)?;
-    let product = product(arguments, &request)?;
+    let product = product_for(arguments, &request)?;
     let lab = Lab::up(&request, &product, Lifetime::UntilDown)?;
     commands::status(&lab.plan().name, Output::Text)
 }
@@ -75,7 +77,7 @@ fn request(arguments: &UpArguments) -> Result<Request> {
 }
 
 /// Builds the images when a cluster wants Antrea; everything that can be refused is refused before.
-fn product(arguments: &UpArguments, request: &Request) -> Result<Product> {
+fn product_for(arguments: &UpArguments, request: &Request) -> Result<Product> {
     let plan = request.plan(&[])?;
     let wanted = plan.clusters.iter().any(|cluster| matches!(cluster.install, Install::Antrea));
     let options = !arguments.values.is_empty() || !arguments.set.is_empty();
@@ -86,12 +88,7 @@ fn product(arguments: &UpArguments, request: &Request) -> Result<Product> {
     if !wanted {
         return Ok(Product::default());
     }
-    antrea_e2e::lab::check(request)?;
-    let archives = antrea_e2e::progress::step("images", image::build)?;
-    Ok(Product {
-        chart: project::root().join("charts/antrea"),
-        images: archives.into_iter().map(|archive| archive.path).collect(),
-        values: arguments.values.clone(),
-        settings: arguments.set.clone(),
-    })
+    admission::check(request, &product::needs(FirstBuild::Product))?;
+    let built = step("images", product::build)?;
+    Ok(Product { values: arguments.values.clone(), settings: arguments.set.clone(), ..built })
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::artifacts::TestBinary;
-use super::libtest;
+use super::libtest::{self, Skipped};
 use crate::project;
 
 /// How many tests of a suite ended how.
@@ -89,16 +89,16 @@ impl Planned<'_> {
 
     /// Runs every binary; one that cannot be started or dies without a result counts as one failure.
     pub(crate) fn run(self) -> Suite {
-        println!("--- {}", self.name);
-        let started = Instant::now();
-        let mut outcome = Outcome::default();
-        for binary in &self.binaries {
-            outcome += self.run_binary(binary).unwrap_or_else(|error| {
-                println!("{}: {error:#}", binary.package);
-                Outcome { failed: 1, ..Outcome::default() }
-            });
-        }
-        Suite { name: self.name, took: started.elapsed(), outcome }
+        timed(self.name, || {
+            let mut outcome = Outcome::default();
+            for binary in &self.binaries {
+                outcome += self.run_binary(binary).unwrap_or_else(|error| {
+                    println!("{}: {error:#}", binary.package);
+                    one(false)
+                });
+            }
+            outcome
+        })
     }
 
     fn run_binary(&self, binary: &TestBinary) -> Result<Outcome> {
@@ -128,37 +128,34 @@ impl Planned<'_> {
     }
 }
 
-/// Runs a cargo command as a suite of one test.
-pub(crate) fn command(name: &'static str, arguments: &[&str]) -> Suite {
+/// Runs a suite and measures how long it takes.
+pub(crate) fn timed(name: &'static str, run: impl FnOnce() -> Outcome) -> Suite {
     println!("--- {name}");
     let started = Instant::now();
-    let status = Command::new(env!("CARGO")).args(arguments).current_dir(project::root()).status();
-    let passed = status.is_ok_and(|status| status.success());
-    Suite { name, took: started.elapsed(), outcome: one(passed) }
+    let outcome = run();
+    Suite { name, took: started.elapsed(), outcome }
+}
+
+/// The outcome of a suite of one test.
+pub(crate) fn one(passed: bool) -> Outcome {
+    Outcome { passed: usize::from(passed), failed: usize::from(!passed), skipped: 0 }
+}
+
+/// Runs a cargo command as a suite of one test.
+pub(crate) fn command(name: &'static str, arguments: &[&str]) -> Suite {
+    timed(name, || {
+        let status = Command::new(env!("CARGO")).args(arguments).current_dir(project::root()).status();
+        one(status.is_ok_and(|status| status.success()))
+    })
 }
 
 /// Runs checks that return what they found as a suite of one test.
 pub(crate) fn checks(name: &'static str, problems: impl FnOnce() -> Result<Vec<String>>) -> Suite {
-    println!("--- {name}");
-    let started = Instant::now();
-    let problems = problems().unwrap_or_else(|error| vec![format!("{error:#}")]);
-    for problem in &problems {
-        println!("{problem}");
-    }
-    Suite { name, took: started.elapsed(), outcome: one(problems.is_empty()) }
-}
-
-/// Runs a step that tests need, and says how long it took.
-pub(crate) fn timed<T>(name: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
-    println!("--- {name}");
-    let started = Instant::now();
-    let result = step().with_context(|| format!("{name} failed"))?;
-    println!("{name} took {} s", started.elapsed().as_secs());
-    Ok(result)
-}
-
-fn one(passed: bool) -> Outcome {
-    Outcome { passed: usize::from(passed), failed: usize::from(!passed), skipped: 0 }
+    timed(name, || {
+        let problems = problems().unwrap_or_else(|error| vec![format!("{error:#}")]);
+        problems.iter().for_each(|problem| println!("{problem}"));
+        one(problems.is_empty())
+    })
 }
 
 fn log_file(suite: &str, package: &str) -> Result<PathBuf> {
@@ -167,13 +164,13 @@ fn log_file(suite: &str, package: &str) -> Result<PathBuf> {
     Ok(folder.join(format!("{}-{package}.log", suite.replace(' ', "-"))))
 }
 
-/// Reasons of skipped tests always; everything when a test failed.
+/// Skipped tests always; everything when a test failed.
 fn print_what_matters(output: &str, outcome: Outcome) {
     if outcome.failed > 0 {
         println!("{output}");
         return;
     }
-    for line in output.lines().filter(|line| line.starts_with(libtest::SKIPPED)) {
-        println!("{line}");
+    for Skipped { test, reason } in libtest::skipped(output) {
+        println!("SKIPPED {test}: {reason}");
     }
 }

@@ -69,7 +69,19 @@ fn line_problems(path: &str, number: usize, line: &str) -> Vec<String> {
     if line.ends_with(' ') && !path.ends_with(".snap") {
         problems.push(format!("{path}:{number}: white space at the end of the line"));
     }
+    if says_skipped_otherwise(path, line) {
+        problems.push(format!(
+            "{path}:{number}: a test is skipped by println!(\"SKIPPED {{test}}: {{reason}}\")"
+        ));
+    }
     problems
+}
+
+/// Whether a test says in another way than `cargo xtask test` understands that it was skipped: it would count as
+/// passed.
+fn says_skipped_otherwise(path: &str, line: &str) -> bool {
+    let in_a_test = path.ends_with(".rs") && !path.starts_with("xtask/");
+    in_a_test && line.contains("\"SKIPPED") && !line.contains("println!(\"SKIPPED {")
 }
 
 #[cfg(test)]
@@ -89,6 +101,15 @@ mod tests {
     fn a_long_file_is_named() {
         let text = format!("//! Long.\n{}", "\n".repeat(LONGEST));
         assert_eq!(check("a.rs", &text), ["a.rs: 451 lines, more than 450: split it by idea"]);
+    }
+
+    #[test]
+    fn a_test_is_skipped_in_one_way() {
+        let says = |path: &str, line: &str| says_skipped_otherwise(path, line);
+        assert!(says("a/tests/a.rs", "println!(\"SKIPPED: {reason}\");"));
+        assert!(says("a/tests/a.rs", "err.write_all(format!(\"SKIPPED {name}: {reason}\"));"));
+        assert!(!says("a/tests/a.rs", "    println!(\"SKIPPED {}: {reason}\", name);"));
+        assert!(!says("xtask/src/test/libtest.rs", "const SKIPPED: &str = \"SKIPPED \";"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A Node with Open vSwitch and a CNI server on a socket, and a client that calls it.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +55,7 @@ pub(crate) fn config(version: &str, more: &str) -> String {
 }
 
 /// Runs a test on a Node with those Pod CIDRs: on a thread, and with a runtime, in the network namespace of the Node.
-/// Where it cannot be made the test is skipped, and says so past the capture of its output.
+/// Where it cannot be made the test is skipped.
 pub(crate) fn on_node(pod_cidrs: &[&str], test: impl AsyncFnOnce(Node) + Send + 'static) {
     if let Some(reason) = why_unavailable() {
         return skipped(&reason);
@@ -74,10 +73,9 @@ pub(crate) fn on_node(pod_cidrs: &[&str], test: impl AsyncFnOnce(Node) + Send + 
     }
 }
 
-/// Says that the test of this thread did not run.
+/// Says that the test of this thread did not run, as `cargo xtask test` understands it.
 pub(crate) fn skipped(reason: &str) {
-    let name = std::thread::current().name().unwrap_or_default().to_owned();
-    std::io::stderr().write_all(format!("SKIPPED {name}: {reason}\n").as_bytes()).unwrap();
+    println!("SKIPPED {}: {reason}", std::thread::current().name().unwrap_or("a test"));
 }
 
 impl Node {

@@ -25,7 +25,7 @@ pub use network::{Ovs, TransportInterface, Tunnel};
 
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component};
-use crate::modes::{EncryptionMode, NodeType, TlsMinVersion, TrafficEncapMode};
+use crate::modes::TlsMinVersion;
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -34,16 +34,10 @@ use file::AgentFile;
 /// What antrea-agent.conf says, validated. Only what is available is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentConfig {
-    /// What the agent runs on.
-    pub node_type: NodeType,
     /// Open vSwitch and the bridge of the Pods.
     pub ovs: Ovs,
     /// The host's interface on the bridge, the gateway of its Pods.
     pub host_gateway: InterfaceName,
-    /// How traffic between Nodes travels.
-    pub traffic_encap_mode: TrafficEncapMode,
-    /// What encrypts traffic between Nodes.
-    pub traffic_encryption_mode: EncryptionMode,
     /// The tunnel to the other Nodes.
     pub tunnel: Tunnel,
     /// Whether masquerading picks source ports at random.
@@ -62,8 +56,6 @@ pub struct AgentConfig {
     pub api_port: u16,
     /// The oldest TLS version of that API.
     pub tls_min_version: TlsMinVersion,
-    /// Whether metrics are to be served.
-    pub enable_prometheus_metrics: bool,
     /// The directory in which the host's `proc` is mounted; `/` outside a container.
     pub host_proc_path_prefix: PathBuf,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
@@ -99,13 +91,11 @@ impl AgentConfig {
         if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
             notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
         }
+        network::refuse_other_modes(&file, problems);
         let ovs = network::ovs(&file, problems);
         let host_gateway = network::host_gateway(&file, &ovs, problems);
         file.antrea_proxy.validate(&mut notices, problems);
         Self {
-            node_type: network::node_type(&file.node_type, problems),
-            traffic_encap_mode: network::encap_mode(&file.traffic_encap_mode, problems),
-            traffic_encryption_mode: network::encryption_mode(&file.traffic_encryption_mode, problems),
             tunnel: network::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
             snat_fully_random_ports: is_true(&file.snat_fully_random_ports),
             disable_tx_checksum_offload: is_true(&file.disable_tx_checksum_offload),
@@ -119,7 +109,6 @@ impl AgentConfig {
             cni_socket: path(&file.cni_socket, "cniSocket", "/var/run/antrea/cni.sock", problems),
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10350),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
-            enable_prometheus_metrics: file.enable_prometheus_metrics.is_none_or(|value| value.value),
             host_proc_path_prefix: path(&file.host_proc_path_prefix, "hostProcPathPrefix", "/host", problems),
             kubeconfig: file.client_connection.validate("clientConnection", problems),
             kube_api_server_override: parsed(

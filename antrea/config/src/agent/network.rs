@@ -1,5 +1,6 @@
 //! The keys that shape the Pod network of a Node.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -68,31 +69,21 @@ pub(super) fn host_gateway(file: &AgentFile, ovs: &Ovs, problems: &mut Problems)
     gateway
 }
 
-pub(super) fn node_type(setting: &Setting<String>, problems: &mut Problems) -> NodeType {
-    const KEY: &str = "nodeType";
-    let node_type = parsed(setting, KEY, problems).unwrap_or(NodeType::K8sNode);
-    if let (NodeType::ExternalNode, Some(value)) = (node_type, setting) {
-        refuse(problems, KEY, value, "ExternalNode is not available yet; allowed is k8sNode");
-    }
-    node_type
+/// The modes of which one is available each. Nothing else depends on them yet.
+pub(super) fn refuse_other_modes(file: &AgentFile, problems: &mut Problems) {
+    only(&file.node_type, "nodeType", NodeType::K8sNode, problems);
+    only(&file.traffic_encap_mode, "trafficEncapMode", TrafficEncapMode::Encap, problems);
+    only(&file.traffic_encryption_mode, "trafficEncryptionMode", EncryptionMode::None, problems);
 }
 
-pub(super) fn encap_mode(setting: &Setting<String>, problems: &mut Problems) -> TrafficEncapMode {
-    const KEY: &str = "trafficEncapMode";
-    let mode = parsed(setting, KEY, problems).unwrap_or(TrafficEncapMode::Encap);
-    if let (true, Some(value)) = (mode != TrafficEncapMode::Encap, setting) {
-        refuse(problems, KEY, value, format!("{mode} is not available yet; allowed is encap"));
+fn only<T>(setting: &Setting<String>, key: &str, available: T, problems: &mut Problems)
+where
+    T: FromStr<Err: Display> + Display + PartialEq + Copy,
+{
+    let asked = parsed(setting, key, problems).filter(|mode: &T| *mode != available);
+    if let (Some(mode), Some(value)) = (asked, setting) {
+        refuse(problems, key, value, format!("{mode} is not available yet; allowed is {available}"));
     }
-    mode
-}
-
-pub(super) fn encryption_mode(setting: &Setting<String>, problems: &mut Problems) -> EncryptionMode {
-    const KEY: &str = "trafficEncryptionMode";
-    let mode = parsed(setting, KEY, problems).unwrap_or(EncryptionMode::None);
-    if let (true, Some(value)) = (mode != EncryptionMode::None, setting) {
-        refuse(problems, KEY, value, format!("{mode} is not available yet; allowed is none"));
-    }
-    mode
 }
 
 pub(super) fn tunnel(

@@ -19,8 +19,6 @@ pub struct ControllerConfig {
     pub api_port: u16,
     /// The oldest TLS version of that API.
     pub tls_min_version: TlsMinVersion,
-    /// Whether metrics are to be served.
-    pub enable_prometheus_metrics: bool,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
@@ -57,7 +55,6 @@ impl ControllerConfig {
         Self {
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10349),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
-            enable_prometheus_metrics: file.enable_prometheus_metrics.is_none_or(|value| value.value),
             kubeconfig: file.client_connection.validate("clientConnection", problems),
             kube_api_server_override: parsed(
                 &file.kube_api_server_override,

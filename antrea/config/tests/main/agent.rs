@@ -121,7 +121,7 @@ fn modes_that_are_not_available_yet_are_refused_by_name() {
     );
     agent_refuses(
         "nodeType: externalNode",
-        "agent.conf:1:11: nodeType \"externalNode\": ExternalNode is not available yet; allowed is k8sNode",
+        "agent.conf:1:11: nodeType \"externalNode\": externalNode is not available yet; allowed is k8sNode",
     );
 }
 

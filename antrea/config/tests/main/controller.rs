@@ -11,7 +11,6 @@ fn an_empty_file_gives_the_defaults() {
     let config = controller("");
     assert_eq!(config.api_port, 10349);
     assert_eq!(config.tls_min_version, TlsMinVersion::Tls12);
-    assert!(config.enable_prometheus_metrics);
     assert_eq!(config.kubeconfig, None);
     assert_eq!(config.kube_api_server_override, None);
 }
@@ -34,7 +33,6 @@ fn what_is_available_can_be_set() {
     );
     assert_eq!(config.api_port, 20349);
     assert_eq!(config.tls_min_version, TlsMinVersion::Tls13);
-    assert!(!config.enable_prometheus_metrics);
     assert_eq!(config.kubeconfig.as_deref(), Some(Path::new("/etc/kubeconfig")));
     assert!(config.notices.is_empty());
 }

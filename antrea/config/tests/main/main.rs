@@ -1,8 +1,14 @@
-//! Configuration files as users write them, and what they are told.
+//! Configuration files as users and the chart write them, and what users are told.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod agent;
+mod chart;
+mod chart_crds;
+mod chart_keys;
 mod controller;
 mod feature_gates;
+mod helm;
 mod syntax;
 
 use antrea_config::{AgentConfig, ControllerConfig};

@@ -1,25 +1,24 @@
 //! AntreaAgentInfo: created and deleted with the Nodes; what they say is the agents' affair.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use antrea_kit::backoff::{Backoff, jitter};
-use antrea_kit::kube_client::{bounded, status_code};
-use antrea_kit::logging::chain;
+use antrea_kit::keeper::{Keep, keep, stream};
+use antrea_kit::known::Known;
+use antrea_kit::kube_client::{Effect, create, delete};
 use antrea_kit::watch::{WatchEvent, watch};
 use antrea_shared_api::crd::v1beta1::AntreaAgentInfo;
 use antrea_shared_api::well_known::CONTROLLER_FIELD_MANAGER;
 use anyhow::Result;
+use futures::StreamExt;
+use futures::stream::select;
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{DeleteParams, PostParams};
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
-/// The names of the objects of a kind; `None` before the first list.
-type Names = Option<BTreeSet<String>>;
+/// The names of the objects of a kind.
+type Names = Known<()>;
+type NameEvent = WatchEvent<(String, ())>;
 
 /// One request that brings the objects about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,12 +29,12 @@ enum Action {
     Delete(String),
 }
 
-/// What is missing and what is too much. Nothing before both kinds are known.
-fn plan(nodes: &Names, infos: &Names) -> Vec<Action> {
-    let (Some(nodes), Some(infos)) = (nodes, infos) else { return Vec::new() };
-    let missing = nodes.difference(infos).cloned().map(Action::Create);
-    let superfluous = infos.difference(nodes).cloned().map(Action::Delete);
-    missing.chain(superfluous).collect()
+/// What is missing and what is too much; `None` before both kinds are known.
+fn plan(nodes: &Names, infos: &Names) -> Option<Vec<Action>> {
+    let (nodes, infos) = (nodes.all()?, infos.all()?);
+    let missing = nodes.keys().filter(|name| !infos.contains_key(*name)).cloned().map(Action::Create);
+    let superfluous = infos.keys().filter(|name| !nodes.contains_key(*name)).cloned().map(Action::Delete);
+    Some(missing.chain(superfluous).collect())
 }
 
 /// Whether the object is about a Node. Those of machines outside the cluster are somebody else's.
@@ -48,90 +47,70 @@ pub(crate) async fn run(client: Client, stop: CancellationToken) -> Result<()> {
     let (node_events, nodes) = mpsc::channel(64);
     let (info_events, infos) = mpsc::channel(64);
     let api = Api::<AntreaAgentInfo>::all(client.clone());
-    let node_name = |node: Node| node.metadata.name;
-    let info_name = |info: AntreaAgentInfo| if is_of_node(&info) { info.metadata.name } else { None };
+    let named = |name: Option<String>| name.map(|name| (name, ()));
+    let node_name = |node: Node| named(node.metadata.name);
+    let info_name = |info: AntreaAgentInfo| named(info.metadata.name.clone().filter(|_| is_of_node(&info)));
+    let events = select(stream(nodes).map(Event::Node), stream(infos).map(Event::Info));
+    let keeper = Keeper { api: api.clone(), nodes: Names::default(), infos: Names::default() };
     let config = watcher::Config::default;
     tokio::select! {
         result = watch(Api::<Node>::all(client), config(), node_name, node_events, stop.clone()) => result,
-        result = watch(api.clone(), config(), info_name, info_events, stop.clone()) => result,
-        () = keep(&api, nodes, infos) => Ok(()),
+        result = watch(api, config(), info_name, info_events, stop) => result,
+        () = keep(keeper, events) => Ok(()),
     }
 }
 
-/// Brings the objects about after each change, and again after a failure.
-async fn keep(
-    api: &Api<AntreaAgentInfo>,
-    mut node_events: mpsc::Receiver<WatchEvent<String>>,
-    mut info_events: mpsc::Receiver<WatchEvent<String>>,
-) {
-    let (mut nodes, mut infos) = (Names::None, Names::None);
-    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
-    let mut retry = None;
-    loop {
-        tokio::select! {
-            Some(event) = node_events.recv() => learn(&mut nodes, event),
-            Some(event) = info_events.recv() => learn(&mut infos, event),
-            () = tokio::time::sleep(retry.unwrap_or_default()), if retry.is_some() => {}
-            else => return,
-        }
-        retry = match carry_out(api, plan(&nodes, &infos)).await {
-            Ok(()) => {
-                backoff.reset();
-                None
-            }
-            Err(error) => {
-                if backoff.is_fresh() {
-                    warn!(error = %chain(error.as_ref()), "AntreaAgentInfos could not be brought about");
-                }
-                Some(backoff.wait(jitter()))
-            }
-        };
-    }
+/// What the two watches tell.
+enum Event {
+    Node(NameEvent),
+    Info(NameEvent),
 }
 
-fn learn(names: &mut Names, event: WatchEvent<String>) {
-    match (event, names) {
-        (WatchEvent::Resynced(all), names) => *names = Some(all.into_iter().collect()),
-        (WatchEvent::Applied(name), Some(names)) => {
-            names.insert(name);
-        }
-        (WatchEvent::Deleted(name), Some(names)) => {
-            names.remove(&name);
-        }
-        (WatchEvent::Applied(_) | WatchEvent::Deleted(_), None) => {}
-    }
+struct Keeper {
+    api: Api<AntreaAgentInfo>,
+    nodes: Names,
+    infos: Names,
 }
 
-/// Does not change what is known: the watch tells what came of it.
-async fn carry_out(api: &Api<AntreaAgentInfo>, actions: Vec<Action>) -> Result<()> {
-    for action in actions {
+impl Keep for Keeper {
+    type Event = Event;
+    type Action = Action;
+    const WHAT: &'static str = "AntreaAgentInfos";
+
+    fn learn(&mut self, event: Event) {
+        match event {
+            Event::Node(event) => self.nodes.learn(event),
+            Event::Info(event) => self.infos.learn(event),
+        }
+    }
+
+    fn plan(&self) -> Option<Vec<Action>> {
+        plan(&self.nodes, &self.infos)
+    }
+
+    async fn carry_out(&self, action: &Action) -> Result<()> {
         match action {
-            Action::Create(node) => create(api, &node).await?,
-            Action::Delete(node) => delete(api, &node).await?,
+            Action::Create(node) => {
+                let effect = create(&self.api, &AntreaAgentInfo::new(node), CONTROLLER_FIELD_MANAGER).await?;
+                if effect == Effect::Changed {
+                    info!(node, "AntreaAgentInfo created");
+                }
+            }
+            Action::Delete(node) => {
+                if delete(&self.api, node).await? == Effect::Changed {
+                    info!(node, "AntreaAgentInfo deleted");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, action: Action) {
+        match action {
+            Action::Create(node) => self.infos.insert(node, ()),
+            Action::Delete(node) => self.infos.remove(&node),
         }
     }
-    Ok(())
-}
-
-async fn create(api: &Api<AntreaAgentInfo>, node: &str) -> Result<()> {
-    let parameters =
-        PostParams { field_manager: Some(CONTROLLER_FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    match bounded(api.create(&parameters, &AntreaAgentInfo::new(node))).await {
-        Ok(_) => info!(node, "AntreaAgentInfo created"),
-        // Created by somebody else, and on its way here.
-        Err(error) if status_code(&error) == Some(409) => {}
-        Err(error) => return Err(error.context(format!("cannot create AntreaAgentInfo {node}"))),
-    }
-    Ok(())
-}
-
-async fn delete(api: &Api<AntreaAgentInfo>, node: &str) -> Result<()> {
-    match bounded(api.delete(node, &DeleteParams::default())).await {
-        Ok(_) => info!(node, "AntreaAgentInfo deleted"),
-        Err(error) if status_code(&error) == Some(404) => {}
-        Err(error) => return Err(error.context(format!("cannot delete AntreaAgentInfo {node}"))),
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -140,15 +119,24 @@ mod tests {
 
     use super::*;
 
+    fn known(names: Option<&str>) -> Names {
+        let mut known = Names::default();
+        if let Some(names) = names {
+            known.learn(WatchEvent::Resynced(names.split(' ').map(|name| (name.to_owned(), ())).collect()));
+        }
+        known
+    }
+
     /// The plan for Nodes and objects with these names, as an operator would see it.
     fn check(nodes: Option<&str>, infos: Option<&str>) -> String {
-        let names = |text: &str| text.split_whitespace().map(str::to_owned).collect();
         let line = |action| match action {
             Action::Create(name) => format!("create {name}"),
             Action::Delete(name) => format!("delete {name}"),
         };
-        let actions = plan(&nodes.map(names), &infos.map(names));
-        actions.into_iter().map(line).collect::<Vec<_>>().join(", ")
+        match plan(&known(nodes), &known(infos)) {
+            Some(actions) => actions.into_iter().map(line).collect::<Vec<_>>().join(", "),
+            None => "not known".to_owned(),
+        }
     }
 
     #[test]
@@ -159,19 +147,8 @@ mod tests {
 
     #[test]
     fn nothing_is_done_before_nodes_and_objects_are_known() {
-        assert_eq!(check(None, Some("n1")), "");
-        assert_eq!(check(Some("n1"), None), "");
-    }
-
-    #[test]
-    fn events_before_the_first_list_are_not_the_whole() {
-        let mut names = None;
-        learn(&mut names, WatchEvent::Applied("n1".into()));
-        assert_eq!(names, None);
-        learn(&mut names, WatchEvent::Resynced(vec!["n2".into()]));
-        learn(&mut names, WatchEvent::Applied("n1".into()));
-        learn(&mut names, WatchEvent::Deleted("n2".into()));
-        assert_eq!(names, Some(BTreeSet::from(["n1".to_owned()])));
+        assert_eq!(check(None, Some("n1")), "not known");
+        assert_eq!(check(Some("n1"), None), "not known");
     }
 
     #[test]

@@ -32,6 +32,8 @@ struct Store {
     version: u64,
     kinds: BTreeMap<String, Objects>,
     events: Vec<(u64, String, Value)>,
+    /// How often an object of a kind was to be created or deleted, whatever came of it.
+    asked: BTreeMap<String, usize>,
 }
 
 /// The state of a cluster, which outlives its API server.
@@ -127,6 +129,15 @@ impl Cluster {
         }
     }
 
+    /// How many requests were to create or delete an object of a kind, whatever came of them.
+    pub(crate) fn asked(&self, kind: &str) -> usize {
+        self.store.lock().unwrap().asked.get(&format!("{GROUP}/{kind}")).copied().unwrap_or_default()
+    }
+
+    fn count(&self, kind: &str) {
+        *self.store.lock().unwrap().asked.entry(kind.to_owned()).or_default() += 1;
+    }
+
     fn put(&self, path: &str, name: &str, mut object: Value) -> Value {
         let mut store = self.store.lock().unwrap();
         store.version += 1;
@@ -161,6 +172,9 @@ impl Cluster {
             };
         }
         let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
+        if *request.method() == Method::DELETE {
+            self.count(kind);
+        }
         let present =
             self.store.lock().unwrap().kinds.get(kind).and_then(|objects| objects.get(name)).cloned();
         let Some(mut present) = present else { return refuse(StatusCode::NOT_FOUND) };
@@ -185,6 +199,7 @@ impl Cluster {
     }
 
     fn create(&self, path: &str, object: Value) -> Answer {
+        self.count(path);
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         if self.store.lock().unwrap().kinds[path].contains_key(&name) {
             return refuse(StatusCode::CONFLICT);

@@ -52,6 +52,31 @@ async fn agent_infos_come_and_go_with_nodes() {
     cluster.until("antreaagentinfos", |infos| names(infos) == "n2").await;
 }
 
+/// An object that comes back was learned to be gone, and with it all that happened to the others before.
+async fn until_events_are_learned(cluster: &Cluster) {
+    cluster.delete("antreaagentinfos", "last");
+    cluster.until("antreaagentinfos", |infos| infos.contains_key("last")).await;
+}
+
+#[tokio::test]
+async fn many_nodes_that_come_and_go_at_once_take_one_request_each() {
+    const NODES: usize = 40;
+    let cluster = Cluster::with_crds();
+    let nodes: Vec<_> = (0..NODES).map(|number| format!("n{number}")).collect();
+    nodes.iter().for_each(|node| cluster.add_node(node));
+    cluster.add_node("last");
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    cluster.until("antreaagentinfos", |infos| infos.len() == NODES + 1).await;
+    until_events_are_learned(&cluster).await;
+    assert_eq!(cluster.asked("antreaagentinfos"), NODES + 2);
+    nodes.iter().for_each(|node| cluster.delete_node(node));
+    cluster.until("antreaagentinfos", |infos| names(infos) == "last").await;
+    until_events_are_learned(&cluster).await;
+    assert_eq!(cluster.asked("antreaagentinfos"), 2 * NODES + 3);
+    assert_eq!(cluster.asked("tiers"), DEFAULT_TIERS.len());
+}
+
 #[tokio::test]
 async fn what_agents_write_is_left_alone() {
     let cluster = Cluster::with_crds();

@@ -54,8 +54,10 @@ pub(super) fn put_oxs(out: &mut Vec<u8>, statistics: &FlowStatistics, flows: Opt
     let start = out.len();
     put_zeros(out, 4);
     if flows.is_none() {
-        put_duration(out, field::DURATION, statistics.duration);
-        put_duration(out, field::IDLE_TIME, statistics.idle);
+        for (number, time) in [(field::DURATION, statistics.duration), (field::IDLE_TIME, statistics.idle)] {
+            put_header(out, number, 8);
+            put_duration(out, time);
+        }
     }
     for (number, count) in [(field::PACKET_COUNT, statistics.packets), (field::BYTE_COUNT, statistics.bytes)]
     {
@@ -78,8 +80,8 @@ fn put_header(out: &mut Vec<u8>, number: u8, length: u8) {
     put_u8(out, length);
 }
 
-fn put_duration(out: &mut Vec<u8>, number: u8, duration: Duration) {
-    put_header(out, number, 8);
+/// Seconds and nanoseconds, 32 bits each.
+pub(super) fn put_duration(out: &mut Vec<u8>, duration: Duration) {
     put_u32(out, u32::try_from(duration.as_secs()).unwrap_or(u32::MAX));
     put_u32(out, duration.subsec_nanos());
 }
@@ -107,14 +109,15 @@ pub(super) fn oxs_from(reader: &mut Reader<'_>) -> Result<Oxs, DecodeError> {
 }
 
 /// All ones stand for what is not counted.
-fn counted(count: u64) -> Option<u64> {
+pub(super) fn counted(count: u64) -> Option<u64> {
     (count != u64::MAX).then_some(count)
 }
 
-/// Seconds and nanoseconds, 32 bits each.
+/// As [`put_duration`] writes it. OVS says all ones where it does not know, more than can be written again.
 pub(super) fn duration_from(reader: &mut Reader<'_>) -> Result<Duration, DecodeError> {
     let (seconds, nanoseconds) = (reader.u32()?, reader.u32()?);
-    Ok(Duration::from_secs(seconds.into()) + Duration::from_nanos(nanoseconds.into()))
+    let duration = Duration::from_secs(seconds.into()) + Duration::from_nanos(nanoseconds.into());
+    Ok(duration.min(Duration::new(u32::MAX.into(), 999_999_999)))
 }
 
 impl FlowEntry {

@@ -15,6 +15,7 @@ pub(super) mod kind {
     pub(crate) const DESCRIPTION: u16 = 0;
     pub(crate) const FLOWS: u16 = 1;
     pub(crate) const AGGREGATE: u16 = 2;
+    pub(crate) const PORT_STATISTICS: u16 = 4;
     pub(crate) const GROUP_STATISTICS: u16 = 6;
     pub(crate) const GROUPS: u16 = 7;
     pub(crate) const METER_STATISTICS: u16 = 9;
@@ -111,6 +112,8 @@ pub enum MultipartRequest {
     Flows(FlowFilter),
     /// The sums of flows' statistics.
     Aggregate(FlowFilter),
+    /// What a port counted, or all with [`reserved_port::ANY`].
+    PortStatistics(OfPort),
     /// What a group counted, or all with [`GroupId::ALL`].
     GroupStatistics(GroupId),
     /// A group, or all with [`GroupId::ALL`].
@@ -144,6 +147,7 @@ impl MultipartRequest {
             | Self::Groups(GroupId(id))
             | Self::MeterStatistics(MeterId(id))
             | Self::Meters(MeterId(id))
+            | Self::PortStatistics(OfPort(id))
             | Self::Ports(OfPort(id)) => {
                 put_u32(out, *id);
                 put_zeros(out, 4);
@@ -158,6 +162,7 @@ impl MultipartRequest {
             Self::Description => kind::DESCRIPTION,
             Self::Flows(_) => kind::FLOWS,
             Self::Aggregate(_) => kind::AGGREGATE,
+            Self::PortStatistics(_) => kind::PORT_STATISTICS,
             Self::GroupStatistics(_) => kind::GROUP_STATISTICS,
             Self::Groups(_) => kind::GROUPS,
             Self::MeterStatistics(_) => kind::METER_STATISTICS,
@@ -175,6 +180,7 @@ impl MultipartRequest {
             kind::DESCRIPTION => Self::Description,
             kind::FLOWS => Self::Flows(FlowFilter::read(reader)?),
             kind::AGGREGATE => Self::Aggregate(FlowFilter::read(reader)?),
+            kind::PORT_STATISTICS => Self::PortStatistics(OfPort(reader.u32()?)),
             kind::GROUP_STATISTICS => Self::GroupStatistics(GroupId(reader.u32()?)),
             kind::GROUPS => Self::Groups(GroupId(reader.u32()?)),
             kind::METER_STATISTICS => Self::MeterStatistics(MeterId(reader.u32()?)),

@@ -2,7 +2,8 @@
 
 use super::multipart::{all_from, kind};
 use super::{
-    AggregateStatistics, Description, FlowEntry, GroupStatistics, MeterStatistics, More, Port, TableFeatures,
+    AggregateStatistics, Description, FlowEntry, GroupStatistics, MeterStatistics, More, Port,
+    PortStatistics, TableFeatures,
 };
 use crate::codec::error::DecodeError;
 use crate::codec::group::{group_description_from, put_group_description};
@@ -29,6 +30,8 @@ pub enum ReplyBody {
     Flows(Vec<FlowEntry>),
     /// Sums over flows.
     Aggregate(AggregateStatistics),
+    /// What ports counted.
+    PortStatistics(Vec<PortStatistics>),
     /// What groups counted.
     GroupStatistics(Vec<GroupStatistics>),
     /// Groups.
@@ -72,6 +75,7 @@ impl ReplyBody {
             Self::Description(_) => kind::DESCRIPTION,
             Self::Flows(_) => kind::FLOWS,
             Self::Aggregate(_) => kind::AGGREGATE,
+            Self::PortStatistics(_) => kind::PORT_STATISTICS,
             Self::GroupStatistics(_) => kind::GROUP_STATISTICS,
             Self::Groups(_) => kind::GROUPS,
             Self::MeterStatistics(_) => kind::METER_STATISTICS,
@@ -87,6 +91,7 @@ impl ReplyBody {
             Self::Description(description) => description.put(out),
             Self::Flows(flows) => flows.iter().for_each(|flow| flow.put(out)),
             Self::Aggregate(sums) => sums.put(out),
+            Self::PortStatistics(ports) => ports.iter().for_each(|port| port.put(out)),
             Self::GroupStatistics(groups) => groups.iter().for_each(|group| group.put(out)),
             Self::Groups(groups) => groups.iter().for_each(|group| put_group_description(out, group)),
             Self::MeterStatistics(meters) => meters.iter().for_each(|meter| meter.put(out)),
@@ -102,6 +107,7 @@ impl ReplyBody {
             kind::DESCRIPTION => Self::Description(Box::new(Description::read(reader)?)),
             kind::FLOWS => Self::Flows(all_from(reader, FlowEntry::read)?),
             kind::AGGREGATE => Self::Aggregate(AggregateStatistics::read(reader)?),
+            kind::PORT_STATISTICS => Self::PortStatistics(all_from(reader, PortStatistics::read)?),
             kind::GROUP_STATISTICS => Self::GroupStatistics(all_from(reader, GroupStatistics::read)?),
             kind::GROUPS => Self::Groups(all_from(reader, group_description_from)?),
             kind::METER_STATISTICS => Self::MeterStatistics(all_from(reader, MeterStatistics::read)?),

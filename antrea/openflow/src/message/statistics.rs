@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::FlowStatistics;
-use super::flow_statistics::{duration_from, oxs_from, put_oxs};
+use super::flow_statistics::{duration_from, oxs_from, put_duration, put_oxs};
 use super::multipart::all_from;
 use super::port::text;
 use crate::codec::error::DecodeError;
@@ -95,11 +95,6 @@ impl Counters {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { packets: reader.u64()?, bytes: reader.u64()? })
     }
-}
-
-fn put_duration(out: &mut Vec<u8>, duration: Duration) {
-    put_u32(out, u32::try_from(duration.as_secs()).unwrap_or(u32::MAX));
-    put_u32(out, duration.subsec_nanos());
 }
 
 /// What a group counted.

@@ -26,24 +26,31 @@ impl Channel {
             return Err(OpenFlowError::BundleTooLarge { members: members.len() });
         }
         let id = BundleId(self.next_bundle());
-        let control = |step| Message::BundleControl(BundleControl { id, step, flags: FLAGS });
-        let mut messages = Vec::with_capacity(members.len() + 2);
-        messages.push(control(BundleStep::OpenRequest));
-        messages.extend(members.iter().map(|member| {
-            Message::BundleAdd(BundleAdd { id, flags: FLAGS, message: Box::new(member.to_message()) })
-        }));
-        messages.push(control(BundleStep::CommitRequest));
-        // Opening and committing are messages, too.
-        let member = |position: usize| position.checked_sub(1).and_then(|position| members.get(position));
-        let describe = |position| member(position).map_or_else(|| "a bundle".to_owned(), ToString::to_string);
-        match self.ask_all(&messages, describe).await {
-            Ok(_) => Ok(()),
-            Err(OpenFlowError::Refused { position, what, source }) => {
-                let position =
-                    position.filter(|position| member(*position).is_some()).map(|position| position - 1);
-                Err(OpenFlowError::Refused { position, what, source })
+        let messages = filling(id, members);
+        // Opening, closing and committing are messages, too.
+        let member = |position: usize| position.checked_sub(1).filter(|position| *position < members.len());
+        let describe = |position| {
+            let member = member(position).and_then(|position| members.get(position));
+            member.map_or_else(|| "a bundle".to_owned(), ToString::to_string)
+        };
+        let count = u32::try_from(messages.len()).unwrap_or(u32::MAX - 1);
+        let first = self.reserve(count + 1);
+        let outcome = match self.ask_from(first, 0, &messages, describe).await {
+            // What is wrong with members in their context shows now.
+            Ok(_) => self.ask_from(first, count, &[control(id, BundleStep::CommitRequest)], describe).await,
+            Err(error) => {
+                self.discard(id, &error).await;
+                Err(error)
             }
-            Err(error) => Err(error),
+        };
+        outcome.map(|_| ()).map_err(|error| error.at(member))
+    }
+
+    /// Has a bundle forgotten of which the switch has refused a member when it was added: OVS would commit the others.
+    async fn discard(&self, id: BundleId, error: &OpenFlowError) {
+        if let OpenFlowError::Refused { .. } = error {
+            // If this fails, then OVS forgets the bundle by itself, as it does all that are idle.
+            let _ = self.ask("the end of a bundle", control(id, BundleStep::DiscardRequest)).await;
         }
     }
 
@@ -60,6 +67,21 @@ impl Channel {
         let describe = |position| modifications.get(position).map_or_else(String::new, describe_meter);
         self.ask_all(&messages, describe).await.map(|_| ())
     }
+}
+
+const fn control(id: BundleId, step: BundleStep) -> Message {
+    Message::BundleControl(BundleControl { id, step, flags: FLAGS })
+}
+
+/// What opens a bundle, fills it, and closes it.
+fn filling(id: BundleId, members: &[Modification]) -> Vec<Message> {
+    let mut messages = Vec::with_capacity(members.len() + 2);
+    messages.push(control(id, BundleStep::OpenRequest));
+    messages.extend(members.iter().map(|member| {
+        Message::BundleAdd(BundleAdd { id, flags: FLAGS, message: Box::new(member.to_message()) })
+    }));
+    messages.push(control(id, BundleStep::CloseRequest));
+    messages
 }
 
 fn describe_meter(modification: &MeterMod) -> String {

@@ -12,7 +12,7 @@ use super::pending::Outcome;
 /// Batches that may wait to be sent; more have to wait for room.
 const QUEUE: usize = 64;
 
-/// Encoded messages `first` to `last`, and who waits for the reply to the last one.
+/// Encoded messages up to `last`, who waits for the reply to that one, and the first one that errors may be about.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
@@ -58,12 +58,28 @@ impl Channel {
         messages: &[Message],
         describe: impl Fn(usize) -> String,
     ) -> Result<Vec<Message>, OpenFlowError> {
+        let first = self.reserve(u32::try_from(messages.len()).unwrap_or(u32::MAX));
+        self.ask_from(first, 0, messages, describe).await
+    }
+
+    /// As [`Self::ask_all`], with ids from [`Self::reserve`]: `sent` messages have theirs since `first` already, and
+    /// errors may be about them, too.
+    pub(crate) async fn ask_from(
+        &self,
+        first: u32,
+        sent: u32,
+        messages: &[Message],
+        describe: impl Fn(usize) -> String,
+    ) -> Result<Vec<Message>, OpenFlowError> {
+        let bytes = encode(messages, first + sent).map_err(|(position, source)| OpenFlowError::TooLong {
+            position: Some(position),
+            what: describe(position),
+            source,
+        })?;
         let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
-        let first = self.reserve(count);
-        let bytes = encode(messages, first)
-            .map_err(|(position, source)| OpenFlowError::TooLong { what: describe(position), source })?;
+        let last = (first + sent).saturating_add(count.saturating_sub(1));
         let (done, outcome) = oneshot::channel();
-        let batch = Batch { bytes, first, last: first + count.saturating_sub(1), done };
+        let batch = Batch { bytes, first, last, done };
         self.batches.send(batch).await.map_err(|_| OpenFlowError::ConnectionLost)?;
         let outcome = outcome.await.map_err(|_| OpenFlowError::ConnectionLost)?;
         outcome.map_err(|refusal| OpenFlowError::Refused {
@@ -79,7 +95,7 @@ impl Channel {
     }
 
     /// Takes `count` ids, consecutive ones; after the largest they begin anew.
-    fn reserve(&self, count: u32) -> u32 {
+    pub(crate) fn reserve(&self, count: u32) -> u32 {
         let order = Ordering::Relaxed;
         let after = |first: u32| Some(first.checked_add(count).unwrap_or(1 + count));
         let first = self.next_xid.fetch_update(order, order, after).unwrap_or(1);

@@ -16,8 +16,9 @@ use super::error::OpenFlowError;
 use super::session::{Ended, Session};
 use crate::backoff::Backoff;
 
-const FIRST_RETRY: Duration = Duration::from_millis(250);
-const SLOWEST_RETRY: Duration = Duration::from_secs(5);
+/// The socket is local: an attempt costs next to nothing, and without flows nothing is forwarded.
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const SLOWEST_RETRY: Duration = Duration::from_millis(500);
 /// Unasked messages of one kind that wait for whoever reads them.
 const QUEUE: usize = 1024;
 
@@ -140,11 +141,17 @@ struct Task {
 impl Task {
     async fn run(mut self) {
         let mut backoff = Backoff::new(FIRST_RETRY, SLOWEST_RETRY);
+        // A switch that is away for a day is in the log once.
+        let mut known = None;
         for generation in 1.. {
             tokio::select! {
                 ended = serve(&self.path, &self.queues, &self.channel, generation, &mut backoff) => {
-                    let error = &ended as &dyn std::error::Error;
-                    warn!(path = %self.path.display(), error, "No connection to the switch");
+                    let reason = Some(ended.to_string());
+                    if self.channel.borrow().is_some() || known != reason {
+                        let error = &ended as &dyn std::error::Error;
+                        warn!(path = %self.path.display(), error, "No connection to the switch");
+                    }
+                    known = reason;
                 }
                 _ = self.handles.recv() => return,
             }

@@ -17,7 +17,7 @@ pub enum Complaint {
 }
 
 /// A request that did not come about.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenFlowError {
     /// There is no connection.
     #[error("not connected to the switch at {}: is ovs-vswitchd running, and does the bridge speak OpenFlow 1.5?", path.display())]
@@ -41,6 +41,8 @@ pub enum OpenFlowError {
     /// A message is longer than OpenFlow allows; nothing was sent.
     #[error("{what} does not fit into a message")]
     TooLong {
+        /// Its position among the members of a bundle; 0 for other requests.
+        position: Option<usize>,
         /// The message.
         what: String,
         /// By how much.
@@ -55,11 +57,19 @@ pub enum OpenFlowError {
 }
 
 impl OpenFlowError {
-    /// The position of the member of a bundle that did not do what it should.
+    /// The position of the member of a bundle that did not do what it should, or cannot be sent.
     pub const fn position(&self) -> Option<usize> {
         match self {
-            Self::Refused { position, .. } => *position,
+            Self::Refused { position, .. } | Self::TooLong { position, .. } => *position,
             _ => None,
         }
+    }
+
+    /// The same with the position among the members of a bundle, which is `map` of that among its messages.
+    pub(super) fn at(mut self, map: impl Fn(usize) -> Option<usize>) -> Self {
+        if let Self::Refused { position, .. } | Self::TooLong { position, .. } = &mut self {
+            *position = position.and_then(map);
+        }
+        self
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use antrea_openflow::message::{
-    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port, ReplyBody,
-    Resume, TableFeatures,
+    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port,
+    PortStatistics, ReplyBody, Resume, TableFeatures,
 };
 use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, reserved_port};
+use antrea_types::OfPort;
 
 use super::channel::Channel;
 use super::error::OpenFlowError;
@@ -89,6 +90,19 @@ impl Channel {
         let parts = self.request("a request for ports", MultipartRequest::Ports(reserved_port::ANY)).await?;
         Ok(collect(parts, |body| match body {
             ReplyBody::Ports(ports) => ports,
+            _ => Vec::new(),
+        }))
+    }
+
+    /// What a port counted, or all with [`reserved_port::ANY`].
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn port_statistics(&self, port: OfPort) -> Result<Vec<PortStatistics>, OpenFlowError> {
+        let request = MultipartRequest::PortStatistics(port);
+        let parts = self.request("a request for statistics of ports", request).await?;
+        Ok(collect(parts, |body| match body {
+            ReplyBody::PortStatistics(ports) => ports,
             _ => Vec::new(),
         }))
     }

@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval_at, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::warn;
 
 use super::channel::Batch;
@@ -124,6 +124,8 @@ impl<'a> Session<'a> {
 
     async fn serve_until_error(&mut self, batches: &mut mpsc::Receiver<Batch>) -> Result<Infallible, Ended> {
         let mut probe = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
+        // Where we were held up, the switch has had no chance to answer.
+        probe.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             for (xid, message) in self.messages()? {
                 self.handle(xid, message);

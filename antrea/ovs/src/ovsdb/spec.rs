@@ -84,7 +84,8 @@ pub struct BridgeSpec {
     pub datapath_type: DatapathType,
     /// OpenFlow versions; none means the default of ovs-vswitchd.
     pub protocols: Vec<Protocol>,
-    /// What it does while nobody has told it; none leaves the default, which is standalone.
+    /// What it does while nobody has told it; none leaves what there is, at first standalone. OVS deletes all flows of
+    /// the bridge when this changes.
     pub fail_mode: Option<FailMode>,
     /// Only looked at when the bridge is created.
     pub local_port: LocalPort,

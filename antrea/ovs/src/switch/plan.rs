@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use antrea_openflow::{Flow, FlowMod, Group, GroupMod, MeterMod};
 
-use crate::flow_store::{FlowChanges, FlowStore};
+use crate::flow_store::FlowChanges;
 use crate::modification::Modification;
+use crate::openflow::BUNDLE_LIMIT;
 use crate::store::Change;
 
 /// What is sent, in this order: nothing refers to what is not there yet or not any more. Meters cannot be members of
@@ -35,45 +36,36 @@ impl Plan {
                 Change::Delete(old) => unused.push(Modification::Group(GroupMod::Delete(old.id))),
             }
         }
-        plan.bundle.extend(changes.flows.into_iter().map(|change| Modification::Flow(flow_mod(change))));
+        let (gone, here): (Vec<_>, Vec<_>) =
+            changes.flows.into_iter().partition(|change| matches!(change, Change::Delete(_)));
+        // Where it takes several bundles, packets see what the first of them have done: the table that they enter
+        // opens last and closes first, and what has priority is there before what it makes an exception to.
+        plan.bundle.extend(here.into_iter().rev().chain(gone).map(flow_mod));
         plan.bundle.extend(unused);
         plan
     }
+
+    /// Whether all of it happens or nothing.
+    pub(crate) fn is_at_once(&self) -> bool {
+        self.meters_before.is_empty() && self.meters_after.is_empty() && self.bundle.len() <= BUNDLE_LIMIT
+    }
 }
 
-/// What brings all groups and flows to a switch, whatever it has, and takes `surplus` away.
-pub(crate) fn everything<'a>(
-    store: &'a FlowStore,
-    surplus: Vec<Flow>,
-) -> impl Iterator<Item = Modification> + Send + 'a {
-    let groups = store.groups().flat_map(|group| install(Group::clone(group)));
-    let flows = store.flows().map(|flow| Modification::Flow(FlowMod::add(Flow::clone(flow))));
-    groups.chain(flows).chain(surplus.into_iter().map(|flow| Modification::Flow(delete(flow))))
-}
-
-fn install(group: Group) -> impl Iterator<Item = Modification> {
+pub(super) fn install(group: Group) -> impl Iterator<Item = Modification> {
     GroupMod::install(group).into_iter().map(Modification::Group)
 }
 
-/// Where only actions differ, the flow is modified: it keeps its counters and its age.
-fn flow_mod(change: Change<Flow>) -> FlowMod {
+/// A flow that takes the place of another is added: OVS goes on with the counters of that one, and unlike a change of
+/// actions it does not depend on what was there.
+fn flow_mod(change: Change<Flow>) -> Modification {
     match change {
-        Change::Add(new) => FlowMod::add(owned(new)),
-        Change::Replace { old, new } if differ_in_actions_only(&old, &new) => {
-            FlowMod::modify_strict(owned(new))
-        }
-        Change::Replace { new, .. } => FlowMod::add(owned(new)),
+        Change::Add(new) | Change::Replace { new, .. } => Modification::Flow(FlowMod::add(owned(new))),
         Change::Delete(old) => delete(owned(old)),
     }
 }
 
-fn differ_in_actions_only(old: &Flow, new: &Flow) -> bool {
-    let rest = |flow: &Flow| (flow.cookie, flow.idle_timeout, flow.hard_timeout, flow.importance, flow.flags);
-    rest(old) == rest(new)
-}
-
-fn delete(flow: Flow) -> FlowMod {
-    FlowMod::delete_strict(flow.table, flow.priority, flow.matching)
+pub(super) fn delete(flow: Flow) -> Modification {
+    Modification::Flow(FlowMod::delete_strict(flow.table, flow.priority, flow.matching))
 }
 
 fn owned<T: Clone>(shared: Arc<T>) -> T {
@@ -89,7 +81,7 @@ mod tests {
     use antrea_types::OfPort;
 
     use super::*;
-    use crate::flow_store::FlowSet;
+    use crate::flow_store::{FlowSet, FlowStore};
     use crate::round::Round;
 
     fn flow(port: u32) -> Flow {
@@ -136,33 +128,31 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_modified_where_only_its_actions_differ() {
+    fn what_takes_the_place_of_another_is_added() {
         let mut store = FlowStore::new(Round(1));
         let mut change = |flow: Flow| text(&Plan::of(store.set(&"a".into(), vec![flow].into())));
         change(flow(1));
         assert_eq!(
             change(flow(1).action(Action::NORMAL)),
-            ["flow MOD_STRICT table:1 priority=200,in_port=1 actions=NORMAL"]
-        );
-        let other_cookie = flow(1).action(Action::NORMAL).cookie(Cookie(0x200_0000_0000));
-        assert_eq!(
-            change(other_cookie),
-            ["flow ADD table:1 priority=200,in_port=1 cookie:0x1020000000000 actions=NORMAL"]
+            ["flow ADD table:1 priority=200,in_port=1 cookie:0x1010000000000 actions=NORMAL"]
         );
     }
 
     #[test]
-    fn everything_is_groups_then_flows_then_what_is_surplus() {
+    fn the_table_that_packets_enter_opens_last_and_closes_first() {
+        let at = |table, priority| Flow::new(TableId(table), FlowPriority(priority));
         let mut store = FlowStore::new(Round(1));
-        store.set(&"a".into(), with_group());
-        let all: Vec<_> =
-            everything(&store, vec![flow(9)]).map(|modification| modification.to_string()).collect();
+        store.set(&"a".into(), vec![at(3, 1), at(3, 2)].into());
+        let plan = Plan::of(store.set(&"a".into(), vec![at(0, 1), at(0, 2), at(2, 5), at(2, 9)].into()));
         assert_eq!(
-            all,
+            text(&plan),
             [
-                "group 7",
-                "flow ADD table:1 priority=200,in_port=1 cookie:0x1010000000000 actions=group:7",
-                "flow DEL_STRICT table:1 priority=200,in_port=9 actions=drop",
+                "flow ADD table:2 priority=9 cookie:0x1000000000000 actions=drop",
+                "flow ADD table:2 priority=5 cookie:0x1000000000000 actions=drop",
+                "flow ADD priority=2 cookie:0x1000000000000 actions=drop",
+                "flow ADD priority=1 cookie:0x1000000000000 actions=drop",
+                "flow DEL_STRICT table:3 priority=1 actions=drop",
+                "flow DEL_STRICT table:3 priority=2 actions=drop",
             ]
         );
     }

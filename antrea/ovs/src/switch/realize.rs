@@ -1,19 +1,23 @@
-//! Carrying out plans over a channel.
+//! Carrying out plans over a channel, and bringing everything to a switch whatever it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_openflow::message::FlowFilter;
-use antrea_openflow::{FlowMod, GroupMod, Match, Meter, MeterId, MeterMod, TableId};
-use tracing::warn;
+use antrea_openflow::{Band, FlowMod, Match, Meter, MeterFlags, MeterId, MeterMod, TableId};
 
-use super::plan::{self, Plan};
+use super::difference::Difference;
+use super::left_out::{Identity, LeftOut};
+use super::plan::Plan;
+use super::wanted::Leftovers;
 use crate::flow_store::FlowStore;
 use crate::modification::Modification;
 use crate::openflow::{BUNDLE_LIMIT, Channel, OpenFlowError};
 use crate::round::Round;
 
-/// Refused members that are left out of a replay before it is given up: a few may be broken, but when many are, then
-/// the switch is.
+/// Members of a bundle in which refused ones are looked for, so that trying again costs little.
+const PART: usize = 500;
+
+/// Refused members that are left out of a part one by one: a few may be broken, but where many are, all may be.
 const REFUSALS: usize = 100;
 
 /// Carries out a plan; its bundle in as many as it takes.
@@ -25,49 +29,130 @@ pub(super) async fn carry_out(channel: &Channel, plan: Plan) -> Result<(), OpenF
     channel.modify_meters(&plan.meters_after).await
 }
 
-/// Installs all that the store holds, and deletes flows of this round that it does not hold. Returns the number of
-/// members sent. A member that the switch refuses does not keep the others out.
+/// Everything is on the switch, but for what it refused.
+pub(super) struct Realized {
+    /// What it took: changes of flows, groups and meters.
+    pub(super) changes: usize,
+    pub(super) left_out: LeftOut,
+}
+
+/// Brings to the switch what it lacks of the store, and what differs; deletes groups, meters and flows of this round
+/// that the store does not hold, unless leftovers are kept. What the switch refuses keeps nothing else out.
+/// `known` is what was refused the last time.
 pub(super) async fn everything(
     channel: &Channel,
     store: &FlowStore,
-    round: Round,
-    tables: &[(TableId, String)],
-) -> Result<usize, OpenFlowError> {
-    channel.rename_tables(tables).await?;
-    install_meters(channel, store).await?;
-    let filter = FlowFilter::cookie(round.cookie(), Round::MASK);
-    let learned = store.learned_tables();
-    let present = channel.dump_flows(filter).await?.into_iter();
-    let surplus = present.filter(|flow| store.is_surplus(flow.clone(), &learned)).collect();
-    let mut members = plan::everything(store, surplus);
-    let (mut sent, mut refusals) = (0, 0);
-    loop {
-        let mut bundle: Vec<Modification> = members.by_ref().take(BUNDLE_LIMIT).collect();
-        if bundle.is_empty() {
-            return Ok(sent);
+    leftovers: Leftovers,
+    known: &LeftOut,
+) -> Result<Realized, OpenFlowError> {
+    let realized = Realized { changes: 0, left_out: LeftOut::default() };
+    let mut installation = Installation { channel, known, realized };
+    let meters = channel.dump_meters().await?;
+    installation.meters(store, &meters).await?;
+    let groups = channel.dump_groups().await?;
+    let flows = channel.dump_flows(FlowFilter::cookie(store.round().cookie(), Round::MASK)).await?;
+    let difference = Difference::of(store, &flows, &groups);
+    drop(flows);
+    installation
+        .members(match leftovers {
+            Leftovers::Kept => difference.without_surplus(),
+            Leftovers::Deleted => difference,
+        })
+        .await?;
+    if leftovers == Leftovers::Deleted {
+        installation.delete_meters(store, &meters).await?;
+    }
+    Ok(installation.realized)
+}
+
+/// What it takes to bring everything to a switch.
+struct Installation<'a> {
+    channel: &'a Channel,
+    known: &'a LeftOut,
+    realized: Realized,
+}
+
+impl Installation<'_> {
+    /// Adds meters that are missing and modifies those that differ, one by one: of several, only the first that is
+    /// refused would be known.
+    async fn meters(&mut self, store: &FlowStore, present: &[Meter]) -> Result<(), OpenFlowError> {
+        let present: BTreeMap<MeterId, &Meter> = present.iter().map(|meter| (meter.id, meter)).collect();
+        for wanted in store.meters() {
+            let change = match present.get(&wanted.id) {
+                None => MeterMod::Add(Meter::clone(wanted)),
+                Some(meter) if !alike(meter, wanted) => MeterMod::Modify(Meter::clone(wanted)),
+                Some(_) => continue,
+            };
+            match self.channel.modify_meters(&[change]).await {
+                Ok(()) => self.realized.changes += 1,
+                Err(error) if error.position().is_some() => {
+                    self.leave_out(Identity::Meter(wanted.id), &error);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        sent += bundle.len();
-        while let Err(error) = channel.bundle(&bundle).await {
-            let position =
-                error.position().filter(|position| *position < bundle.len() && refusals < REFUSALS);
+        Ok(())
+    }
+
+    /// In as many bundles as it takes.
+    async fn members(&mut self, difference: Difference<'_>) -> Result<(), OpenFlowError> {
+        let mut members = difference.members();
+        loop {
+            let bundle: Vec<Modification> = members.by_ref().take(BUNDLE_LIMIT).collect();
+            if bundle.is_empty() {
+                return Ok(());
+            }
+            match self.channel.bundle(&bundle).await {
+                Ok(()) => self.realized.changes += bundle.len(),
+                Err(error) if error.position().is_none() => return Err(error),
+                Err(_) => {
+                    for part in bundle.chunks(PART) {
+                        self.without_refused(part.to_vec()).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A part of a bundle without the members that are refused.
+    async fn without_refused(&mut self, mut part: Vec<Modification>) -> Result<(), OpenFlowError> {
+        let mut refusals = 0;
+        loop {
+            let Err(error) = self.channel.bundle(&part).await else {
+                self.realized.changes += part.len();
+                return Ok(());
+            };
+            let position = error.position().filter(|position| *position < part.len());
             let Some(position) = position else { return Err(error) };
+            if refusals == REFUSALS {
+                self.realized.left_out.note_all(&part, &error);
+                return Ok(());
+            }
             refusals += 1;
-            warn!(error = &error as &dyn std::error::Error, "Left out of what is installed");
-            bundle.remove(position);
+            let member = part.remove(position);
+            self.leave_out(Identity::from(&member), &error);
         }
+    }
+
+    fn leave_out(&mut self, member: Identity, error: &OpenFlowError) {
+        self.realized.left_out.note(member, error, self.known);
+    }
+
+    async fn delete_meters(&mut self, store: &FlowStore, present: &[Meter]) -> Result<(), OpenFlowError> {
+        let wanted: BTreeSet<_> = store.meters().map(|meter| meter.id).collect();
+        let surplus = present.iter().map(|meter| meter.id).filter(|id| !wanted.contains(id));
+        let surplus: Vec<_> = surplus.map(MeterMod::Delete).collect();
+        self.channel.modify_meters(&surplus).await?;
+        self.realized.changes += surplus.len();
+        Ok(())
     }
 }
 
-/// Adds meters that are missing and modifies those that differ.
-async fn install_meters(channel: &Channel, store: &FlowStore) -> Result<(), OpenFlowError> {
-    let present: BTreeMap<MeterId, Meter> =
-        channel.dump_meters().await?.into_iter().map(|meter| (meter.id, meter)).collect();
-    let missing = store.meters().filter_map(|wanted| match present.get(&wanted.id) {
-        None => Some(MeterMod::Add(Meter::clone(wanted))),
-        Some(meter) if meter != wanted.as_ref() => Some(MeterMod::Modify(Meter::clone(wanted))),
-        Some(_) => None,
-    });
-    channel.modify_meters(&missing.collect::<Vec<_>>()).await
+/// Whether meters limit alike. OVS fills in bursts that do not count.
+fn alike(present: &Meter, wanted: &Meter) -> bool {
+    let bursts_count = wanted.flags.has(MeterFlags::BURST);
+    let limit = |band: &Band| (band.rate, bursts_count.then_some(band.burst));
+    present.flags == wanted.flags && present.bands.iter().map(limit).eq(wanted.bands.iter().map(limit))
 }
 
 /// Deletes the flows of round `previous`, or of every other round than ours where that is not known.
@@ -87,16 +172,4 @@ pub(super) async fn delete_stale_flows(
         |stale: Round| FlowMod::delete(TableId::ALL, Match::new()).with_cookie(stale.cookie(), Round::MASK);
     let stale = rounds.into_iter().filter(|stale| *stale != round);
     channel.bundle(&stale.map(|stale| Modification::Flow(delete(stale))).collect::<Vec<_>>()).await
-}
-
-/// Deletes groups and meters that the store does not hold.
-pub(super) async fn delete_leftovers(channel: &Channel, store: &FlowStore) -> Result<(), OpenFlowError> {
-    let wanted: BTreeSet<_> = store.groups().map(|group| group.id).collect();
-    let groups = channel.dump_groups().await?.into_iter().map(|group| group.id);
-    let unwanted =
-        groups.filter(|id| !wanted.contains(id)).map(|id| Modification::Group(GroupMod::Delete(id)));
-    let wanted: BTreeSet<_> = store.meters().map(|meter| meter.id).collect();
-    let meters = channel.dump_meters().await?.into_iter().map(|meter| meter.id);
-    let meters_after = meters.filter(|id| !wanted.contains(id)).map(MeterMod::Delete).collect();
-    carry_out(channel, Plan { meters_before: Vec::new(), bundle: unwanted.collect(), meters_after }).await
 }

@@ -1,9 +1,10 @@
 //! The server, as its clients see it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use antrea_kit::api;
 use antrea_kit::certificate::{MinimumTls, SelfSigned};
 use antrea_kit::health::{Checks, Kind, not_found};
 use antrea_kit::server::{Handler, Limits, Server};
@@ -29,13 +30,8 @@ struct Running {
 
 impl Running {
     async fn start(tls: Option<Arc<ServerConfig>>, limits: Limits, checks: Checks) -> Self {
-        let handler: Handler = Arc::new(move |request| {
-            let uri = request.uri();
-            let answer = checks.answer(request.method(), uri.path(), uri.query());
-            Box::pin(std::future::ready(answer.unwrap_or_else(not_found)))
-        });
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let server = Server::bind(address, tls, limits, handler).await.unwrap();
+        let server = Server::bind(address, tls, limits, api::health(checks)).await.unwrap();
         let stop = CancellationToken::new();
         Self { address: server.local_addr(), task: tokio::spawn(server.run(stop.clone())), stop }
     }
@@ -174,4 +170,21 @@ async fn an_address_that_is_taken_is_named() {
         error.to_string(),
         format!("cannot listen on {}: choose another port, or end the program that has it", server.address)
     );
+}
+
+#[tokio::test]
+async fn an_api_answers_for_health_on_all_addresses() {
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let checks = Checks::new();
+    let (server, ca) = api::bind("antrea-agent", &names, 0, MinimumTls::V1_3, checks).await.unwrap();
+    let (port, has_ipv6) = (server.local_addr().port(), server.local_addr().is_ipv6());
+    tokio::spawn(server.run(CancellationToken::new()));
+    let connector = TlsConnector::from(client_config(&ca));
+    let ipv6 = has_ipv6.then_some(IpAddr::from(Ipv6Addr::LOCALHOST));
+    for address in ipv6.into_iter().chain([IpAddr::from(Ipv4Addr::LOCALHOST)]) {
+        let stream = TcpStream::connect((address, port)).await.unwrap();
+        let mut stream = connector.connect(ServerName::from(address), stream).await.unwrap();
+        let answer = exchange(&mut stream, REQUEST).await;
+        assert!(answer.ends_with("ok"), "{address}: {answer}");
+    }
 }

@@ -94,6 +94,17 @@ async fn a_switch_that_answers_probes_lives() {
     assert_eq!(task.await.unwrap().0.to_string(), "the switch closed the connection");
 }
 
+/// As after the machine slept: probes that were missed are not sent all at once.
+#[tokio::test(start_paused = true)]
+async fn a_switch_has_time_to_answer_after_a_session_was_held_up() {
+    let (mut switch, _channel, _unasked, task) = session().await;
+    assert_eq!(switch.receive().await.1, Message::EchoRequest(Vec::new()));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    let start = Instant::now();
+    task.await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 10, "it has the time of the probes that are left");
+}
+
 #[tokio::test]
 async fn the_probe_of_the_switch_is_answered_in_kind() {
     let (mut switch, _channel, _unasked, _task) = session().await;

@@ -135,8 +135,9 @@ fn columns(spec: &BridgeSpec, row: &Bridge) -> Map<String, Value> {
     if !row.protocols.iter().map(String::as_str).eq(protocols.iter().copied()) {
         columns.insert("protocols".to_owned(), set(protocols));
     }
+    // Each change of it deletes all flows of the bridge: what was not asked for stays.
     let fail_mode = spec.fail_mode.map(|mode| mode.as_str());
-    if row.fail_mode.as_deref() != fail_mode {
+    if fail_mode.is_some() && row.fail_mode.as_deref() != fail_mode {
         columns.insert("fail_mode".to_owned(), set(fail_mode));
     }
     columns
@@ -186,7 +187,7 @@ mod tests {
     fn a_bridge_that_is_as_wanted_is_left_alone() {
         let row = json!({
             "name": "br-int", "protocols": ["set", ["OpenFlow10", "OpenFlow15"]],
-            "external_ids": ["map", [["a", "1"], ["roundNum", "7"]]],
+            "external_ids": ["map", [["a", "1"], ["roundNum", "7"]]], "fail_mode": "secure",
         });
         assert_eq!(operations(&row, &spec()), Vec::<String>::new());
     }

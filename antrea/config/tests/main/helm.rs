@@ -1,0 +1,95 @@
+//! The chart, rendered by the helm of the lab.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use antrea_e2e::programs::{Programs, ensure_built};
+use serde_json::{Map, Value};
+
+/// The chart, and what renders it.
+pub(crate) struct Chart(Programs);
+
+/// The two files of a rendered chart.
+pub(crate) struct Files {
+    pub(crate) agent: String,
+    pub(crate) controller: String,
+}
+
+impl Chart {
+    /// Says that the test is skipped, and why, where there is no helm and none can be built.
+    pub(crate) fn open() -> Option<Self> {
+        match ensure_built() {
+            Ok(programs) => Some(Self(programs)),
+            Err(error) => {
+                let name = std::thread::current().name().unwrap_or("a test").to_owned();
+                println!("SKIPPED {name}: {error:#}");
+                None
+            }
+        }
+    }
+
+    /// What `template` becomes with these values, or what helm says against them.
+    pub(crate) fn template(&self, template: &str, values: &str) -> Result<String, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), values).unwrap();
+        let mut helm = self.0.command("helm").unwrap();
+        helm.args(["template", "antrea", "--namespace", "kube-system", "--show-only", template]);
+        let output = helm.arg("--values").arg(file.path()).arg(folder()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+
+    /// The files that the programs get with these values, or what helm says against them.
+    pub(crate) fn files(&self, values: &str) -> Result<Files, String> {
+        let rendered = self.template("templates/configmap.yaml", values)?;
+        let file = |name: &str| {
+            let begin = format!("  {name}: |\n");
+            let (_, rest) = rendered.split_once(&begin).unwrap();
+            let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
+            lines.fold(String::new(), |mut text, line| {
+                writeln!(text, "{}", line.strip_prefix("    ").unwrap_or_default()).unwrap();
+                text
+            })
+        };
+        Ok(Files { agent: file("antrea-agent.conf"), controller: file("antrea-controller.conf") })
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/antrea")
+}
+
+/// The values of the chart as they are without a user's.
+pub(crate) fn default_values() -> Value {
+    let text = std::fs::read_to_string(folder().join("values.yaml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+/// The path and the value of whatever is no section with keys.
+pub(crate) fn leaves(value: &Value) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    descend("", value, &mut found);
+    found
+}
+
+fn descend(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    match value.as_object().filter(|section| !section.is_empty()) {
+        Some(section) => {
+            for (key, value) in section {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                descend(&path, value, found);
+            }
+        }
+        None => found.push((path.to_owned(), value.clone())),
+    }
+}
+
+/// A YAML document with these values.
+pub(crate) fn document<'a>(leaves: impl IntoIterator<Item = &'a (String, Value)>) -> String {
+    let mut root = Value::Object(Map::new());
+    for (path, value) in leaves {
+        let slot = path.split('.').fold(&mut root, |section, key| &mut section[key]);
+        *slot = value.clone();
+    }
+    root.to_string()
+}

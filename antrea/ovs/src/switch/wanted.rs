@@ -1,0 +1,110 @@
+//! What a bridge shall have, and what of it the switch did not take.
+
+use tracing::warn;
+
+use super::left_out::LeftOut;
+use super::plan::Plan;
+use super::realize;
+use crate::flow_store::{FlowChanges, FlowSet, FlowStore, Members};
+use crate::openflow::{Channel, OpenFlowError};
+use crate::round::Round;
+use crate::store::SetKey;
+
+/// Groups and meters, which carry no round, and flows of this round, that nobody asked for. Until all of this round
+/// has been asked for, flows of earlier rounds may use the former, and the latter may have been installed by an earlier
+/// start of the same round and be asked for yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leftovers {
+    Kept,
+    Deleted,
+}
+
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) store: FlowStore,
+    pub(super) leftovers: Leftovers,
+    left_out: LeftOut,
+}
+
+impl Wanted {
+    pub(super) fn new(round: Round) -> Self {
+        Self { store: FlowStore::new(round), leftovers: Leftovers::Kept, left_out: LeftOut::default() }
+    }
+
+    /// Replaces a set, to be installed with everything.
+    pub(super) fn remember(&mut self, key: &SetKey, set: FlowSet) {
+        self.store.set(key, set);
+    }
+
+    /// Replaces a set on a switch that has all that was wanted before. An error that is not the loss of the connection
+    /// leaves the set what it was, unless a member of it had been left out.
+    pub(super) async fn change(
+        &mut self,
+        channel: &Channel,
+        key: &SetKey,
+        set: FlowSet,
+    ) -> Result<(), OpenFlowError> {
+        let before = self.store.members(key);
+        let uncertain = self.left_out.why(&before).is_some();
+        let changes = self.store.set(key, set);
+        if uncertain || self.refusal(key).is_err() {
+            // What the switch has of it is not known.
+            self.settle(channel, changes.deletions()).await?;
+            return self.refusal(key);
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.carry_out(channel, key, changes, before).await
+    }
+
+    /// Carries out changes of a set, and takes them back if the switch refuses them.
+    async fn carry_out(
+        &mut self,
+        channel: &Channel,
+        key: &SetKey,
+        changes: FlowChanges,
+        before: Members,
+    ) -> Result<(), OpenFlowError> {
+        let plan = Plan::of(changes);
+        let at_once = plan.is_at_once();
+        let Err(error) = realize::carry_out(channel, plan).await else { return Ok(()) };
+        if matches!(error, OpenFlowError::ConnectionLost) {
+            return Err(error);
+        }
+        let back = self.store.put(key, before);
+        if !at_once && let Err(error) = self.settle(channel, back.deletions()).await {
+            warn!(%key, error = &error as &dyn std::error::Error, "Cannot take back a refused change");
+        }
+        Err(error)
+    }
+
+    /// Brings everything to the switch, whatever it has, then does `deletions`. Returns how much that changed.
+    pub(super) async fn settle(
+        &mut self,
+        channel: &Channel,
+        deletions: FlowChanges,
+    ) -> Result<usize, OpenFlowError> {
+        let realized = realize::everything(channel, &self.store, self.leftovers, &self.left_out).await?;
+        self.left_out = realized.left_out;
+        realize::carry_out(channel, Plan::of(deletions)).await?;
+        Ok(realized.changes)
+    }
+
+    /// Why the switch lacks a member of a set.
+    ///
+    /// # Errors
+    /// That is the error.
+    pub(super) fn refusal(&self, key: &SetKey) -> Result<(), OpenFlowError> {
+        match self.left_out.why(&self.store.members(key)) {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is such a set, and nothing of it was left out.
+    pub(super) fn has(&self, key: &SetKey) -> bool {
+        let set = self.store.members(key);
+        !set.is_empty() && self.left_out.why(&set).is_none()
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether a lab may be made, and the moment from which it is known to be: its name and its addresses are taken.
+
+use anyhow::{Result, bail, ensure};
+use ipnet::IpNet;
+
+use crate::names::LabName;
+use crate::plan::{Install, Plan, Request, ServiceProxy};
+use crate::processes::{self, ProcessId};
+use crate::programs::Programs;
+use crate::room::Need;
+use crate::state::{self, Phase, State};
+use crate::{cleanup, host_routes, preflight};
+
+/// Checks that a lab can be made here, and changes nothing. `more` is what the caller needs room for beside it.
+///
+/// # Errors
+/// One sentence on what stands against it.
+pub fn check(request: &Request, more: &[Need]) -> Result<()> {
+    preflight::check(more)?;
+    refuse_what_is_to_come(&request.plan(&taken_networks()?)?)?;
+    ensure_name_is_free(&request.name)
+}
+
+/// What the command line promises and the product does not have yet, by its name.
+fn refuse_what_is_to_come(plan: &Plan) -> Result<()> {
+    for cluster in &plan.clusters {
+        if cluster.install == Install::AntreaMc {
+            return refuse_multicluster();
+        }
+        ensure!(
+            cluster.service_proxy != ServiceProxy::Antrea,
+            "Services of {} cannot be served by antrea: AntreaProxy does not exist yet",
+            cluster.id
+        );
+    }
+    Ok(())
+}
+
+/// Refuses the second product.
+pub(crate) fn refuse_multicluster() -> Result<()> {
+    bail!("antrea-mc cannot be installed: charts/antrea-mc does not exist yet")
+}
+
+/// Chooses addresses that no other lab and no route of the host has, and writes that down.
+pub(crate) fn begin(request: &Request, programs: &Programs) -> Result<State> {
+    let _lock = state::lock()?;
+    // Since the first look another process may have begun to make a lab of this name.
+    ensure_name_is_free(&request.name)?;
+    // What a failed `up` of this name left to be looked at has been looked at.
+    cleanup::remove(&request.name)?;
+    let state = State {
+        plan: request.plan(&taken_networks()?)?,
+        phase: Phase::Starting,
+        programs: programs.folder().to_owned(),
+        owner: Some(ProcessId::own()?),
+    };
+    state.write()?;
+    Ok(state)
+}
+
+fn ensure_name_is_free(name: &LabName) -> Result<()> {
+    let Ok(state) = State::read(name) else { return Ok(()) };
+    let owner = match state.owner {
+        None => Owner::Nobody,
+        Some(process) if process.is_alive() => Owner::Alive,
+        Some(_) => Owner::Gone,
+    };
+    let runs = !processes::of_lab(name)?.is_empty();
+    match obstacle(state.phase, owner, runs) {
+        Some(obstacle) => {
+            bail!("lab {name} {obstacle}; take it down with `cargo xtask lab down --name {name}`")
+        }
+        None => Ok(()),
+    }
+}
+
+/// The process that a lab ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The lab stays until it is taken down.
+    Nobody,
+    Alive,
+    /// The lab is left to whoever cleans up.
+    Gone,
+}
+
+/// Why a name cannot be used again, from what its state says and whether anything of it runs.
+fn obstacle(phase: Phase, owner: Owner, runs: bool) -> Option<&'static str> {
+    match (phase, owner) {
+        // It has its name and addresses before it has a process.
+        (Phase::Starting, Owner::Alive) => Some("is being made by another process"),
+        (Phase::Ready, Owner::Alive | Owner::Nobody) => runs.then_some("is up already"),
+        (Phase::Failed, Owner::Alive) => runs.then_some("did not come up, and who made it is at it still"),
+        _ => None,
+    }
+}
+
+/// What the host has routes to, and what other labs have taken even if their links are not there yet.
+fn taken_networks() -> Result<Vec<IpNet>> {
+    let mut taken = host_routes::networks()?;
+    for name in state::names()? {
+        if let Ok(state) = State::read(&name) {
+            taken.extend(state.plan.block.nets().iter());
+        }
+    }
+    Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Families;
+
+    fn request(install: Install, service_proxy: ServiceProxy) -> Request {
+        let name = "lab".parse().unwrap();
+        let families = Families::Dual;
+        Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_to_come_is_refused_by_name() {
+        let check = |install, service_proxy, settings: &[&str]| {
+            let settings = settings.iter().map(|text| text.parse().unwrap()).collect();
+            let request = Request { settings, ..request(install, service_proxy) };
+            refuse_what_is_to_come(&request.plan(&[]).unwrap()).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(Install::Antrea, ServiceProxy::KubeProxy, &[]), Ok(()));
+        let error = check(Install::AntreaMc, ServiceProxy::None, &[]).unwrap_err();
+        assert!(error.starts_with("antrea-mc cannot be installed"), "{error}");
+        for settings in [&[][..], &["c1:install=none"]] {
+            let error = check(Install::Antrea, ServiceProxy::Antrea, settings).unwrap_err();
+            assert!(error.contains("AntreaProxy does not exist yet"), "{error}");
+        }
+        let error = check(Install::None, ServiceProxy::None, &["c1:serviceProxy=antrea"]).unwrap_err();
+        assert!(error.starts_with("Services of c1"), "{error}");
+    }
+
+    #[test]
+    fn a_lab_that_is_being_made_or_runs_keeps_its_name() {
+        let in_use = |phase, owner, runs| obstacle(phase, owner, runs).is_some();
+        assert!(in_use(Phase::Starting, Owner::Alive, false), "its first process is yet to start");
+        assert!(in_use(Phase::Ready, Owner::Nobody, true) && in_use(Phase::Ready, Owner::Alive, true));
+    }
+
+    #[test]
+    fn what_was_left_gives_its_name_away() {
+        let free = |phase, owner, runs| obstacle(phase, owner, runs).is_none();
+        assert!(free(Phase::Starting, Owner::Gone, true), "who made it was killed");
+        assert!(free(Phase::Ready, Owner::Gone, true), "it was to end with a process that was killed");
+        assert!(free(Phase::Ready, Owner::Nobody, false), "the machine was started anew");
+        assert!(free(Phase::Failed, Owner::Nobody, true), "it was left to be looked at");
+    }
+}

@@ -1,0 +1,42 @@
+//! The product as this checkout has it: its chart, and images of its programs.
+
+use std::path::PathBuf;
+
+use antrea_e2e::install::Product;
+use antrea_e2e::room::Need;
+use anyhow::Result;
+
+use crate::{image, project};
+
+/// What is built for the first time. docs/getting-started.md has the same figures, measured with empty caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstBuild {
+    /// What labs install.
+    Product,
+    /// That, and all tests.
+    Tests,
+}
+
+/// The room that a first build takes in cargo's target folder; nothing once there was one.
+pub(crate) fn needs(build: FirstBuild) -> Vec<Need> {
+    let folder = project::target();
+    if folder.join("release/antrea-agent").exists() {
+        return Vec::new();
+    }
+    let (what, mebibytes) = match build {
+        FirstBuild::Product => ("a first build of Antrea", 1000),
+        FirstBuild::Tests => ("a first build of Antrea and its tests", 2820),
+    };
+    vec![Need { what, folder, mebibytes }]
+}
+
+/// The folder of all charts.
+pub(crate) fn charts() -> PathBuf {
+    project::root().join("charts")
+}
+
+/// Builds the images; nothing is set beside the chart's own values.
+pub(crate) fn build() -> Result<Product> {
+    let images = image::build()?.into_iter().map(|archive| archive.path).collect();
+    Ok(Product { chart: charts().join("antrea"), images, ..Product::default() })
+}

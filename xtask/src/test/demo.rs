@@ -1,0 +1,36 @@
+//! The demo as a test: what users run, under a name that no other lab has.
+
+use std::process::{Command, Stdio};
+
+use antrea_e2e::names::LabName;
+use antrea_e2e::state;
+use anyhow::{Context, Result, ensure};
+
+use super::suite::{self, Outcome, Suite};
+
+/// Runs `demo --exit`, then `demo --down` whatever came before.
+pub(crate) fn run() -> Suite {
+    suite::timed("demo", || {
+        let mut outcome = Outcome::default();
+        let name = format!("d{}", std::process::id());
+        for (what, end) in [("demo --exit", "--exit"), ("demo --down", "--down")] {
+            let result = name.parse().and_then(|name| demo(&name, end));
+            if let Err(error) = &result {
+                println!("{what} failed: {error:#}");
+            }
+            outcome += suite::one(result.is_ok());
+        }
+        outcome
+    })
+}
+
+fn demo(name: &LabName, end: &str) -> Result<()> {
+    let xtask = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(xtask);
+    command.args(["demo", end, "--name", name.as_str()]).stdin(Stdio::null());
+    let status = command.status().context("cannot run this program")?;
+    ensure!(status.success(), "it ended with {status}");
+    let is_there = state::names()?.contains(name);
+    ensure!(is_there == (end == "--exit"), "lab {name} is {}there", if is_there { "" } else { "not " });
+    Ok(())
+}
