@@ -21,6 +21,11 @@ pub(crate) struct Outcome {
     pub(crate) skipped: usize,
 }
 
+impl Outcome {
+    /// A suite that did not run.
+    pub(crate) const SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
+}
+
 impl AddAssign for Outcome {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;

@@ -41,10 +41,8 @@ impl Suites {
 
     /// Says that a suite does not run, and why.
     pub(crate) fn skip(&mut self, name: &'static str, reason: &str) {
-        self.add(suite::timed(name, || {
-            println!("SKIPPED {name}: {reason}");
-            Outcome { skipped: 1, ..Outcome::default() }
-        }));
+        self.add(suite::timed(name, || Outcome::SKIPPED));
+        println!("SKIPPED {name}: {reason}");
     }
 
     fn total(&self) -> Outcome {
@@ -77,7 +75,7 @@ mod tests {
         let mut suites = Suites::start();
         assert_eq!(suites.step("build of a", || Ok(3)), Some(3));
         assert_eq!(suites.step("build of b", || -> Result<()> { bail!("it does not compile") }), None);
-        suites.skip("b", "the build of b failed");
+        suites.add(suite::timed("b", || Outcome::SKIPPED));
         assert_eq!(suites.total(), Outcome { passed: 1, failed: 1, skipped: 1 });
         assert_eq!(suites.finish(), ExitCode::FAILURE);
     }
@@ -85,7 +83,7 @@ mod tests {
     #[test]
     fn what_is_skipped_fails_nothing() {
         let mut suites = Suites::start();
-        suites.skip("conformance", "there is none yet");
+        suites.add(suite::timed("conformance", || Outcome::SKIPPED));
         assert_eq!(suites.finish(), ExitCode::SUCCESS);
     }
 }
