@@ -1,6 +1,7 @@
 //! antrea-agent: one process on each Node, which connects its Pods through Open vSwitch.
 
 mod agent_info;
+mod away;
 mod bridge;
 mod cleanup;
 mod flow_restore;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use antrea_agent_cni::settings::PodNetwork;
 use antrea_config::{AgentConfig, TlsMinVersion};
 use antrea_kit::api;
 use antrea_kit::certificate::MinimumTls;
@@ -102,7 +101,6 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         switch,
         cni,
         inventory,
-        pod_network,
         routes,
         host,
         restore,
@@ -132,7 +130,6 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     components.add("pods", |stop| pods::run(pod_server, inventory, pods_client, node.name, database, stop));
     components.add("agent-info", |stop| agent_info::run(client, info, observer, stop));
     components.add("cni", |stop| async move {
-        pod_network.send_replace(PodNetwork::Ready);
         ready.pass();
         cni.serve(&socket, stop.cancelled()).await.context("the CNI server ended")
     });

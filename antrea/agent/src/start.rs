@@ -10,16 +10,15 @@ use antrea_agent_cni::interface_store::InterfaceStore;
 use antrea_agent_cni::ipam::host_local::HostLocal;
 use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
-use antrea_agent_cni::settings::{PodNetwork, READY_TIMEOUT, Settings};
+use antrea_agent_cni::settings::Settings;
 use antrea_agent_routing::mtu::{Encryption, TunnelProtocol, Wrapping, pod_mtu};
 use antrea_agent_routing::{OwnNode as RoutedNode, TrafficMode, gateway_ips};
 use antrea_config::{AgentConfig, DatapathType, TransportInterface, TunnelType};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
 use antrea_hostplan::Transport;
-use antrea_kit::kube_client::AccessError;
-use antrea_ovs::openflow::{Connection, OpenFlowError};
-use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
+use antrea_ovs::openflow::Connection;
+use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_shared_api::crd::v1beta1::NetworkInfo;
@@ -28,10 +27,10 @@ use antrea_types::IpFamily;
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
-use tokio::sync::watch;
 use tracing::{info, warn};
 
 use crate::agent_info::{Identity, PodIdentity};
+use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper, Ports};
 use crate::flow_restore::{FlowRestore, RoundState};
 use crate::gateway::GatewayInterface;
@@ -57,7 +56,6 @@ pub(crate) struct Agent {
     pub(crate) switch: Switch,
     pub(crate) cni: CniServer,
     pub(crate) inventory: Inventory,
-    pub(crate) pod_network: watch::Sender<PodNetwork>,
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
     pub(crate) restore: FlowRestore,
@@ -89,49 +87,10 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     }
 }
 
-/// Whether Open vSwitch, which starts beside the agent, or the API server is what is missing.
-fn is_away(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref().is_some_and(database_is_away)
-            || cause.downcast_ref().is_some_and(switch_is_away)
-            || cause.downcast_ref().is_some_and(api_server_is_away)
-            || matches!(cause.downcast_ref(), Some(AccessError::Timeout(_)))
-    })
-}
-
-fn database_is_away(error: &OvsDbError) -> bool {
-    matches!(
-        error,
-        OvsDbError::NoAnswer { .. }
-            | OvsDbError::ConnectionLost
-            | OvsDbError::NotInitialised
-            | OvsDbError::NotTakenUp { .. }
-    )
-}
-
-fn switch_is_away(error: &OpenFlowError) -> bool {
-    matches!(error, OpenFlowError::NotConnected { .. } | OpenFlowError::ConnectionLost)
-}
-
-/// What it says of itself in a moment of weakness passes; what it refuses does not.
-fn api_server_is_away(error: &kube::Error) -> bool {
-    match error {
-        kube::Error::Api(status) => status.code == 429 || status.code >= 500,
-        kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => true,
-        _ => false,
-    }
-}
-
 async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     let surroundings = survey(&config).await?;
     let Surroundings { client, node, database, netlink, transport, pod_mtu } = &surroundings;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
-    let gateway = GatewayInterface {
-        name: config.host_gateway.clone(),
-        mac: ports.gateway_mac,
-        addresses: gateway::addresses(&node.pod_cidrs),
-    };
-
     let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports)));
     let nodes = node_routes::list(client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
@@ -142,22 +101,11 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         switch.clone(),
         nodes,
     );
+    let gateway = gateway(&config, node, &ports);
     let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone());
-
-    let (pod_network, ready) = watch::channel(PodNetwork::Starting);
     let store = InterfaceStore::default();
-    let flows = Arc::new(SwitchFlows { switch: switch.clone(), pipeline: Arc::clone(&pipeline) });
-    let dependencies = Dependencies {
-        ipam: HostLocal::new(IPAM_DIRECTORY, node.pod_cidrs.iter().copied())?,
-        ovsdb: database.clone(),
-        netlink: netlink.clone(),
-        store: store.clone(),
-        flows,
-        pod_network: ready,
-    };
-    let cni = CniServer::new(cni_settings(&config, *pod_mtu), dependencies);
+    let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store)?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
-
     let mut restore = FlowRestore {
         database: database.clone(),
         switch: switch.clone(),
@@ -180,26 +128,21 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
     restore.end_wait().await;
     restore.finish_round().await?;
 
-    let info = identity(&config, node, transport, *pod_mtu, api_authority);
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
-    let observer = Observer { database: database.clone(), switch: switch.clone(), store, tables };
-    let bridge = BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac };
-    let Surroundings { client, node, database, .. } = surroundings;
     Ok(Agent {
-        client,
-        node,
+        info: identity(&config, node, transport, *pod_mtu, api_authority),
+        observer: Observer { database: database.clone(), switch: switch.clone(), store, tables },
+        bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
+        client: surroundings.client,
+        node: surroundings.node,
+        database: surroundings.database,
         config,
-        database,
         switch,
         cni,
         inventory,
-        pod_network,
         routes,
         host,
         restore,
-        bridge,
-        info,
-        observer,
     })
 }
 
@@ -270,6 +213,31 @@ fn open_switch(config: &AgentConfig, pipeline: &Pipeline, round: Round) -> Switc
     Switch::new(connection, round, tables)
 }
 
+fn gateway(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> GatewayInterface {
+    GatewayInterface {
+        name: config.host_gateway.clone(),
+        mac: ports.gateway_mac,
+        addresses: gateway::addresses(&node.pod_cidrs),
+    }
+}
+
+fn cni_server(
+    config: &AgentConfig,
+    surroundings: &Surroundings,
+    switch: &Switch,
+    pipeline: &Arc<Pipeline>,
+    store: &InterfaceStore,
+) -> Result<CniServer> {
+    let dependencies = Dependencies {
+        ipam: HostLocal::new(IPAM_DIRECTORY, surroundings.node.pod_cidrs.iter().copied())?,
+        ovsdb: surroundings.database.clone(),
+        netlink: surroundings.netlink.clone(),
+        store: store.clone(),
+        flows: Arc::new(SwitchFlows { switch: switch.clone(), pipeline: Arc::clone(pipeline) }),
+    };
+    Ok(CniServer::new(cni_settings(config, surroundings.pod_mtu), dependencies))
+}
+
 fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
     let netdev = config.ovs.datapath_type == DatapathType::Netdev;
     // Through the userspace datapath packets travel as they are: without checksum they would arrive broken.
@@ -284,7 +252,6 @@ fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
         host_proc_path_prefix: prefix(&config.host_proc_path_prefix),
         tx_checksum_offload: offload,
         host_ingress: if netdev { HostIngress::Drop } else { HostIngress::Accept },
-        ready_timeout: READY_TIMEOUT,
     }
 }
 

@@ -23,7 +23,6 @@ impl Commands {
             host_interface_name(&request.pod.name, &request.target.container_id, &request.target.interface);
         let name =
             name.map_err(|error| CniError::from_chain(ErrorCode::InvalidEnvironmentVariables, &error))?;
-        self.wait_until_ready().await?;
 
         let _guard = self.locks.lock(&request.target.container_id).await;
         let owner = request.target.owner();

@@ -7,15 +7,13 @@ use antrea_cni::proto::ErrorCode;
 use antrea_host::Netlink;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_types::InterfaceName;
-use tokio::sync::watch;
-use tokio::time::timeout;
 
 use crate::container_locks::ContainerLocks;
 use crate::flows::PodFlows;
 use crate::interface_store::{InterfaceStore, StoredContainer};
 use crate::ipam::host_local::HostLocal;
 use crate::ipam::{IpamError, Owner};
-use crate::settings::{PodNetwork, Settings};
+use crate::settings::Settings;
 
 /// What the CNI server works with. It is the one writer of Pods' ports, links, addresses and flows.
 pub struct Dependencies {
@@ -29,8 +27,6 @@ pub struct Dependencies {
     pub store: InterfaceStore,
     /// The flows of Pods.
     pub flows: Arc<dyn PodFlows>,
-    /// Whether ADD may begin.
-    pub pod_network: watch::Receiver<PodNetwork>,
 }
 
 /// Carries out commands, one at a time for each container.
@@ -45,20 +41,6 @@ impl Commands {
         Self { settings, node, locks: ContainerLocks::default() }
     }
 
-    /// Waits until Pods can be attached.
-    pub(crate) async fn wait_until_ready(&self) -> Result<(), CniError> {
-        let mut pod_network = self.node.pod_network.clone();
-        let ready = pod_network.wait_for(|state| *state == PodNetwork::Ready);
-        match timeout(self.settings.ready_timeout, ready).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) => Err(try_again("antrea-agent is stopping; try again once it runs")),
-            Err(_) => Err(try_again(
-                "the Pod network of the Node is not ready: antrea-agent is starting, or waits for Open vSwitch or the \
-                 API server; its log says for what",
-            )),
-        }
-    }
-
     /// Works on the IPAM state where waiting for its lock holds nobody up.
     pub(crate) async fn with_ipam<T: Send + 'static>(
         &self,
@@ -66,7 +48,9 @@ impl Commands {
     ) -> Result<T, CniError> {
         let ipam = self.node.ipam.clone();
         let outcome = tokio::task::spawn_blocking(move || work(&ipam)).await;
-        let outcome = outcome.map_err(|_| try_again("antrea-agent is stopping; try again once it runs"))?;
+        let outcome = outcome.map_err(|_| {
+            CniError::new(ErrorCode::TryAgainLater, "antrea-agent is stopping; try again once it runs")
+        })?;
         outcome.map_err(|error| CniError::from_chain(ErrorCode::IpamFailure, &error))
     }
 
@@ -95,8 +79,4 @@ pub(crate) fn failed(
 ) -> CniError {
     let cause = CniError::from_chain(ErrorCode::ConfigInterfaceFailure, error);
     CniError { message: format!("{what} of interface {name}: {}", cause.message), ..cause }
-}
-
-fn try_again(message: &str) -> CniError {
-    CniError::new(ErrorCode::TryAgainLater, message)
 }

@@ -1,6 +1,5 @@
 //! ADD: what it makes, in every version, and what it leaves when it fails.
 
-use antrea_agent_cni::settings::PodNetwork;
 use antrea_cni::proto::ErrorCode;
 
 use crate::node::{BRIDGE, config, on_node};
@@ -130,19 +129,6 @@ fn an_exhausted_pod_cidr_is_named() {
         assert_eq!(error.code, ErrorCode::IpamFailure);
         assert!(error.message.starts_with("no address is left in 10.10.0.0/30"), "{error}");
         assert_eq!(node.state(&agent), before);
-    });
-}
-
-#[test]
-fn while_the_pod_network_is_not_ready_the_runtime_is_told_to_try_again() {
-    on_node(&["10.10.0.0/24"], async move |node| {
-        let agent = node.agent().await;
-        let pod = Pod::new("web", "c1");
-        agent.pod_network.send_replace(PodNetwork::Starting);
-        let error = agent.add(&pod, &config("1.0.0", "")).await.unwrap_err();
-        assert_eq!(error.code, ErrorCode::TryAgainLater);
-        agent.pod_network.send_replace(PodNetwork::Ready);
-        agent.add(&pod, &config("1.0.0", "")).await.unwrap();
     });
 }
 

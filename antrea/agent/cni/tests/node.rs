@@ -9,7 +9,7 @@ use antrea_agent_cni::Dependencies;
 use antrea_agent_cni::interface_store::InterfaceStore;
 use antrea_agent_cni::ipam::host_local::HostLocal;
 use antrea_agent_cni::server::CniServer;
-use antrea_agent_cni::settings::{PodNetwork, Settings};
+use antrea_agent_cni::settings::Settings;
 use antrea_cni::error::CniError;
 use antrea_cni::proto::cni_client::CniClient;
 use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, CniCmdResponse};
@@ -41,7 +41,6 @@ pub(crate) struct Agent {
     pub(crate) server: CniServer,
     pub(crate) flows: Arc<RecordedFlows>,
     pub(crate) store: InterfaceStore,
-    pub(crate) pod_network: watch::Sender<PodNetwork>,
     client: CniClient<Channel>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -98,14 +97,12 @@ impl Node {
     pub(crate) async fn agent(&self) -> Agent {
         let flows = Arc::new(RecordedFlows::default());
         let store = InterfaceStore::default();
-        let (pod_network, ready) = watch::channel(PodNetwork::Ready);
         let dependencies = Dependencies {
             ipam: self.ipam(),
             ovsdb: OvsDb::connect(self.ovs.database_socket()).await,
             netlink: Netlink::current().unwrap(),
             store: store.clone(),
             flows: Arc::clone(&flows) as Arc<_>,
-            pod_network: ready,
         };
         let server = CniServer::new(settings(), dependencies);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -115,7 +112,7 @@ impl Node {
             serving.serve(&socket, stopped).await.unwrap();
         });
         let client = self.connect().await;
-        Agent { server, flows, store, pod_network, client, stop: Some(stop), task }
+        Agent { server, flows, store, client, stop: Some(stop), task }
     }
 
     async fn connect(&self) -> CniClient<Channel> {
@@ -157,7 +154,6 @@ fn settings() -> Settings {
         host_proc_path_prefix: "/".to_owned(),
         tx_checksum_offload: TxChecksumOffload::Off,
         host_ingress: HostIngress::Drop,
-        ready_timeout: Duration::from_millis(50),
     }
 }
 
