@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use antrea_agent_cni::Dependencies;
 use antrea_agent_cni::interface_store::InterfaceStore;
@@ -19,7 +18,7 @@ use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
 use nix::sched::{CloneFlags, setns};
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Response, Status};
