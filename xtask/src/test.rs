@@ -42,8 +42,10 @@ pub(crate) fn run(extent: Extent) -> ExitCode {
     suites.add(suite::command("lints", &lints));
     suites.add(suite::checks("tidy", tidy::problems));
     let binaries = suites.step("build of the tests", artifacts::build);
+    // Before the tests of crates: those of the chart run helm.
+    let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
     crates(&mut suites, binaries.as_deref());
-    let images = machine.and_then(|()| images(&mut suites));
+    let images = programs.and_then(|_| suites.step("images", image::build));
     clusters(&mut suites, binaries.as_deref(), images.as_deref(), extent);
     suites.finish()
 }
@@ -89,12 +91,6 @@ fn clusters(
         }
         suites.skip("conformance", "no suite is there yet");
     }
-}
-
-/// What every lab needs, so that no test waits for it: the Kubernetes programs and our images.
-fn images(suites: &mut Suites) -> Option<Vec<Archive>> {
-    suites.step("Kubernetes programs", programs::ensure_built)?;
-    suites.step("images", image::build)
 }
 
 fn lab(binaries: &[TestBinary], images: &[Archive], extent: Extent) -> Suite {
