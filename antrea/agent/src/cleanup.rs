@@ -8,6 +8,7 @@ use antrea_config::AgentConfig;
 use antrea_host::{Netlink, firewall, stop_dropping_all_ingress};
 use antrea_ovs::ovsdb::OvsDb;
 use anyhow::{Context, Result};
+use kube::Client;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
@@ -19,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Does all of it; a step that fails keeps none of the others back, and the first failure is returned.
 ///
 /// The bridge goes first: the gateway goes with it, and takes its routes and neighbours along.
-pub(crate) async fn run(config: &AgentConfig) -> Result<()> {
+pub(crate) async fn run(config: &AgentConfig, client: &Client) -> Result<()> {
+    let name = node::own_name()?;
     let steps = [
         bridges(config).await,
         stop_dropping_all_ingress()
@@ -27,7 +29,7 @@ pub(crate) async fn run(config: &AgentConfig) -> Result<()> {
             .map(drop)
             .context("cannot let the Node's stack have its interfaces back"),
         firewall::remove().await.context("cannot remove iptables rules and IP sets"),
-        annotation(config).await,
+        node::annotate_transport_addresses(client, &name, None).await,
     ];
     let mut outcome = Ok(());
     for error in steps.into_iter().filter_map(Result::err) {
@@ -49,9 +51,4 @@ async fn bridges(config: &AgentConfig) -> Result<()> {
     database.delete_bridge(bridge).await.with_context(|| format!("cannot delete the bridge {bridge}"))?;
     let netlink = Netlink::current().context("cannot talk to the kernel")?;
     uplink::give_back(&database, &netlink).await.context("cannot give the transport interface back")
-}
-
-async fn annotation(config: &AgentConfig) -> Result<()> {
-    let client = node::client(config).await?;
-    node::annotate_transport_addresses(&client, &node::own_name()?, None).await
 }

@@ -37,6 +37,9 @@ struct Arguments {
     /// The configuration file, antrea-agent.conf.
     #[arg(long, default_value = "/etc/antrea/antrea-agent.conf")]
     config: PathBuf,
+    /// A folder of object files (Nodes, Pods) that stands for the API server: for support and tests.
+    #[arg(long, value_name = "DIR")]
+    objects: Option<PathBuf>,
     /// How much is logged: 0 what happens, 2 why, 5 everything.
     #[arg(short, long = "v", global = true, default_value_t = 0)]
     verbosity: u8,
@@ -57,7 +60,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match arguments.command {
-        None => return run_agent(&arguments.config),
+        None => return run_agent(&arguments.config, arguments.objects.as_deref()),
         Some(Command::StartOvs(options)) => block_on(ovs_daemons::run(&options)),
         Some(Command::Uninstall(options)) => block_on(uninstall::run(&options)),
     };
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 /// Nothing is bound, created or changed before the whole configuration is known to be good.
-fn run_agent(path: &Path) -> ExitCode {
+fn run_agent(path: &Path, objects: Option<&Path>) -> ExitCode {
     let config = match read_config(path) {
         Ok(config) => config,
         Err(error) => {
@@ -76,7 +79,7 @@ fn run_agent(path: &Path) -> ExitCode {
     for notice in &config.notices {
         info!(notice, "Configuration has no effect");
     }
-    exit_code(block_on(run::run(config)))
+    exit_code(block_on(run::run(config, objects)))
 }
 
 fn read_config(path: &Path) -> Result<AgentConfig> {

@@ -1,5 +1,6 @@
 //! The agent's life: start-up in order, the table of components, and the end.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use antrea_config::{AgentConfig, TlsMinVersion};
@@ -7,16 +8,17 @@ use antrea_kit::api;
 use antrea_kit::certificate::MinimumTls;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Check, Checks, Kind};
+use antrea_kit::object_files;
 use antrea_kit::watch::watch;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
-use kube::Api;
+use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::uninstall::Files;
-use crate::{agent_info, cleanup, node_routes, observer, pods, start};
+use crate::{agent_info, cleanup, node, node_routes, observer, pods, start};
 
 /// The version that objects and the log show.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -38,7 +40,9 @@ enum End {
 }
 
 /// Runs the agent until it is told to end. Its health is told from the first moment to the last.
-pub(crate) async fn run(config: AgentConfig) -> Result<()> {
+///
+/// `objects` is a folder of object files that stands for the API server.
+pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>) -> Result<()> {
     let terminated = termination_signal().context("cannot wait for signals")?;
     info!(version = VERSION, "Starting antrea-agent");
     let checks = Checks::new();
@@ -46,14 +50,24 @@ pub(crate) async fn run(config: AgentConfig) -> Result<()> {
     let minimum = minimum_tls(config.tls_min_version);
     let (server, authority) =
         api::bind("antrea-agent", &names, config.api_port, minimum, checks.clone()).await?;
+    let client = match objects {
+        Some(folder) => object_files::client(folder)?,
+        None => node::client(&config).await?,
+    };
     let mut components = Components::new();
     components.add("api", |stop| server.run(stop));
-    components.add("agent", |stop| live(config, authority, checks, stop));
+    components.add("agent", |stop| live(config, client, authority, checks, stop));
     Ok(components.run_until(terminated, GRACE_OF_THE_PROCESS).await?)
 }
 
 /// Connects Pods; then, if that is why it ended, undoes all of it and stays to tell so.
-async fn live(config: AgentConfig, authority: String, checks: Checks, stop: CancellationToken) -> Result<()> {
+async fn live(
+    config: AgentConfig,
+    client: Client,
+    authority: String,
+    checks: Checks,
+    stop: CancellationToken,
+) -> Result<()> {
     let files = Files::of_node();
     let told = async {
         tokio::select! {
@@ -62,8 +76,8 @@ async fn live(config: AgentConfig, authority: String, checks: Checks, stop: Canc
             () = files.wanted() => End::Uninstalled,
         }
     };
-    if connect_pods(config.clone(), authority, &checks, told).await? == End::Uninstalled {
-        cleanup::run(&config).await?;
+    if connect_pods(config.clone(), client.clone(), authority, &checks, told).await? == End::Uninstalled {
+        cleanup::run(&config, &client).await?;
         stop.run_until_cancelled(files.tell_clean()).await;
     }
     Ok(())
@@ -72,6 +86,7 @@ async fn live(config: AgentConfig, authority: String, checks: Checks, stop: Canc
 /// Sets the Pod network up and keeps it up, until it is told why not to any longer.
 async fn connect_pods(
     config: AgentConfig,
+    client: Client,
     authority: String,
     checks: &Checks,
     told: impl Future<Output = End>,
@@ -83,7 +98,7 @@ async fn connect_pods(
     let agent = tokio::select! {
         biased;
         end = &mut told => return Ok(end),
-        agent = start::start(config, authority) => agent?,
+        agent = start::start(config, client, authority) => agent?,
     };
     info!(milliseconds = begun.elapsed().as_millis(), "The Pod network of this Node is ready");
     let mut end = End::Terminated;

@@ -66,7 +66,6 @@ pub(crate) struct Agent {
 
 /// What the Node is like before the bridge is made.
 struct Surroundings {
-    client: Client,
     node: OwnNode,
     database: OvsDb,
     netlink: Netlink,
@@ -75,9 +74,9 @@ struct Surroundings {
 }
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
-pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<Agent> {
+pub(crate) async fn start(config: AgentConfig, client: Client, api_authority: String) -> Result<Agent> {
     loop {
-        match set_up(config.clone(), api_authority.clone()).await {
+        match set_up(config.clone(), client.clone(), api_authority.clone()).await {
             Err(error) if is_away(&error) => {
                 warn!(error = format!("{error:#}"), "Waiting for what the agent needs");
                 tokio::time::sleep(RETRY).await;
@@ -87,12 +86,12 @@ pub(crate) async fn start(config: AgentConfig, api_authority: String) -> Result<
     }
 }
 
-async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
-    let surroundings = survey(&config).await?;
-    let Surroundings { client, node, database, netlink, transport, pod_mtu } = &surroundings;
+async fn set_up(config: AgentConfig, client: Client, api_authority: String) -> Result<Agent> {
+    let surroundings = survey(&config, &client).await?;
+    let Surroundings { node, database, netlink, transport, pod_mtu } = &surroundings;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
     let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports)));
-    let nodes = node_routes::list(client).await?;
+    let nodes = node_routes::list(&client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
     let switch = open_switch(&config, &pipeline, Round::next(previous));
     let (mut routes, wanted_routes) = NodeRouteController::new(
@@ -133,7 +132,7 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
         info: identity(&config, node, transport, *pod_mtu, api_authority),
         observer: Observer { database: database.clone(), switch: switch.clone(), store, tables },
         bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
-        client: surroundings.client,
+        client,
         node: surroundings.node,
         database: surroundings.database,
         config,
@@ -147,11 +146,10 @@ async fn set_up(config: AgentConfig, api_authority: String) -> Result<Agent> {
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
-async fn survey(config: &AgentConfig) -> Result<Surroundings> {
+async fn survey(config: &AgentConfig, client: &Client) -> Result<Surroundings> {
     let name = node::own_name()?;
-    let client = node::client(config).await?;
     let (node, database) =
-        tokio::join!(node::wait(&client, &name), OvsDb::connect(bridge::database_socket(config)));
+        tokio::join!(node::wait(client, &name), OvsDb::connect(bridge::database_socket(config)));
     info!(node = %node.name, pod_cidrs = list(node.pod_cidrs.iter()), "Setting up the Pod network of this Node");
     let netlink = Netlink::current().context("cannot talk to the kernel")?;
     let selector = match config.ovs.datapath_type {
@@ -167,9 +165,9 @@ async fn survey(config: &AgentConfig) -> Result<Surroundings> {
         }
     };
     if node.transport_annotation != annotation {
-        node::annotate_transport_addresses(&client, &node.name, annotation.as_deref()).await?;
+        node::annotate_transport_addresses(client, &node.name, annotation.as_deref()).await?;
     }
-    Ok(Surroundings { client, node, database, netlink, transport, pod_mtu })
+    Ok(Surroundings { node, database, netlink, transport, pod_mtu })
 }
 
 fn mtu(config: &AgentConfig, transport: &NodeTransport) -> Result<u16> {

@@ -12,5 +12,6 @@ pub mod known;
 pub mod kube_client;
 mod listen;
 pub mod logging;
+pub mod object_files;
 pub mod server;
 pub mod watch;

@@ -1,7 +1,5 @@
 //! What antrea-agent says to a bad configuration, before it does anything.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,0 +1,95 @@
+//! Reads the objects of a folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::objects::Key;
+
+/// Files that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectFileError {
+    /// The folder or a file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is neither YAML nor JSON.
+    #[error("{}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// Something in a file is no object.
+    #[error("{}: an object needs apiVersion, kind and metadata.name", path.display())]
+    NoObject {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// All objects in the folder's files, in the order of the files' names.
+pub(super) fn read(folder: &Path) -> Result<Vec<(Key, Value)>, ObjectFileError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| ObjectFileError::Read { path, source }
+    };
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder).map_err(failed(folder))?.collect();
+    let mut paths: Vec<PathBuf> = entries.map_err(failed(folder))?.iter().map(fs::DirEntry::path).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "json"));
+    paths.sort();
+    let mut objects = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(failed(&path))?;
+        objects.extend(parse(&path, &text)?);
+    }
+    Ok(objects)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Vec<(Key, Value)>, ObjectFileError> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text)
+        .map_err(|error| ObjectFileError::Syntax { path: path.to_owned(), message: error.to_string() })?;
+    let mut objects = Vec::new();
+    for document in documents.into_iter().filter(|document| !document.is_null()) {
+        let listed = document["items"].as_array().filter(|_| document["kind"] == "List").cloned();
+        for object in listed.unwrap_or_else(|| vec![document]) {
+            let key = Key::of(&object).ok_or_else(|| ObjectFileError::NoObject { path: path.to_owned() })?;
+            objects.push((key, object));
+        }
+    }
+    Ok(objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> String {
+        match parse(Path::new("a.yaml"), text) {
+            Ok(objects) => objects.iter().map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(", "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_file_holds_documents_and_lists() {
+        let text = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\n\
+                    {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team}}]}\n";
+        assert_eq!(check(text), "v1 nodes a, v1 pods team/p");
+        assert_eq!(check("# nothing\n"), "");
+    }
+
+    #[test]
+    fn what_is_no_object_is_told_with_its_file() {
+        assert_eq!(check("kind: Node\n"), "a.yaml: an object needs apiVersion, kind and metadata.name");
+        assert!(check("{").starts_with("a.yaml: "));
+    }
+}
