@@ -1,6 +1,7 @@
 //! The agent as a program.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "these tests have no runtime")]
 
 mod bad_configuration;
 mod node;
