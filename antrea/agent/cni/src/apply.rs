@@ -24,6 +24,13 @@ impl Commands {
         for interface in self.ports()? {
             self.node.store.insert(interface);
         }
+        let inventory = self.look().await?;
+        self.forget_drops_without_link(&inventory.links).await;
+        Ok(inventory)
+    }
+
+    /// Lists what store, kernel and IPAM state hold.
+    pub(crate) async fn look(&self) -> Result<Inventory, CniError> {
         let links = self
             .node
             .netlink
@@ -31,7 +38,6 @@ impl Commands {
             .await
             .map_err(|error| CniError::from_chain(ErrorCode::IoFailure, &error))?;
         let links: BTreeSet<InterfaceName> = links.into_iter().map(|link| link.name).collect();
-        self.forget_drops_without_link(&links).await;
         let allocations = self.with_ipam(|ipam| ipam.allocations()).await?;
         Ok(Inventory { containers: self.node.store.containers(), links, allocations })
     }

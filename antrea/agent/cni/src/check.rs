@@ -11,11 +11,7 @@ use crate::request::AttachRequest;
 
 impl Commands {
     pub(crate) async fn check(&self, request: &AttachRequest) -> Result<(), CniError> {
-        if request.config.version < CniVersion::V0_4_0 {
-            let message =
-                format!("CHECK needs cniVersion 0.4.0; the configuration has {}", request.config.version);
-            return Err(CniError::new(ErrorCode::IncompatibleCniVersion, message));
-        }
+        request.config.version.require("CHECK", CniVersion::V0_4_0)?;
         let previous = PrevResult::parse(request.config.prev_result.clone())?;
         let _guard = self.locks.lock(&request.target.container_id).await;
         let Some(stored) = self.node.store.by_container(&request.target.owner()) else {

@@ -167,6 +167,18 @@ impl Agent {
         outcome(self.client.clone().cmd_check(request(pod, config)).await).map(drop)
     }
 
+    pub(crate) async fn status(&self) -> Result<(), CniError> {
+        outcome(self.client.clone().cmd_status(on_network(&config("1.1.0", ""))).await).map(drop)
+    }
+
+    /// Calls GC with the containers whose attachment `eth0` is valid.
+    pub(crate) async fn gc(&self, valid: &[&str]) -> Result<(), CniError> {
+        let attachment = |id: &&str| format!(r#"{{"containerID":"{id}","ifname":"eth0"}}"#);
+        let list = valid.iter().map(attachment).collect::<Vec<_>>().join(",");
+        let config = config("1.1.0", &format!(r#","cni.dev/valid-attachments":[{list}]"#));
+        outcome(self.client.clone().cmd_gc(on_network(&config)).await).map(drop)
+    }
+
     /// Calls DEL, and waits until the link is gone as well: until then the container is locked.
     pub(crate) async fn del(&self, pod: &Pod) -> Result<(), CniError> {
         self.del_once(pod).await?;
@@ -194,6 +206,12 @@ fn request(pod: &Pod, config: &str) -> CniCmdRequest {
         path: String::new(),
         network_configuration: config.into(),
     };
+    CniCmdRequest { cni_args: Some(arguments) }
+}
+
+/// A request that is about no container.
+fn on_network(config: &str) -> CniCmdRequest {
+    let arguments = CniCmdArgs { network_configuration: config.into(), ..CniCmdArgs::default() };
     CniCmdRequest { cni_args: Some(arguments) }
 }
 
