@@ -40,6 +40,7 @@ pub(crate) struct Agent {
     pub(crate) server: CniServer,
     pub(crate) flows: Arc<RecordedFlows>,
     pub(crate) store: InterfaceStore,
+    database: OvsDb,
     client: CniClient<Channel>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -96,9 +97,10 @@ impl Node {
     pub(crate) async fn agent(&self) -> Agent {
         let flows = Arc::new(RecordedFlows::default());
         let store = InterfaceStore::default();
+        let database = OvsDb::connect(self.ovs.database_socket()).await;
         let dependencies = Dependencies {
             ipam: self.ipam(),
-            ovsdb: OvsDb::connect(self.ovs.database_socket()).await,
+            ovsdb: database.clone(),
             netlink: Netlink::current().unwrap(),
             store: store.clone(),
             flows: Arc::clone(&flows) as Arc<_>,
@@ -111,7 +113,7 @@ impl Node {
             serving.serve(&socket, stopped).await.unwrap();
         });
         let client = self.connect().await;
-        Agent { server, flows, store, client, stop: Some(stop), task }
+        Agent { server, flows, store, database, client, stop: Some(stop), task }
     }
 
     async fn connect(&self) -> CniClient<Channel> {
@@ -165,6 +167,16 @@ impl Agent {
 
     pub(crate) async fn check(&self, pod: &Pod, config: &str) -> Result<(), CniError> {
         outcome(self.client.clone().cmd_check(request(pod, config)).await).map(drop)
+    }
+
+    /// What the agent does whenever the database changes, for as long as there is one.
+    pub(crate) fn follow_port_numbers(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (server, mut changed) = (self.server.clone(), self.database.changed());
+        async move {
+            while changed.changed().await.is_ok() {
+                assert_eq!(server.sync_port_numbers().await.unwrap(), []);
+            }
+        }
     }
 
     pub(crate) async fn status(&self) -> Result<(), CniError> {
