@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ipnet::IpNet;
@@ -175,7 +175,7 @@ impl HostLocal {
         let address = free.next().ok_or(IpamError::Exhausted(range.net()))?;
         let allocation = range.allocation(address).ok_or(IpamError::Exhausted(range.net()))?;
         self.write(address, owner)?;
-        match fs::write(&last_file, address.to_string()) {
+        match overwrite(&last_file, &address.to_string()) {
             Ok(()) => Ok(allocation),
             Err(error) => {
                 self.remove(address)?;
@@ -218,6 +218,15 @@ impl HostLocal {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes a file without making it empty first: that waits for the disk where the content before is on its way there, as
+/// it is when many Pods come at once.
+fn overwrite(path: &Path, content: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    file.write_all(content.as_bytes())?;
+    let length = u64::try_from(content.len()).map_err(io::Error::other)?;
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -100,6 +100,14 @@ fn a_released_address_is_the_last_to_be_given_out_again() {
 }
 
 #[test]
+fn a_shorter_address_leaves_nothing_of_a_longer_one() {
+    let state = State::new(&["10.0.0.0/24"]);
+    state.put("last_reserved_ip.0", "10.0.0.254\n");
+    assert!(state.allocate("a").starts_with("10.0.0.2/"));
+    assert_eq!(state.read("last_reserved_ip.0"), "10.0.0.2");
+}
+
+#[test]
 fn an_exhausted_range_is_named_and_nothing_is_kept() {
     let state = State::new(&["10.0.0.0/24", "fd00::/126"]);
     state.allocate("a");
