@@ -45,6 +45,10 @@ impl PodFlows for SwitchFlows {
         })
     }
 
+    fn unavailable(&self) -> Option<String> {
+        self.switch.connection().current().err().map(|error| error.to_string())
+    }
+
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
         // As a task of its own: what is not removed in time will be when the switch is back.
         let switch = self.switch.clone();

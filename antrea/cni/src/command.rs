@@ -1,39 +1,55 @@
-//! What each CNI command does: VERSION is answered here, GC has nothing to do, the others go to the agent.
+//! What each CNI command does: VERSION is answered here, the others go to the agent.
 
+use antrea_cni::config::NetworkConfig;
 use antrea_cni::error::CniError;
-use antrea_cni::proto::ErrorCode;
-use antrea_cni::version::version_result;
+use antrea_cni::proto::{CniCmdArgs, ErrorCode};
+use antrea_cni::version::{CniVersion, version_result};
 
-use crate::client::Agent;
+use crate::client::{Agent, Answer};
 use crate::environment::{Command, Environment};
 
 /// Runs the command of the environment, and returns what is to be printed.
 pub(crate) fn run(environment: &Environment, input: &[u8]) -> Result<Vec<u8>, CniError> {
     let command = environment.command()?;
+    if command == Command::Version {
+        return Ok(version_result(input).to_string().into_bytes());
+    }
+    let arguments = environment.arguments(command, input)?;
     match command {
-        Command::Version => Ok(version_result(input).to_string().into_bytes()),
-        // The agent itself compares what it holds with the Pods of its Node; it needs no runtime's list for that.
-        Command::Gc => Ok(Vec::new()),
-        Command::Status => status(environment.socket()),
-        Command::Add | Command::Check | Command::Del => {
-            let arguments = environment.arguments(command, input)?;
-            block_on(async {
-                let agent = Agent::connect(environment.socket()).await?;
-                agent.call(command, arguments).await
-            })
-        }
+        Command::Status => status(environment.socket(), arguments),
+        Command::Gc => gc(environment.socket(), arguments),
+        _ => match ask(environment.socket(), command, arguments)? {
+            Answer::Result(result) => Ok(result),
+            Answer::Unknown(reason) => Err(CniError::new(ErrorCode::IncompatibleApiVersion, reason)),
+        },
     }
 }
 
-/// STATUS: available means that the agent accepts connections.
-fn status(socket: &str) -> Result<Vec<u8>, CniError> {
-    match std::os::unix::net::UnixStream::connect(socket) {
+/// An agent that does not know the command is upstream's: that it answers is all that can be said, and enough.
+fn status(socket: &str, arguments: CniCmdArgs) -> Result<Vec<u8>, CniError> {
+    let config = NetworkConfig::parse(&arguments.network_configuration)?;
+    config.version.require("STATUS", CniVersion::V1_1_0)?;
+    match ask(socket, Command::Status, arguments) {
         Ok(_) => Ok(Vec::new()),
-        Err(error) => {
-            let message = format!("antrea-agent does not answer on {socket}: {error}");
-            Err(CniError::new(ErrorCode::PluginNotAvailable, message))
+        Err(error) if error.code == ErrorCode::TryAgainLater => {
+            Err(CniError { code: ErrorCode::PluginNotAvailable, ..error })
         }
+        Err(error) => Err(error),
     }
+}
+
+/// An agent that does not know the command removes what is stale by itself, when it starts: no failure of GC.
+fn gc(socket: &str, arguments: CniCmdArgs) -> Result<Vec<u8>, CniError> {
+    let config = NetworkConfig::parse(&arguments.network_configuration)?;
+    config.version.require("GC", CniVersion::V1_1_0)?;
+    ask(socket, Command::Gc, arguments).map(|_| Vec::new())
+}
+
+fn ask(socket: &str, command: Command, arguments: CniCmdArgs) -> Result<Answer, CniError> {
+    block_on(async {
+        let agent = Agent::connect(socket, command).await?;
+        agent.call(command, arguments).await
+    })
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, CniError>>) -> Result<T, CniError> {

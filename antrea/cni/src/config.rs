@@ -63,18 +63,30 @@ impl NetworkConfig {
         let version = CniVersion::of(&config)?;
         let raw: RawConfig = serde_json::from_value(config).map_err(|error| decoding(&error))?;
         let name = raw.name.filter(|name| !name.is_empty()).ok_or_else(|| invalid("name is missing"))?;
+        if !is_identifier(&name) {
+            return Err(invalid(format!(
+                "name {name:?} is invalid: a letter or digit, then letters, digits, '_', '.' and '-'"
+            )));
+        }
         check_type(raw.plugin_type.as_deref())?;
         check_ipam(raw.ipam.as_ref())?;
         if !raw.device_id.is_empty() {
-            return Err(unsupported(
-                "deviceID is not supported: Pods get virtual interfaces only; remove it",
-            ));
+            return Err(unsupported(format!(
+                "deviceID {:?} is not supported: Pods get virtual interfaces only; remove it",
+                raw.device_id
+            )));
         }
         if raw.mtu.is_some_and(|mtu| !(576..=65535).contains(&mtu)) {
             return Err(invalid("mtu is out of range: 576 to 65535 is allowed"));
         }
         Ok(Self { version, name, mtu: raw.mtu, dns: raw.dns, prev_result: raw.prev_result })
     }
+}
+
+/// How container ids and network names are written: CNI specification, sections 1 and 2.
+pub fn is_identifier(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(allowed)
 }
 
 fn check_type(plugin_type: Option<&str>) -> Result<(), CniError> {
@@ -99,9 +111,9 @@ fn check_ipam(ipam: Option<&Map<String, Value>>) -> Result<(), CniError> {
         }
         None => return Err(invalid(format!("ipam.type is missing: it must be \"{HOST_LOCAL}\""))),
     }
-    match ipam.keys().find(|key| *key != "type") {
-        Some(key) => Err(unsupported(format!(
-            "ipam.{key} is not supported: addresses come from the Pod CIDRs of the Node; only ipam.type is allowed"
+    match ipam.iter().find(|(key, _)| *key != "type") {
+        Some((key, value)) => Err(unsupported(format!(
+            "ipam.{key} {value} is not supported: addresses come from the Pod CIDRs of the Node; only ipam.type is allowed"
         ))),
         None => Ok(()),
     }
@@ -149,6 +161,11 @@ mod tests {
             ("{", "6: cannot read the network configuration: EOF while parsing an object at line 1 column 1"),
             (r#"{"cniVersion":"1.0.0"}"#, "7: invalid network configuration: name is missing"),
             (
+                r#"{"cniVersion":"1.0.0","name":"../n"}"#,
+                "7: invalid network configuration: name \"../n\" is invalid: a letter or digit, then letters, digits, \
+                 '_', '.' and '-'",
+            ),
+            (
                 r#"{"cniVersion":"1.0.0","name":"n","mtu":"big"}"#,
                 "6: cannot read the network configuration: invalid type: string \"big\", expected u32",
             ),
@@ -166,7 +183,7 @@ mod tests {
             ),
             (
                 r#"{"cniVersion":"1.0.0","name":"n","type":"antrea","ipam":{"type":"host-local","subnet":"10.0.0.0/24"}}"#,
-                "2: unsupported network configuration: ipam.subnet is not supported: addresses come from the Pod CIDRs \
+                "2: unsupported network configuration: ipam.subnet \"10.0.0.0/24\" is not supported: addresses come from the Pod CIDRs \
                  of the Node; only ipam.type is allowed",
             ),
             (
@@ -175,7 +192,7 @@ mod tests {
             ),
             (
                 r#"{"cniVersion":"1.0.0","name":"n","type":"antrea","ipam":{"type":"host-local"},"deviceID":"00:1.0"}"#,
-                "2: unsupported network configuration: deviceID is not supported: Pods get virtual interfaces only; \
+                "2: unsupported network configuration: deviceID \"00:1.0\" is not supported: Pods get virtual interfaces only; \
                  remove it",
             ),
         ];

@@ -65,11 +65,14 @@ impl Environment {
         }
     }
 
-    /// The parameters of ADD, CHECK or DEL; all variables that are missing are named at once.
+    /// The parameters of a command; all variables that are missing are named at once. CNI specification, section 2, lists
+    /// for each operation which ones are required.
     pub(crate) fn arguments(&self, command: Command, input: &[u8]) -> Result<CniCmdArgs, CniError> {
         let required: &[&str] = match command {
+            Command::Add | Command::Check => &["CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"],
             Command::Del => &["CNI_CONTAINERID", "CNI_IFNAME"],
-            _ => &["CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME"],
+            Command::Gc => &["CNI_PATH"],
+            Command::Status | Command::Version => &[],
         };
         let missing: Vec<&str> = required.iter().copied().filter(|name| self.get(name).is_none()).collect();
         if !missing.is_empty() {
@@ -107,7 +110,9 @@ mod tests {
         for (command, variables, expected) in [
             (Command::Add, "", "CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME must be set"),
             (Command::Add, "CNI_CONTAINERID=a CNI_NETNS= CNI_IFNAME=eth0", "CNI_NETNS must be set"),
+            (Command::Check, "CNI_CONTAINERID=a CNI_NETNS=/n", "CNI_IFNAME must be set"),
             (Command::Del, "CNI_IFNAME=eth0", "CNI_CONTAINERID must be set"),
+            (Command::Gc, "", "CNI_PATH must be set"),
         ] {
             let error = environment(variables).arguments(command, b"{}").unwrap_err();
             assert_eq!(
@@ -125,9 +130,23 @@ mod tests {
     }
 
     #[test]
+    fn status_needs_no_variable_but_the_command() {
+        assert!(environment("").arguments(Command::Status, b"{}").is_ok());
+    }
+
+    #[test]
     fn unknown_commands_are_refused_by_name() {
-        let error = environment("CNI_COMMAND=ADDD").command().unwrap_err();
-        assert_eq!(error.message, "CNI_COMMAND \"ADDD\" is unknown");
+        for (variables, expected) in [
+            ("CNI_COMMAND=ADDD", "CNI_COMMAND \"ADDD\" is unknown"),
+            ("CNI_COMMAND=add", "CNI_COMMAND \"add\" is unknown"),
+            ("", "CNI_COMMAND is not set: this is a CNI plugin, run by container runtimes"),
+        ] {
+            let error = environment(variables).command().unwrap_err();
+            assert_eq!(
+                (error.code, error.message.as_str()),
+                (ErrorCode::InvalidEnvironmentVariables, expected)
+            );
+        }
     }
 
     #[test]

@@ -44,12 +44,29 @@ impl CniVersion {
     /// Reads `cniVersion` of a network configuration or list.
     ///
     /// # Errors
-    /// INCOMPATIBLE_CNI_VERSION when it is missing, no text, or not one of [`Self::ALL`].
+    /// INCOMPATIBLE_CNI_VERSION when it is missing or not one of [`Self::ALL`], DECODING_FAILURE when it is no text.
     pub fn of(config: &Value) -> Result<Self, CniError> {
         match config.get("cniVersion") {
             None => Err(incompatible("cniVersion is missing")),
             Some(Value::String(text)) => text.parse(),
-            Some(other) => Err(incompatible(format_args!("cniVersion {other} is not text"))),
+            Some(other) => Err(CniError::new(
+                ErrorCode::DecodingFailure,
+                format!("cannot read the network configuration: cniVersion {other} is not text"),
+            )),
+        }
+    }
+
+    /// Whether the version has a command that came with `since`.
+    ///
+    /// # Errors
+    /// INCOMPATIBLE_CNI_VERSION when it has not.
+    pub fn require(self, command: &str, since: Self) -> Result<(), CniError> {
+        match self >= since {
+            true => Ok(()),
+            false => Err(CniError::new(
+                ErrorCode::IncompatibleCniVersion,
+                format!("{command} needs cniVersion {since}; the configuration has {self}"),
+            )),
         }
     }
 }
@@ -74,11 +91,12 @@ fn incompatible(problem: impl fmt::Display) -> CniError {
     CniError::new(ErrorCode::IncompatibleCniVersion, format!("{problem}: supported versions are {supported}"))
 }
 
-/// The answer to VERSION. `input` is the standard input: its `cniVersion` is repeated when it is one of ours.
+/// The answer to VERSION. `input` is the standard input: its `cniVersion` is repeated, whether or not it is one of ours.
 pub fn version_result(input: &[u8]) -> Value {
-    let asked = serde_json::from_slice(input).ok().and_then(|config: Value| CniVersion::of(&config).ok());
+    let input: Option<Value> = serde_json::from_slice(input).ok();
+    let asked = input.as_ref().and_then(|input| input.get("cniVersion")).and_then(Value::as_str);
     json!({
-        "cniVersion": asked.unwrap_or(CniVersion::LATEST).as_str(),
+        "cniVersion": asked.unwrap_or(CniVersion::LATEST.as_str()),
         "supportedVersions": CniVersion::ALL.map(CniVersion::as_str),
     })
 }
@@ -88,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_command_repeats_a_known_version() {
+    fn the_version_command_repeats_the_version_it_is_asked_in() {
         let supported = r#""supportedVersions":["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]}"#;
         for (input, version) in
-            [(r#"{"cniVersion":"0.4.0"}"#, "0.4.0"), (r#"{"cniVersion":"9.9.9"}"#, "1.1.0"), ("", "1.1.0")]
+            [(r#"{"cniVersion":"0.4.0"}"#, "0.4.0"), (r#"{"cniVersion":"9.9.9"}"#, "9.9.9"), ("", "1.1.0")]
         {
             let expected = format!(r#"{{"cniVersion":"{version}",{supported}"#);
             assert_eq!(version_result(input.as_bytes()).to_string(), expected);
@@ -102,12 +120,28 @@ mod tests {
     fn versions_that_are_not_ours_are_refused_with_the_list_of_those_that_are() {
         for (config, problem) in [
             (json!({"cniVersion": "0.2.0"}), "cniVersion \"0.2.0\" is not supported"),
-            (json!({"cniVersion": 1}), "cniVersion 1 is not text"),
             (json!({}), "cniVersion is missing"),
         ] {
             let error = CniVersion::of(&config).unwrap_err();
             let expected = format!("{problem}: supported versions are 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
             assert_eq!((error.code, error.message), (ErrorCode::IncompatibleCniVersion, expected));
         }
+    }
+    #[test]
+    fn a_version_that_is_no_text_cannot_be_decoded() {
+        let error = CniVersion::of(&json!({"cniVersion": 1})).unwrap_err();
+        let expected = "cannot read the network configuration: cniVersion 1 is not text";
+        assert_eq!((error.code, error.message.as_str()), (ErrorCode::DecodingFailure, expected));
+    }
+
+    #[test]
+    fn commands_are_refused_in_versions_that_do_not_have_them() {
+        let since_0_4 = CniVersion::ALL.map(|version| version.require("CHECK", CniVersion::V0_4_0).is_ok());
+        assert_eq!(since_0_4, [false, false, true, true, true]);
+        let since_1_1 = CniVersion::ALL.map(|version| version.require("GC", CniVersion::V1_1_0).is_ok());
+        assert_eq!(since_1_1, [false, false, false, false, true]);
+        let error = CniVersion::V1_0_0.require("GC", CniVersion::V1_1_0).unwrap_err();
+        let expected = "GC needs cniVersion 1.1.0; the configuration has 1.0.0";
+        assert_eq!((error.code, error.message.as_str()), (ErrorCode::IncompatibleCniVersion, expected));
     }
 }

@@ -9,9 +9,10 @@ use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status};
 
-/// Echoes the command and its parameters as the result, or fails.
+/// Echoes the command and its parameters as the result, succeeds without a result, or fails.
 pub(crate) enum Answer {
     Echo,
+    Done,
     Fail(CniError),
     Refuse(Status),
 }
@@ -59,6 +60,7 @@ impl Scripted {
                 );
                 Ok(Response::new(CniCmdResponse { cni_result: text.into_bytes(), error: None }))
             }
+            Answer::Done => Ok(Response::new(CniCmdResponse::default())),
             Answer::Fail(error) => Ok(Response::new(error.clone().into())),
             Answer::Refuse(status) => Err(status.clone()),
         }
@@ -73,6 +75,14 @@ impl Cni for Scripted {
 
     async fn cmd_check(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {
         self.answer("CHECK", request.into_inner())
+    }
+
+    async fn cmd_status(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {
+        self.answer("STATUS", request.into_inner())
+    }
+
+    async fn cmd_gc(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {
+        self.answer("GC", request.into_inner())
     }
 
     async fn cmd_del(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {

@@ -5,3 +5,4 @@
 mod agent;
 mod install;
 mod plugin;
+mod specification;

@@ -39,7 +39,6 @@ fn commands_go_to_the_agent_with_all_their_parameters() {
         let expected = format!("{command} c1 /var/run/netns/n1 eth0 K8S_POD_NAME=p /opt/cni/bin {CONFIG}");
         assert_eq!(run(command, &agent.socket(), CONFIG), (0, expected));
     }
-    assert_eq!(run("STATUS", &agent.socket(), CONFIG), (0, String::new()));
 }
 
 #[test]
@@ -68,9 +67,6 @@ fn an_agent_that_is_not_there_yet_is_worth_another_try() {
     let problem = format!("cannot reach antrea-agent on {}: ", socket.display());
     assert!(output.contains(&problem) && output.contains(r#""code":11"#) && code == 1, "{code} {output}");
     assert!(output.contains("No such file or directory"), "{output}");
-
-    let (code, output) = run("STATUS", &socket, CONFIG);
-    assert!(output.contains(r#""code":50"#) && code == 1, "{code} {output}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use antrea_hostplan::iptables::CHAIN_PREFIX;
 use antrea_types::IpFamily;
 
-use crate::nfnetlink::{Attributes, NftFamily, NftMessage, dump, text_attribute};
+use crate::nfnetlink::{Attributes, NftFamily, NftMessage, Nftables, text_attribute};
 
 const NFTA_CHAIN_NAME: u16 = 3;
 
@@ -31,7 +31,8 @@ pub(crate) async fn presence(family: IpFamily) -> Presence {
     let ours = |attributes: &[u8]| {
         text_attribute(attributes, NFTA_CHAIN_NAME).filter(|name| name.starts_with(CHAIN_PREFIX))
     };
-    match dump(nft_family, NftMessage::GetChain, &Attributes::default(), ours).await {
+    let Ok(nftables) = Nftables::current() else { return Presence::Possible };
+    match nftables.dump(nft_family, NftMessage::GetChain, &Attributes::default(), ours).await {
         Ok(chains) if chains.is_empty() => Presence::Absent,
         Ok(_) | Err(_) => Presence::Possible,
     }

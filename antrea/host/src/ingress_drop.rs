@@ -13,7 +13,7 @@ use netlink_packet_core::NLM_F_CREATE;
 use nix::errno::Errno;
 
 use crate::Outcome;
-use crate::nfnetlink::{Attributes, Batch, NftFamily, NftMessage, dump, text_attribute};
+use crate::nfnetlink::{Attributes, Batch, NftFamily, NftMessage, Nftables, text_attribute};
 
 const TABLE: &str = "antrea";
 const CHAIN_PREFIX: &str = "ingress-";
@@ -40,11 +40,70 @@ pub struct IngressDropError {
     source: io::Error,
 }
 
+/// The ingress drops of a namespace, by a connection that is kept.
+#[derive(Debug)]
+pub(crate) struct IngressDrops(Nftables);
+
+impl IngressDrops {
+    /// Those of the namespace of the calling thread. Must be called within a tokio runtime.
+    pub(crate) fn current() -> Result<Self, IngressDropError> {
+        Nftables::current().map(Self).map_err(|source| error("connect to nf_tables".to_owned(), source))
+    }
+
+    /// As [`drop_ingress`].
+    pub(crate) async fn add(&self, device: &InterfaceName) -> Result<(), IngressDropError> {
+        let committed = self.0.commit(addition(device)).await;
+        committed.map_err(|source| error(format!("drop what arrives at {device}"), source))
+    }
+
+    /// As [`stop_dropping_ingress`].
+    pub(crate) async fn remove(&self, device: &InterfaceName) -> Result<Outcome, IngressDropError> {
+        self.delete(NftMessage::DeleteChain, &chain_attributes(device))
+            .await
+            .map_err(|source| error(format!("stop dropping what arrives at {device}"), source))
+    }
+
+    /// As [`stop_dropping_all_ingress`].
+    async fn remove_all(&self) -> Result<Outcome, IngressDropError> {
+        let table = Attributes::default().text(NFTA_TABLE_NAME, TABLE);
+        self.delete(NftMessage::DeleteTable, &table)
+            .await
+            .map_err(|source| error(format!("delete the nf_tables table {TABLE}"), source))
+    }
+
+    /// As [`ingress_drops`].
+    pub(crate) async fn list(&self) -> Result<Vec<InterfaceName>, IngressDropError> {
+        let read = |attributes: &[u8]| {
+            let ours = text_attribute(attributes, NFTA_CHAIN_TABLE)? == TABLE;
+            let name = text_attribute(attributes, NFTA_CHAIN_NAME).filter(|_| ours)?;
+            name.strip_prefix(CHAIN_PREFIX)?.parse().ok()
+        };
+        let chains = self.0.dump(NftFamily::Netdev, NftMessage::GetChain, &Attributes::default(), read).await;
+        let mut devices: Vec<InterfaceName> =
+            chains.map_err(|source| error("list chains of nf_tables".to_owned(), source))?;
+        devices.sort();
+        Ok(devices)
+    }
+
+    /// What is not there needs no deletion.
+    async fn delete(&self, message: NftMessage, what: &Attributes) -> io::Result<Outcome> {
+        match self.0.commit(Batch::new(NftFamily::Netdev).change(message, 0, what)).await {
+            Ok(()) => Ok(Outcome::Changed),
+            Err(source) if source.raw_os_error() == Some(Errno::ENOENT as i32) => Ok(Outcome::Unchanged),
+            Err(source) => Err(source),
+        }
+    }
+}
+
 /// Drops all that arrives at a device, before the Node's own stack. Repeating it changes nothing.
 ///
 /// # Errors
 /// There is no such device, or the kernel refuses.
 pub async fn drop_ingress(device: &InterfaceName) -> Result<(), IngressDropError> {
+    IngressDrops::current()?.add(device).await
+}
+
+fn addition(device: &InterfaceName) -> Batch {
     let hook = Attributes::default()
         .number(NFTA_HOOK_HOOKNUM, NF_NETDEV_INGRESS)
         .number(NFTA_HOOK_PRIORITY, 0)
@@ -54,12 +113,11 @@ pub async fn drop_ingress(device: &InterfaceName) -> Result<(), IngressDropError
         .number(NFTA_CHAIN_POLICY, NF_DROP)
         .text(NFTA_CHAIN_TYPE, "filter");
     let table = Attributes::default().text(NFTA_TABLE_NAME, TABLE);
-    let committed = Batch::new(NftFamily::Netdev)
-        .change(NftMessage::NewTable, NLM_F_CREATE, &table)
-        .change(NftMessage::NewChain, NLM_F_CREATE, &chain)
-        .commit()
-        .await;
-    committed.map_err(|source| error(format!("drop what arrives at {device}"), source))
+    Batch::new(NftFamily::Netdev).change(NftMessage::NewTable, NLM_F_CREATE, &table).change(
+        NftMessage::NewChain,
+        NLM_F_CREATE,
+        &chain,
+    )
 }
 
 /// Lets the Node's stack have what arrives at a device again. The device need not exist any more.
@@ -67,9 +125,7 @@ pub async fn drop_ingress(device: &InterfaceName) -> Result<(), IngressDropError
 /// # Errors
 /// The kernel refuses.
 pub async fn stop_dropping_ingress(device: &InterfaceName) -> Result<Outcome, IngressDropError> {
-    delete(NftMessage::DeleteChain, &chain_attributes(device))
-        .await
-        .map_err(|source| error(format!("stop dropping what arrives at {device}"), source))
+    IngressDrops::current()?.remove(device).await
 }
 
 /// The same for all devices; nothing of this module is left in the kernel.
@@ -77,19 +133,7 @@ pub async fn stop_dropping_ingress(device: &InterfaceName) -> Result<Outcome, In
 /// # Errors
 /// The kernel refuses.
 pub async fn stop_dropping_all_ingress() -> Result<Outcome, IngressDropError> {
-    let table = Attributes::default().text(NFTA_TABLE_NAME, TABLE);
-    delete(NftMessage::DeleteTable, &table)
-        .await
-        .map_err(|source| error(format!("delete the nf_tables table {TABLE}"), source))
-}
-
-/// What is not there needs no deletion.
-async fn delete(message: NftMessage, what: &Attributes) -> io::Result<Outcome> {
-    match Batch::new(NftFamily::Netdev).change(message, 0, what).commit().await {
-        Ok(()) => Ok(Outcome::Changed),
-        Err(source) if source.raw_os_error() == Some(Errno::ENOENT as i32) => Ok(Outcome::Unchanged),
-        Err(source) => Err(source),
-    }
+    IngressDrops::current()?.remove_all().await
 }
 
 /// The devices that have a chain of ours, sorted; some may not exist any more.
@@ -97,16 +141,7 @@ async fn delete(message: NftMessage, what: &Attributes) -> io::Result<Outcome> {
 /// # Errors
 /// The kernel cannot be asked.
 pub async fn ingress_drops() -> Result<Vec<InterfaceName>, IngressDropError> {
-    let read = |attributes: &[u8]| {
-        let ours = text_attribute(attributes, NFTA_CHAIN_TABLE)? == TABLE;
-        let name = text_attribute(attributes, NFTA_CHAIN_NAME).filter(|_| ours)?;
-        name.strip_prefix(CHAIN_PREFIX)?.parse().ok()
-    };
-    let chains = dump(NftFamily::Netdev, NftMessage::GetChain, &Attributes::default(), read).await;
-    let mut devices: Vec<InterfaceName> =
-        chains.map_err(|source| error("list chains of nf_tables".to_owned(), source))?;
-    devices.sort();
-    Ok(devices)
+    IngressDrops::current()?.list().await
 }
 
 fn error(operation: String, source: io::Error) -> IngressDropError {

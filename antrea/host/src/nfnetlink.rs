@@ -1,11 +1,13 @@
 //! Messages of nf_tables over netlink (linux/netfilter/nfnetlink.h, nf_tables.h): batches and dumps, as little of it
 //! as Antrea needs to do without a process.
 
+use std::fmt;
 use std::io;
 
 use futures::future::poll_fn;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use netlink_sys::{AsyncSocket, AsyncSocketExt, SocketAddr, TokioSocket, protocols::NETLINK_NETFILTER};
+use tokio::sync::Mutex;
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
@@ -70,49 +72,70 @@ impl Attributes {
 #[derive(Debug)]
 pub(crate) struct Batch {
     family: NftFamily,
-    bytes: Vec<u8>,
-    changes: u32,
+    changes: Vec<(NftMessage, u16, Attributes)>,
 }
 
 impl Batch {
-    pub(crate) fn new(family: NftFamily) -> Self {
-        let mut bytes = Vec::new();
-        push_message(
-            &mut bytes,
-            NFNL_MSG_BATCH_BEGIN,
-            NLM_F_REQUEST,
-            0,
-            0,
-            NFNL_SUBSYS_NFTABLES,
-            &Attributes::default(),
-        );
-        Self { family, bytes, changes: 0 }
+    pub(crate) const fn new(family: NftFamily) -> Self {
+        Self { family, changes: Vec::new() }
     }
 
     pub(crate) fn change(mut self, message: NftMessage, flags: u16, attributes: &Attributes) -> Self {
-        self.changes += 1;
-        let flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-        push_message(&mut self.bytes, message.kind(), flags, self.changes, self.family as u8, 0, attributes);
+        self.changes.push((message, NLM_F_REQUEST | NLM_F_ACK | flags, attributes.clone()));
         self
     }
 
-    /// Sends the batch, and waits until the kernel has taken all of it or refused all of it.
-    pub(crate) async fn commit(mut self) -> io::Result<()> {
-        let last = self.changes + 1;
-        let end = NFNL_MSG_BATCH_END;
-        push_message(
-            &mut self.bytes,
-            end,
-            NLM_F_REQUEST,
-            last,
-            0,
-            NFNL_SUBSYS_NFTABLES,
-            &Attributes::default(),
-        );
-        let mut socket = connect(&self.bytes).await?;
+    /// The messages with their frame, counted up from `sequence`.
+    fn messages(&self, mut sequence: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let frame = |bytes: &mut Vec<u8>, kind, sequence| {
+            let nothing = Attributes::default();
+            push_message(bytes, kind, NLM_F_REQUEST, sequence, 0, NFNL_SUBSYS_NFTABLES, &nothing);
+        };
+        frame(&mut bytes, NFNL_MSG_BATCH_BEGIN, sequence);
+        for (message, flags, attributes) in &self.changes {
+            sequence = sequence.wrapping_add(1);
+            push_message(&mut bytes, message.kind(), *flags, sequence, self.family as u8, 0, attributes);
+        }
+        frame(&mut bytes, NFNL_MSG_BATCH_END, sequence.wrapping_add(1));
+        bytes
+    }
+}
+
+/// A connection to nf_tables, on which one request is made at a time.
+///
+/// It is kept, since closing one is slow: the kernel lets what was removed before go first, which takes grace periods,
+/// and keeps everybody else who changes something waiting meanwhile.
+pub(crate) struct Nftables(Mutex<Session>);
+
+struct Session {
+    socket: TokioSocket,
+    sequence: u32,
+}
+
+impl fmt::Debug for Nftables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Nftables")
+    }
+}
+
+impl Nftables {
+    /// Connects in the namespace of the calling thread. Must be called within a tokio runtime.
+    pub(crate) fn current() -> io::Result<Self> {
+        let mut socket = TokioSocket::new(NETLINK_NETFILTER)?;
+        socket.socket_mut().bind_auto()?;
+        Ok(Self(Mutex::new(Session { socket, sequence: 0 })))
+    }
+
+    /// Sends a batch, and waits until the kernel has taken all of it or refused all of it.
+    pub(crate) async fn commit(&self, batch: Batch) -> io::Result<()> {
+        let mut session = self.0.lock().await;
+        let count = u32::try_from(batch.changes.len()).map_err(io::Error::other)?;
+        let first = session.take(count.saturating_add(2));
+        session.send(&batch.messages(first)).await?;
         let mut acknowledged = 0;
-        while acknowledged < self.changes {
-            for message in receive(&mut socket).await? {
+        while acknowledged < count {
+            for message in session.receive(first).await? {
                 if let Some(result) = message.acknowledgement() {
                     result?;
                     acknowledged += 1;
@@ -121,29 +144,56 @@ impl Batch {
         }
         Ok(())
     }
+
+    /// Asks for all objects of a kind, and returns the attributes of each that `read` finds something in.
+    pub(crate) async fn dump<T>(
+        &self,
+        family: NftFamily,
+        message: NftMessage,
+        attributes: &Attributes,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> io::Result<Vec<T>> {
+        let mut session = self.0.lock().await;
+        let first = session.take(1);
+        let mut bytes = Vec::new();
+        let flags = NLM_F_REQUEST | NLM_F_DUMP;
+        push_message(&mut bytes, message.kind(), flags, first, family as u8, 0, attributes);
+        session.send(&bytes).await?;
+        let mut found = Vec::new();
+        loop {
+            for message in session.receive(first).await? {
+                if message.kind == NLMSG_DONE {
+                    return Ok(found);
+                }
+                if let Some(result) = message.acknowledgement() {
+                    result?;
+                }
+                found.extend(message.payload.get(FAMILY_HEADER_BYTES..).and_then(&read));
+            }
+        }
+    }
 }
 
-/// Asks for all objects of a kind, and returns the attributes of each that `read` finds something in.
-pub(crate) async fn dump<T>(
-    family: NftFamily,
-    message: NftMessage,
-    attributes: &Attributes,
-    read: impl Fn(&[u8]) -> Option<T>,
-) -> io::Result<Vec<T>> {
-    let mut bytes = Vec::new();
-    push_message(&mut bytes, message.kind(), NLM_F_REQUEST | NLM_F_DUMP, 1, family as u8, 0, attributes);
-    let mut socket = connect(&bytes).await?;
-    let mut found = Vec::new();
-    loop {
-        for message in receive(&mut socket).await? {
-            if message.kind == NLMSG_DONE {
-                return Ok(found);
-            }
-            if let Some(result) = message.acknowledgement() {
-                result?;
-            }
-            found.extend(message.payload.get(FAMILY_HEADER_BYTES..).and_then(&read));
-        }
+impl Session {
+    /// Numbers for so many messages; returns the first.
+    const fn take(&mut self, count: u32) -> u32 {
+        let first = self.sequence.wrapping_add(1);
+        self.sequence = self.sequence.wrapping_add(count);
+        first
+    }
+
+    async fn send(&mut self, request: &[u8]) -> io::Result<()> {
+        let kernel = SocketAddr::new(0, 0);
+        poll_fn(|context| self.socket.poll_send_to(context, request, &kernel)).await.map(drop)
+    }
+
+    /// Messages that have come, without what was left of requests before the one that began with number `first`: after
+    /// the first refusal nobody reads on.
+    async fn receive(&mut self, first: u32) -> io::Result<Vec<Message>> {
+        let (bytes, _) = self.socket.recv_from_full().await?;
+        let mut messages = messages(&bytes);
+        messages.retain(|message| message.sequence.wrapping_sub(first) < u32::MAX / 2);
+        Ok(messages)
     }
 }
 
@@ -170,6 +220,7 @@ impl NftMessage {
 /// A message as it came, without its netlink header.
 struct Message {
     kind: u16,
+    sequence: u32,
     payload: Vec<u8>,
 }
 
@@ -205,30 +256,21 @@ fn push_message(
     bytes.extend(&attributes.0);
 }
 
-/// Opens a socket in the namespace of the calling thread, and sends.
-async fn connect(request: &[u8]) -> io::Result<TokioSocket> {
-    let mut socket = TokioSocket::new(NETLINK_NETFILTER)?;
-    socket.socket_mut().bind_auto()?;
-    let kernel = SocketAddr::new(0, 0);
-    poll_fn(|context| socket.poll_send_to(context, request, &kernel)).await?;
-    Ok(socket)
-}
-
-async fn receive(socket: &mut TokioSocket) -> io::Result<Vec<Message>> {
-    let (bytes, _) = socket.recv_from_full().await?;
-    let mut rest = bytes.as_slice();
+fn messages(mut rest: &[u8]) -> Vec<Message> {
     let mut messages = Vec::new();
     while let Some(length) = rest.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let (Some((kind, _)), Some(payload)) =
-            (rest.get(4..).and_then(read_u16), rest.get(NETLINK_HEADER_BYTES..length))
-        else {
+        let (Some((kind, _)), Some(sequence), Some(payload)) = (
+            rest.get(4..).and_then(read_u16),
+            rest.get(8..).and_then(<[u8]>::first_chunk).map(|bytes| u32::from_ne_bytes(*bytes)),
+            rest.get(NETLINK_HEADER_BYTES..length),
+        ) else {
             break;
         };
-        messages.push(Message { kind, payload: payload.to_vec() });
+        messages.push(Message { kind, sequence, payload: payload.to_vec() });
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(messages)
+    messages
 }
 
 fn read_u16(bytes: &[u8]) -> Option<(u16, &[u8])> {

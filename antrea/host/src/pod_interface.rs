@@ -6,12 +6,14 @@ use std::path::PathBuf;
 
 use antrea_hostplan::{Address, Route, Sysctl};
 use antrea_types::{DualStack, InterfaceName, MacAddr};
+use futures::future::try_join_all;
+use futures::try_join;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use socket2::{Domain, Socket, Type};
 
 use crate::ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload};
-use crate::ingress_drop::{IngressDropError, drop_ingress, ingress_drops, stop_dropping_ingress};
-use crate::netlink::{Link, LinkSettings, Veth, VethEnd};
+use crate::ingress_drop::{IngressDropError, IngressDrops};
+use crate::netlink::{Link, Veth, VethEnd};
 use crate::netns::on_own_thread;
 use crate::{Netlink, NetlinkError, Netns, NetnsError, Outcome, SysctlError, ensure_sysctl};
 
@@ -168,22 +170,24 @@ pub async fn create(
 /// # Errors
 /// The kernel refuses.
 pub async fn delete(node: &Netlink, host_name: &InterfaceName) -> Result<Outcome, PodInterfaceError> {
-    if node.link(host_name).await?.is_none() && !ingress_drops().await?.contains(host_name) {
+    // Not by the thread, which ends.
+    let drops = node.ingress_drops().await?;
+    if node.link(host_name).await?.is_none() && !drops.list().await?.contains(host_name) {
         return Ok(Outcome::Unchanged);
     }
     let name = host_name.clone();
     let delete = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-        runtime.map_err(PodInterfaceError::Thread)?.block_on(delete_now(&name))
+        runtime.map_err(PodInterfaceError::Thread)?.block_on(delete_now(&drops, &name))
     };
     on_own_thread(delete).await.map_err(PodInterfaceError::Thread)?
 }
 
 /// The link goes first: as long as it can receive, what it receives is dropped.
-async fn delete_now(host_name: &InterfaceName) -> Result<Outcome, PodInterfaceError> {
+async fn delete_now(drops: &IngressDrops, host_name: &InterfaceName) -> Result<Outcome, PodInterfaceError> {
     let deleted = Netlink::current()?.delete_link(host_name).await?;
     // Kernels since 6.16 keep the chain of a device that is gone, and give it to the next one of that name.
-    stop_dropping_ingress(host_name).await?;
+    drops.remove(host_name).await?;
     Ok(deleted)
 }
 
@@ -196,27 +200,31 @@ fn veth(interface: &PodInterface, netns: &Netns) -> Veth {
 }
 
 /// The order matters: what the Pod sends is kept from the Node's stack before anything can be sent, and both ends are up
-/// before routes are set.
+/// before routes are set. The kernel takes the requests of a socket one after the other, so that those of each step are
+/// sent together: where many Pods come at once, each wait for an answer is a wait for a processor.
 async fn configure(
     node: &Netlink,
     pod: &PodNetns,
     interface: &PodInterface,
 ) -> Result<CreatedPodInterface, PodInterfaceError> {
     if interface.host_ingress == HostIngress::Drop {
-        drop_ingress(&interface.host_name).await?;
+        node.ingress_drops().await?.add(&interface.host_name).await?;
     }
     if interface.checksum_offload == TxChecksumOffload::Off {
         set_tx_checksum_offload(&pod.socket, &interface.name, TxChecksumOffload::Off)?;
     }
-    node.ensure_link(&interface.host_name, &LinkSettings::up()).await?;
-    pod.netlink.ensure_link(&interface.name, &LinkSettings::up()).await?;
-    let container = pod.netlink.existing_link(&interface.name).await?;
-    for address in interface.addresses() {
-        pod.netlink.set_address(container.index, &interface.name, &address).await?;
-    }
-    for route in interface.routes() {
-        pod.netlink.set_route_on(container.index, &route).await?;
-    }
-    let host = node.existing_link(&interface.host_name).await?;
+    let (host_name, name) = (&interface.host_name, &interface.name);
+    let ((), (), host, container) = try_join!(
+        node.set_up(host_name),
+        pod.netlink.set_up(name),
+        node.existing_link(host_name),
+        pod.netlink.existing_link(name),
+    )?;
+    let set_address = |address| async move { pod.netlink.set_address(container.index, name, &address).await };
+    let set_route = |route| async move { pod.netlink.set_route_on(container.index, &route).await };
+    try_join!(
+        try_join_all(interface.addresses().map(set_address)),
+        try_join_all(interface.routes().map(set_route)),
+    )?;
     Ok(CreatedPodInterface { host, container })
 }

@@ -4,7 +4,6 @@ use antrea_hostplan::{Address, Route};
 use antrea_types::{InterfaceName, MacAddr};
 
 use crate::ethtool::{TxChecksumOffload, tx_checksum_offload};
-use crate::ingress_drop::ingress_drops;
 use crate::netlink::{AdminState, Link};
 use crate::pod_interface::{HostIngress, PodInterface, PodInterfaceError, PodNetns};
 use crate::{Netlink, NetnsError};
@@ -81,7 +80,9 @@ pub async fn check(node: &Netlink, interface: &PodInterface) -> Result<Vec<Probl
     if container.is_some() {
         problems.extend(network_problems(interface, &pod).await?);
     }
-    if interface.host_ingress == HostIngress::Drop && !ingress_drops().await?.contains(&interface.host_name) {
+    if interface.host_ingress == HostIngress::Drop
+        && !node.ingress_drops().await?.list().await?.contains(&interface.host_name)
+    {
         problems.push(Problem::NoIngressDrop(interface.host_name.clone()));
     }
     Ok(problems)

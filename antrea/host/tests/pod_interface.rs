@@ -171,6 +171,29 @@ fn a_namespace_without_ipv6_gets_it() {
     });
 }
 
+/// Closing a connection to nf_tables waits for what was removed before, and keeps others waiting: none is closed.
+#[test]
+fn one_connection_to_nf_tables_serves_all_pods_also_after_a_refusal() {
+    isolated("pod interface", async || {
+        let node = Netlink::current().unwrap();
+        for (number, ingress) in
+            [HostIngress::Drop, HostIngress::Accept, HostIngress::Drop].into_iter().enumerate()
+        {
+            let pod = OtherNetns::new();
+            let wanted = PodInterface { host_ingress: ingress, ..interface(&pod, &format!("web-{number}")) };
+            create(&node, &wanted).await.unwrap();
+            assert_eq!(problems(&node, &wanted).await, Vec::<String>::new());
+            // Of the one without a drop, nothing can be removed: the kernel refuses.
+            assert_eq!(delete(&node, &wanted.host_name).await.unwrap(), Outcome::Changed);
+        }
+        // proc_net(5): the second column is the protocol, 12 is NETLINK_NETFILTER.
+        let sockets = std::fs::read_to_string("/proc/thread-self/net/netlink").unwrap();
+        let netfilter = sockets.lines().filter(|line| line.split_whitespace().nth(1) == Some("12"));
+        let ours = netfilter.filter(|line| line.split_whitespace().nth(2) != Some("0"));
+        assert_eq!(ours.count(), 1, "{sockets}");
+    });
+}
+
 /// Not a benchmark: only that no step waits for anything. Fifty Pods one after another take well under a second each.
 #[test]
 fn fifty_pods_come_and_go_one_after_another() {

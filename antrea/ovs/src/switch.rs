@@ -4,15 +4,17 @@ mod difference;
 mod left_out;
 mod plan;
 mod realize;
+mod together;
 mod wanted;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use antrea_openflow::TableId;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, oneshot, watch};
 use tracing::{info, warn};
 
+use together::{Job, Waiting};
 use wanted::{Leftovers, Wanted};
 
 use crate::backoff::Backoff;
@@ -41,11 +43,13 @@ struct Inner {
     tables: Vec<(TableId, String)>,
     /// Held while the switch is changed, so that it sees changes in the order in which they are remembered.
     wanted: Mutex<Wanted>,
+    waiting: Waiting,
     /// The generation of the last connection over which everything was installed; 0 before the first.
     realized: watch::Sender<u64>,
 }
 
 /// How far a change has come.
+#[derive(Debug)]
 enum Applied {
     Installed,
     /// It will be with everything else, over a connection later than this one.
@@ -67,7 +71,8 @@ impl Switch {
     ) -> Self {
         let wanted = Mutex::new(Wanted::new(round));
         let realized = watch::Sender::new(0);
-        let inner = Arc::new(Inner { connection, round, tables, wanted, realized });
+        let inner =
+            Arc::new(Inner { connection, round, tables, wanted, waiting: Waiting::default(), realized });
         tokio::spawn(keep_realized(Arc::downgrade(&inner), inner.connection.channel(), period));
         Self { inner }
     }
@@ -92,9 +97,11 @@ impl Switch {
     pub async fn apply(&self, key: impl Into<SetKey>, set: impl Into<FlowSet>) -> Result<(), OpenFlowError> {
         let (inner, key, set) = (Arc::clone(&self.inner), key.into(), set.into());
         let of_set = key.clone();
+        let (reply, applied) = oneshot::channel();
+        inner.waiting.push(Job { key, set, reply });
         // A task of its own, because store and switch must not part company when the caller stops waiting.
-        let change = tokio::spawn(async move { inner.change(&key, set).await });
-        match change.await.map_err(|_| OpenFlowError::ConnectionLost)?? {
+        tokio::spawn(async move { inner.work_off().await });
+        match applied.await.map_err(|_| OpenFlowError::ConnectionLost)?? {
             Applied::Installed => Ok(()),
             Applied::After(generation) => {
                 self.realized_after(generation).await?;
@@ -164,24 +171,6 @@ impl Switch {
 }
 
 impl Inner {
-    /// Remembers a set and installs what it changes, if the switch has everything else.
-    async fn change(&self, key: &SetKey, set: FlowSet) -> Result<Applied, OpenFlowError> {
-        let mut wanted = self.wanted.lock().await;
-        let realized = *self.realized.borrow();
-        let channel = match self.connection.current() {
-            Ok(channel) if channel.generation() == realized => channel,
-            _ => {
-                wanted.remember(key, set);
-                return Ok(Applied::After(realized));
-            }
-        };
-        match wanted.change(&channel, key, set).await {
-            Ok(()) => Ok(Applied::Installed),
-            Err(OpenFlowError::ConnectionLost) => Ok(Applied::After(realized)),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Brings everything to the switch, and returns how much that changed.
     async fn realize(&self, channel: &Channel) -> Result<usize, OpenFlowError> {
         let mut wanted = self.wanted.lock().await;

@@ -88,6 +88,31 @@ async fn a_refused_set_is_what_it_was_before() {
 }
 
 #[tokio::test]
+async fn of_sets_that_come_at_once_only_the_refused_one_is_left_out() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    switch.apply("pod/7", pod(7)).await.unwrap();
+    let set = |port: u32| match port {
+        7 => vec![flow(70), flow(71).action(Action::Group(GroupId(99)))].into(),
+        port => pod(port),
+    };
+    let applied = (1..=60).map(|port| switch.apply(format!("pod/{port}"), set(port)));
+    let outcomes = futures::future::join_all(applied).await;
+    for (port, outcome) in (1..=60).zip(outcomes) {
+        assert_eq!(outcome.is_ok(), port != 7, "{port}: {outcome:?}");
+    }
+    assert_eq!(dump_flows(&ovs).len(), 60);
+    assert_eq!(switch.get("pod/7").await.flows.len(), 1, "it is what it was");
+}
+
+#[tokio::test]
+async fn of_changes_of_one_set_that_come_at_once_the_last_counts() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    let sets = [pod(1), pod(2), FlowSet::default(), pod(3)];
+    futures::future::try_join_all(sets.map(|set| switch.apply("pod/a", set))).await.unwrap();
+    assert_eq!(dump_flows(&ovs), ["cookie=0x1010000000000, priority=200,in_port=3 actions=NORMAL"]);
+}
+
+#[tokio::test]
 async fn everything_comes_back_after_the_switch_was_killed() {
     let Some((mut ovs, _database, switch)) = start(1).await else { return };
     switch.apply("pod/a", pod(1)).await.unwrap();
@@ -212,4 +237,8 @@ async fn the_time_to_install_a_pod_is_printed() {
     }
     times.sort();
     println!("a set of one flow, 50 times one after the other: p50 {:?}, p99 {:?}", times[25], times[49]);
+    let start = Instant::now();
+    let applied = (51..=110).map(|number| switch.apply(format!("pod/{number}"), pod(number)));
+    futures::future::try_join_all(applied).await.unwrap();
+    println!("60 such sets at once: {:?}", start.elapsed());
 }

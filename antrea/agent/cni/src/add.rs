@@ -69,7 +69,7 @@ impl Commands {
         let installed = self.node.flows.install(&stored.name, &pod).await;
         installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))?;
         let pod = End { name: stored.container.interface, mac: stored.container.mac };
-        Ok(Some(result(request, host, pod, allocations)))
+        Ok(Some(self.result(request, host, pod, allocations)))
     }
 
     async fn attach(
@@ -93,7 +93,7 @@ impl Commands {
             installed.map_err(|error| failed("cannot install the flows", name, error.as_ref()))?;
         }
         self.announce(stored.container);
-        Ok(result(request, host, pod, allocations))
+        Ok(self.result(request, host, pod, allocations))
     }
 
     async fn create_port(
@@ -118,6 +118,23 @@ impl Commands {
         request.config.mtu.unwrap_or(self.settings.mtu)
     }
 
+    fn result(
+        &self,
+        request: &AttachRequest,
+        host: End,
+        pod: End,
+        allocations: Vec<Allocation>,
+    ) -> AddResult {
+        AddResult {
+            host,
+            pod,
+            mtu: self.mtu(request),
+            sandbox: request.netns.clone(),
+            allocations,
+            dns: request.config.dns.clone(),
+        }
+    }
+
     /// The addresses of an interface with the networks they are from; without those of former Pod CIDRs.
     pub(crate) fn allocations_of(&self, stored: &StoredContainer) -> Vec<Allocation> {
         let ranges = self.node.ipam.ranges();
@@ -130,17 +147,15 @@ fn addresses(allocations: &[Allocation]) -> impl Iterator<Item = IpAddr> {
     allocations.iter().map(|allocation| allocation.address.addr())
 }
 
-fn result(request: &AttachRequest, host: End, pod: End, allocations: Vec<Allocation>) -> AddResult {
-    AddResult { host, pod, sandbox: request.netns.clone(), allocations, dns: request.config.dns.clone() }
-}
-
 /// What another plugin made is not taken over: Pods get the agent's own interface, or none.
 fn refuse_chaining(request: &AttachRequest) -> Result<(), CniError> {
     match &request.config.prev_result {
         None => Ok(()),
-        Some(_) => Err(CniError::new(
+        Some(result) => Err(CniError::new(
             ErrorCode::UnsupportedField,
-            "prevResult is not supported by ADD: plugin \"antrea\" must be the first one of the list",
+            format!(
+                "prevResult {result} is not supported by ADD: plugin \"antrea\" must be the first one of the list"
+            ),
         )),
     }
 }

@@ -24,6 +24,13 @@ impl Commands {
         for interface in self.ports()? {
             self.node.store.insert(interface);
         }
+        let inventory = self.look().await?;
+        self.forget_drops_without_link(&inventory.links).await;
+        Ok(inventory)
+    }
+
+    /// Lists what store, kernel and IPAM state hold.
+    pub(crate) async fn look(&self) -> Result<Inventory, CniError> {
         let links = self
             .node
             .netlink
@@ -31,7 +38,6 @@ impl Commands {
             .await
             .map_err(|error| CniError::from_chain(ErrorCode::IoFailure, &error))?;
         let links: BTreeSet<InterfaceName> = links.into_iter().map(|link| link.name).collect();
-        self.forget_drops_without_link(&links).await;
         let allocations = self.with_ipam(|ipam| ipam.allocations()).await?;
         Ok(Inventory { containers: self.node.store.containers(), links, allocations })
     }
@@ -133,8 +139,12 @@ impl Commands {
     /// Brings store and flows in line with the port numbers in OVSDB, which change when ovs-vswitchd opens a device
     /// late or starts anew. A port that has lost its number keeps its flows: they match nothing.
     pub(crate) async fn sync_port_numbers(&self) -> Result<Vec<CniError>, CniError> {
-        let numbered = self.ports()?.into_iter().filter(|port| port.of_port.is_some());
-        let news = numbered.filter_map(|port| self.node.store.set_of_port(&port.name, port.of_port));
+        let ports = self.node.ovsdb.ports(&self.settings.bridge);
+        let ports = ports.map_err(|error| CniError::from_chain(ErrorCode::IoFailure, &error))?;
+        // This runs at every change of the database: only the numbers are looked at.
+        let numbered =
+            ports.iter().filter_map(|port| Some((port.port.name.parse().ok()?, port.interface.of_port()?)));
+        let news = numbered.filter_map(|(name, number)| self.node.store.set_of_port(&name, Some(number)));
         let changed = news.filter_map(|port| StoredContainer::of(&port)).map(Action::InstallFlows).collect();
         Ok(self.apply(changed).await)
     }

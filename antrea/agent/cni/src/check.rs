@@ -11,11 +11,7 @@ use crate::request::AttachRequest;
 
 impl Commands {
     pub(crate) async fn check(&self, request: &AttachRequest) -> Result<(), CniError> {
-        if request.config.version < CniVersion::V0_4_0 {
-            let message =
-                format!("CHECK needs cniVersion 0.4.0; the configuration has {}", request.config.version);
-            return Err(CniError::new(ErrorCode::IncompatibleCniVersion, message));
-        }
+        request.config.version.require("CHECK", CniVersion::V0_4_0)?;
         let previous = PrevResult::parse(request.config.prev_result.clone())?;
         let _guard = self.locks.lock(&request.target.container_id).await;
         let Some(stored) = self.node.store.by_container(&request.target.owner()) else {
@@ -38,9 +34,11 @@ impl Commands {
     /// What OVSDB and IPAM state lack of an interface.
     pub(crate) async fn missing(&self, stored: &StoredContainer) -> Result<Vec<String>, CniError> {
         let mut problems = Vec::new();
-        let ports = self.node.ovsdb.ports(&self.settings.bridge);
-        let ports = ports.map_err(|error| CniError::from_chain(ErrorCode::CheckInterfaceFailure, &error))?;
-        let port = ports.iter().find(|port| port.port.name == stored.name.as_str());
+        let database = self.node.ovsdb.snapshot();
+        let here = database
+            .bridge_of(stored.name.as_str())
+            .is_some_and(|bridge| bridge.name == self.settings.bridge);
+        let port = database.port(stored.name.as_str()).filter(|_| here);
         match port.map(|port| port.interface.of_port()) {
             None => problems.push(format!("bridge {} has no such port", self.settings.bridge)),
             Some(of_port) if of_port.is_none() || of_port != stored.of_port => {
@@ -48,13 +46,10 @@ impl Commands {
             }
             Some(_) => {}
         }
-        let allocated = self.with_ipam(|ipam| ipam.allocations()).await?;
-        let owner = stored.container.owner();
-        for ip in stored.container.ips.iter() {
-            if !allocated.get(ip).is_some_and(|holder| holder.covers(&owner)) {
-                problems.push(format!("address {ip} is not reserved for it"));
-            }
-        }
+        let (owner, ips) =
+            (stored.container.owner(), stored.container.ips.iter().copied().collect::<Vec<_>>());
+        let lost = self.with_ipam(move |ipam| ipam.not_held_by(&owner, &ips)).await?;
+        problems.extend(lost.iter().map(|ip| format!("address {ip} is not reserved for it")));
         Ok(problems)
     }
 }

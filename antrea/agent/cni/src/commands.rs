@@ -34,11 +34,13 @@ pub(crate) struct Commands {
     pub(crate) settings: Settings,
     pub(crate) node: Dependencies,
     pub(crate) locks: ContainerLocks,
+    /// Held while the IPAM state is worked on, so that who waits for it does not keep a thread.
+    ipam_turn: tokio::sync::Mutex<()>,
 }
 
 impl Commands {
     pub(crate) fn new(settings: Settings, node: Dependencies) -> Self {
-        Self { settings, node, locks: ContainerLocks::default() }
+        Self { settings, node, locks: ContainerLocks::default(), ipam_turn: tokio::sync::Mutex::default() }
     }
 
     /// Works on the IPAM state where waiting for its lock holds nobody up.
@@ -47,7 +49,9 @@ impl Commands {
         work: impl FnOnce(&HostLocal) -> Result<T, IpamError> + Send + 'static,
     ) -> Result<T, CniError> {
         let ipam = self.node.ipam.clone();
+        let turn = self.ipam_turn.lock().await;
         let outcome = tokio::task::spawn_blocking(move || work(&ipam)).await;
+        drop(turn);
         let outcome = outcome.map_err(|_| {
             CniError::new(ErrorCode::TryAgainLater, "antrea-agent is stopping; try again once it runs")
         })?;

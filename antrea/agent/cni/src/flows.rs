@@ -18,6 +18,9 @@ pub trait PodFlows: Send + Sync {
         pod: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>>;
 
+    /// Why the switch takes no flows at this moment; nothing when it does.
+    fn unavailable(&self) -> Option<String>;
+
     /// Removes the flows of the interface called `name`; there need not be any.
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>>;
 }

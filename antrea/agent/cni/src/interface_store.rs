@@ -47,10 +47,13 @@ impl InterfaceStore {
 
     /// Notes the number that a port has, and returns the interface if that is news.
     pub fn set_of_port(&self, name: &InterfaceName, of_port: Option<OfPort>) -> Option<Interface> {
+        if self.read().interfaces.get(name)?.of_port == of_port {
+            return None;
+        }
         let mut indexes = self.write();
         let mut interface = indexes.interfaces.get(name).filter(|known| known.of_port != of_port)?.clone();
         interface.of_port = of_port;
-        indexes.remove(name);
+        indexes.remove(&interface.name);
         indexes.insert(interface.clone());
         Some(interface)
     }

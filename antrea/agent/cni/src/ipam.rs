@@ -1,5 +1,6 @@
 //! Addresses for Pods, allocated as the standard `host-local` plugin does, in its files.
 
+mod address_files;
 pub mod host_local;
 pub mod range;
 

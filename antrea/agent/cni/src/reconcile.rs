@@ -87,19 +87,39 @@ pub fn collect(inventory: &Inventory, pods: &[NodePod]) -> Vec<Action> {
     let gone = inventory.containers.iter().filter(|stored| !known.contains(&stored.container.pod));
     let mut actions: Vec<Action> = gone.cloned().map(Action::Detach).collect();
 
-    let attached: BTreeSet<Owner> =
-        inventory.containers.iter().map(|stored| stored.container.owner()).collect();
+    let attached = attached(inventory);
     let in_use: BTreeSet<IpAddr> = pods.iter().flat_map(|pod| pod.ips.iter().copied()).collect();
     let orphan = |(address, holder): &(&IpAddr, &Owner)| {
         !attached.iter().any(|owner| holder.covers(owner)) && !in_use.contains(*address)
     };
-    let orphans: Vec<(&IpAddr, &Owner)> = inventory.allocations.iter().filter(orphan).collect();
+    actions.extend(remains(inventory, inventory.allocations.iter().filter(orphan).collect()));
+    actions
+}
+
+/// What to remove when the runtime has said which attachments are valid: CNI specification, section 2, GC.
+pub fn garbage(inventory: &Inventory, valid: &BTreeSet<Owner>) -> Vec<Action> {
+    let stale = inventory.containers.iter().filter(|stored| !valid.contains(&stored.container.owner()));
+    let mut actions: Vec<Action> = stale.cloned().map(Action::Detach).collect();
+    let mut held = attached(inventory);
+    held.extend(valid.iter().cloned());
+    let orphan = |(_, holder): &(&IpAddr, &Owner)| !held.iter().any(|owner| holder.covers(owner));
+    actions.extend(remains(inventory, inventory.allocations.iter().filter(orphan).collect()));
+    actions
+}
+
+/// The interfaces on the bridge.
+fn attached(inventory: &Inventory) -> BTreeSet<Owner> {
+    inventory.containers.iter().map(|stored| stored.container.owner()).collect()
+}
+
+/// What there is to do about addresses without an interface: they go, and the links of their holders.
+fn remains(inventory: &Inventory, orphans: Vec<(&IpAddr, &Owner)>) -> Vec<Action> {
     // Once for each link, though its holder may have an address of either family.
     let links: BTreeMap<&InterfaceName, &Owner> =
         orphans.iter().flat_map(|(_, holder)| links_of(inventory, holder)).collect();
-    actions.extend(links.into_iter().map(|(link, holder)| Action::DeleteLink(link.clone(), holder.clone())));
-    actions.extend(orphans.into_iter().map(|(address, holder)| Action::Release(*address, holder.clone())));
-    actions
+    let delete = |(link, holder): (&InterfaceName, &Owner)| Action::DeleteLink(link.clone(), holder.clone());
+    let release = |(address, holder): (&IpAddr, &Owner)| Action::Release(*address, holder.clone());
+    links.into_iter().map(delete).chain(orphans.into_iter().map(release)).collect()
 }
 
 /// Links that ADD made for `holder` and that are no ports: their names end in its digits.
@@ -199,6 +219,19 @@ mod tests {
         let mut inventory = inventory(&TWO);
         inventory.containers.remove(0);
         assert_eq!(collect(&inventory, &[node_pod("a", &["10.0.0.2"]), node_pod("b", &[])]), []);
+    }
+
+    #[test]
+    fn what_belongs_to_no_valid_attachment_is_garbage() {
+        let mut inventory = inventory(&TWO);
+        let valid = |ids: &[&str]| ids.iter().map(|id| Owner::new(*id, "eth0")).collect::<BTreeSet<_>>();
+        assert_eq!(garbage(&inventory, &valid(&["a", "b"])), []);
+        assert_eq!(text(&garbage(&inventory, &valid(&["b"]))), ["detach a-86f7e4 (default/a)"]);
+        assert_eq!(garbage(&inventory, &valid(&[])).len(), 2);
+        inventory.containers.remove(0);
+        let expected = ["delete link a-86f7e4", "release 10.0.0.2 of a eth0"];
+        assert_eq!(text(&garbage(&inventory, &valid(&["b"]))), expected);
+        assert_eq!(garbage(&inventory, &valid(&["a", "b"])), [], "valid, though it has no port");
     }
 
     #[test]

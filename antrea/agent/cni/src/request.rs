@@ -1,6 +1,6 @@
 //! The parameters of a CNI command, taken apart and checked.
 
-use antrea_cni::config::NetworkConfig;
+use antrea_cni::config::{NetworkConfig, is_identifier};
 use antrea_cni::error::CniError;
 use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, ErrorCode};
 use antrea_types::{InterfaceName, PodRef};
@@ -75,25 +75,20 @@ impl DetachRequest {
     }
 }
 
-fn arguments(request: CniCmdRequest) -> Result<CniCmdArgs, CniError> {
+pub(crate) fn arguments(request: CniCmdRequest) -> Result<CniCmdArgs, CniError> {
     request.cni_args.ok_or_else(|| CniError::new(ErrorCode::DecodingFailure, "the request has no cni_args"))
 }
 
+/// Nothing else than what the specification allows gets into file contents and external_ids.
 fn target(arguments: &CniCmdArgs) -> Result<Target, CniError> {
     let container_id = &arguments.container_id;
-    if !is_container_id(container_id) {
+    if !is_identifier(container_id) {
         return Err(invalid(format!(
             "CNI_CONTAINERID {container_id:?} is invalid: a letter or digit, then letters, digits, '_', '.' and '-'"
         )));
     }
     let interface = arguments.ifname.parse().map_err(|error| invalid(format!("CNI_IFNAME: {error}")))?;
     Ok(Target { container_id: container_id.clone(), interface })
-}
-
-/// CNI specification, section 2, "Parameters". Nothing else gets into file contents and external_ids.
-fn is_container_id(text: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(allowed)
 }
 
 /// Reads `KEY=VALUE;KEY=VALUE`. Keys that are not about the Pod's name are other plugins'.

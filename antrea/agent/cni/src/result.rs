@@ -1,6 +1,7 @@
 //! The result of ADD in the version of the request: CNI specification, section 5 "Result Types".
 //!
-//! Versions before 1.0.0 name the IP version of every address; otherwise all are alike.
+//! Versions before 1.0.0 name the IP version of every address, those since 1.1.0 the MTU of every interface; otherwise all
+//! are alike.
 
 use antrea_cni::version::CniVersion;
 use antrea_types::{InterfaceName, IpFamily, MacAddr};
@@ -18,6 +19,8 @@ pub struct AddResult {
     pub host: End,
     /// The Pod's end.
     pub pod: End,
+    /// The MTU of both.
+    pub mtu: u32,
     /// The Pod's network namespace as the runtime named it.
     pub sandbox: String,
     /// The Pod's addresses, IPv4 first.
@@ -38,12 +41,16 @@ pub struct End {
 impl AddResult {
     /// The result as JSON in `version`.
     pub fn to_json(&self, version: CniVersion) -> Value {
+        let mut host = json!({ "name": self.host.name, "mac": self.host.mac });
+        let mut pod = json!({ "name": self.pod.name, "mac": self.pod.mac, "sandbox": self.sandbox });
+        if version >= CniVersion::V1_1_0 {
+            for end in [&mut host, &mut pod] {
+                end.as_object_mut().map(|end| end.insert("mtu".to_owned(), self.mtu.into()));
+            }
+        }
         json!({
             "cniVersion": version.as_str(),
-            "interfaces": [
-                { "name": self.host.name, "mac": self.host.mac },
-                { "name": self.pod.name, "mac": self.pod.mac, "sandbox": self.sandbox },
-            ],
+            "interfaces": [host, pod],
             "ips": self.allocations.iter().map(|allocation| address(allocation, version)).collect::<Vec<_>>(),
             "routes": self.allocations.iter().map(default_route).collect::<Vec<_>>(),
             "dns": self.dns,
@@ -91,6 +98,7 @@ mod tests {
         AddResult {
             host: end("a-dc4592", "d6:68:4a:f9:e4:0d"),
             pod: end("eth0", "f6:f3:e5:36:f9:32"),
+            mtu: 1450,
             sandbox: "/var/run/netns/cni-339a6c0e".to_owned(),
             allocations,
             dns: Map::new(),
@@ -114,7 +122,19 @@ mod tests {
     }
 
     #[test]
-    fn results_since_1_0_do_not() {
+    fn results_since_1_1_name_the_mtu() {
+        let result = result(vec![allocation("10.11.0.3/24", "10.11.0.1")]);
+        for version in CniVersion::ALL {
+            let expected = (version == CniVersion::V1_1_0).then(|| json!(1450));
+            let json = result.to_json(version);
+            for end in ["/interfaces/0/mtu", "/interfaces/1/mtu"] {
+                assert_eq!(json.pointer(end), expected.as_ref(), "{version}");
+            }
+        }
+    }
+
+    #[test]
+    fn results_since_1_0_do_not_name_the_ip_version() {
         let allocations =
             vec![allocation("10.11.0.3/24", "10.11.0.1"), allocation("fd00:11::3/64", "fd00:11::1")];
         let json = result(allocations).to_json(CniVersion::V1_1_0);

@@ -17,9 +17,11 @@ use tonic::{Request, Response, Status};
 use tracing::{Instrument, error, info, info_span};
 
 use crate::commands::{Commands, Dependencies};
+use crate::gc::GcRequest;
 use crate::reconcile::{Inventory, NodePod, collect, restore};
 use crate::request::{AttachRequest, DetachRequest};
 use crate::settings::Settings;
+use crate::status;
 
 /// Commands that may run or wait at a time; a Node has a few hundred Pods at most.
 const CAPACITY: usize = 512;
@@ -186,5 +188,20 @@ impl Cni for CniServer {
             commands.del(&request).await.map(|()| Vec::new())
         };
         Ok(respond(self.run("DEL", command).await))
+    }
+
+    /// Not one of the commands that are counted, logged and kept back when there are many: runtimes ask all the time.
+    async fn cmd_status(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {
+        let status = status::parse(request.into_inner()).and_then(|()| self.commands.status());
+        Ok(respond(status.map(|()| Vec::new())))
+    }
+
+    async fn cmd_gc(&self, request: Request<CniCmdRequest>) -> Result<Response<CniCmdResponse>, Status> {
+        let commands = Arc::clone(&self.commands);
+        let command = async move {
+            let request = GcRequest::parse(request.into_inner())?;
+            commands.gc(&request).await.map(|()| Vec::new())
+        };
+        Ok(respond(self.run("GC", command).await))
     }
 }

@@ -57,11 +57,37 @@ fn every_version_gets_its_own_form_of_result_and_the_same_container_the_same_one
             assert_eq!(result["ips"][0]["address"], "10.10.0.2/24");
             assert_eq!(result["ips"][0].get("version").is_some(), version < "1.0.0", "{result}");
             assert_eq!(result["dns"]["nameservers"][0], "10.96.0.10");
-            macs.push(result["interfaces"].to_string());
+            assert_eq!(result["interfaces"][1].get("mtu").is_some(), version >= "1.1.0", "{result}");
+            macs.push([0, 1].map(|end| result["interfaces"][end]["mac"].to_string()));
         }
         macs.dedup();
         assert_eq!(macs.len(), 1, "{macs:?}");
         assert_eq!(node.state(&agent).len(), 4);
+    });
+}
+
+#[test]
+fn an_interface_of_that_name_that_is_in_the_pod_already_is_an_error() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        pod.ip(&["link", "add", "eth0", "type", "veth", "peer", "name", "other"]);
+        let error = agent.add(&pod, &config("1.1.0", "")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::ConfigInterfaceFailure);
+        assert!(error.message.contains("File exists"), "{error}");
+        assert_eq!(node.state(&agent), Vec::<String>::new());
+        assert!(pod.ip(&["link"]).contains("eth0@other"), "what another plugin made stays");
+    });
+}
+
+#[test]
+fn a_second_place_in_a_chain_is_refused_with_what_came_before() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let chained = config("1.1.0", r#","prevResult":{"ips":[]}"#);
+        let error = agent.add(&Pod::new("web", "c1"), &chained).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::UnsupportedField);
+        assert!(error.message.starts_with(r#"prevResult {"ips":[]} is not supported"#), "{error}");
     });
 }
 

@@ -51,6 +51,10 @@ impl PodFlows for RecordedFlows {
         async { outcome }.boxed()
     }
 
+    fn unavailable(&self) -> Option<String> {
+        self.state().refusal.map(str::to_owned)
+    }
+
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
         self.state().flows.remove(name);
         async { Ok(()) }.boxed()

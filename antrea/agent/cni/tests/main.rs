@@ -4,10 +4,13 @@
 
 mod add;
 mod check;
+mod cnitool;
 mod del;
 mod flows;
+mod gc;
 mod latency;
 mod node;
 mod plugin;
 mod pod;
 mod restart;
+mod status;

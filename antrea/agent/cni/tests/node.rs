@@ -40,6 +40,7 @@ pub(crate) struct Agent {
     pub(crate) server: CniServer,
     pub(crate) flows: Arc<RecordedFlows>,
     pub(crate) store: InterfaceStore,
+    database: OvsDb,
     client: CniClient<Channel>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -96,9 +97,10 @@ impl Node {
     pub(crate) async fn agent(&self) -> Agent {
         let flows = Arc::new(RecordedFlows::default());
         let store = InterfaceStore::default();
+        let database = OvsDb::connect(self.ovs.database_socket()).await;
         let dependencies = Dependencies {
             ipam: self.ipam(),
-            ovsdb: OvsDb::connect(self.ovs.database_socket()).await,
+            ovsdb: database.clone(),
             netlink: Netlink::current().unwrap(),
             store: store.clone(),
             flows: Arc::clone(&flows) as Arc<_>,
@@ -111,7 +113,7 @@ impl Node {
             serving.serve(&socket, stopped).await.unwrap();
         });
         let client = self.connect().await;
-        Agent { server, flows, store, client, stop: Some(stop), task }
+        Agent { server, flows, store, database, client, stop: Some(stop), task }
     }
 
     async fn connect(&self) -> CniClient<Channel> {
@@ -167,6 +169,28 @@ impl Agent {
         outcome(self.client.clone().cmd_check(request(pod, config)).await).map(drop)
     }
 
+    /// What the agent does whenever the database changes, for as long as there is one.
+    pub(crate) fn follow_port_numbers(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (server, mut changed) = (self.server.clone(), self.database.changed());
+        async move {
+            while changed.changed().await.is_ok() {
+                assert_eq!(server.sync_port_numbers().await.unwrap(), []);
+            }
+        }
+    }
+
+    pub(crate) async fn status(&self) -> Result<(), CniError> {
+        outcome(self.client.clone().cmd_status(on_network(&config("1.1.0", ""))).await).map(drop)
+    }
+
+    /// Calls GC with the containers whose attachment `eth0` is valid.
+    pub(crate) async fn gc(&self, valid: &[&str]) -> Result<(), CniError> {
+        let attachment = |id: &&str| format!(r#"{{"containerID":"{id}","ifname":"eth0"}}"#);
+        let list = valid.iter().map(attachment).collect::<Vec<_>>().join(",");
+        let config = config("1.1.0", &format!(r#","cni.dev/valid-attachments":[{list}]"#));
+        outcome(self.client.clone().cmd_gc(on_network(&config)).await).map(drop)
+    }
+
     /// Calls DEL, and waits until the link is gone as well: until then the container is locked.
     pub(crate) async fn del(&self, pod: &Pod) -> Result<(), CniError> {
         self.del_once(pod).await?;
@@ -194,6 +218,12 @@ fn request(pod: &Pod, config: &str) -> CniCmdRequest {
         path: String::new(),
         network_configuration: config.into(),
     };
+    CniCmdRequest { cni_args: Some(arguments) }
+}
+
+/// A request that is about no container.
+fn on_network(config: &str) -> CniCmdRequest {
+    let arguments = CniCmdArgs { network_configuration: config.into(), ..CniCmdArgs::default() };
     CniCmdRequest { cni_args: Some(arguments) }
 }
 

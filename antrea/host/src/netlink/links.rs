@@ -131,6 +131,15 @@ impl Netlink {
         Ok(Outcome::Changed)
     }
 
+    /// Sets a link up without looking first.
+    pub(crate) async fn set_up(&self, name: &InterfaceName) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.header.change_mask = LinkFlags::Up;
+        message.header.flags = LinkFlags::Up;
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        self.execute(RouteNetlinkMessage::SetLink(message), 0, || format!("set link {name}")).await
+    }
+
     /// Gives a link another name. It must be down.
     ///
     /// # Errors

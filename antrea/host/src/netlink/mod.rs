@@ -8,21 +8,25 @@ mod routes;
 mod veth;
 
 use std::io;
+use std::sync::Arc;
 
 use futures::StreamExt;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use rtnetlink::Handle;
+use tokio::sync::OnceCell;
 
 pub use links::{AdminState, Arp, Link, LinkSettings};
 pub use veth::{Veth, VethEnd};
 
+use crate::ingress_drop::{IngressDropError, IngressDrops};
 use crate::{Netns, NetnsError};
 
 /// A connection to the kernel's routing and link tables. Clones share it; it closes with the last of them.
 #[derive(Clone, Debug)]
 pub struct Netlink {
     handle: Handle,
+    ingress_drops: Arc<OnceCell<Arc<IngressDrops>>>,
 }
 
 /// The kernel refused something, or could not be asked.
@@ -84,7 +88,14 @@ impl Netlink {
         let (connection, handle, _notifications) =
             rtnetlink::new_connection().map_err(NetlinkError::Socket)?;
         tokio::spawn(connection);
-        Ok(Self { handle })
+        Ok(Self { handle, ingress_drops: Arc::default() })
+    }
+
+    /// The ingress drops of the namespace. They are connected to when they are needed first, by a thread that must be in
+    /// that namespace, in the runtime that they are used in from then on.
+    pub(crate) async fn ingress_drops(&self) -> Result<Arc<IngressDrops>, IngressDropError> {
+        let connect = || async { IngressDrops::current().map(Arc::new) };
+        self.ingress_drops.get_or_try_init(connect).await.cloned()
     }
 
     /// Connects in another namespace.

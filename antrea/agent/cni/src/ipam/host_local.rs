@@ -10,9 +10,11 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ipnet::IpNet;
 
+use super::address_files::{AddressFiles, read_holder};
 use super::range::AddressRange;
 use super::{Allocation, IpamError, Owner};
 
@@ -24,6 +26,13 @@ pub const DEFAULT_DIRECTORY: &str = "/var/lib/cni/networks/antrea";
 pub struct HostLocal {
     directory: PathBuf,
     ranges: Vec<AddressRange>,
+    files: Arc<Mutex<AddressFiles>>,
+}
+
+/// The state while nobody else changes it.
+struct Locked<'a> {
+    files: MutexGuard<'a, AddressFiles>,
+    _lock: File,
 }
 
 impl HostLocal {
@@ -38,7 +47,7 @@ impl HostLocal {
         let ranges: Vec<_> = pod_cidrs.into_iter().map(AddressRange::of).collect::<Result<_, _>>()?;
         match ranges.is_empty() {
             true => Err(IpamError::NoPodCidr),
-            false => Ok(Self { directory: directory.into(), ranges }),
+            false => Ok(Self { directory: directory.into(), ranges, files: Arc::default() }),
         }
     }
 
@@ -52,16 +61,16 @@ impl HostLocal {
     /// # Errors
     /// When a range is exhausted or the state cannot be written; what was newly reserved is released then.
     pub fn allocate(&self, owner: &Owner) -> Result<Vec<Allocation>, IpamError> {
-        let _lock = self.lock()?;
-        let held = self.read()?;
+        let mut state = self.lock()?;
+        state.files.refresh(&self.directory)?;
+        let held = self.verified(&state.files, owner)?;
         let mut allocations = Vec::new();
         let mut reserved = Vec::new();
         for (index, range) in self.ranges.iter().enumerate() {
-            let present = held.iter().filter(|(_, holder)| holder.covers(owner));
-            let present = present.filter_map(|(address, _)| range.allocation(*address)).next();
+            let present = held.iter().find_map(|address| range.allocation(*address));
             let allocation = present.map_or_else(
                 || {
-                    self.reserve_from(index, range, &held, owner)
+                    self.reserve_from(index, range, &state.files, owner)
                         .inspect(|new| reserved.push(new.address.addr()))
                 },
                 Ok,
@@ -83,9 +92,15 @@ impl HostLocal {
     /// # Errors
     /// When the state cannot be read or written.
     pub fn release(&self, owner: &Owner) -> Result<Vec<IpAddr>, IpamError> {
-        let _lock = self.lock()?;
-        let held = self.read()?.into_iter().filter(|(_, holder)| holder.covers(owner));
-        held.map(|(address, _)| self.remove(address).map(|()| address)).collect()
+        let mut state = self.lock()?;
+        state.files.refresh(&self.directory)?;
+        let mut held = self.verified(&state.files, owner)?;
+        if held.is_empty() {
+            state.files.forget();
+            state.files.refresh(&self.directory)?;
+            held = state.files.of(owner);
+        }
+        held.into_iter().map(|address| self.remove(address).map(|()| address)).collect()
     }
 
     /// Releases one address, unless it has got another holder in the meantime.
@@ -93,9 +108,9 @@ impl HostLocal {
     /// # Errors
     /// When the state cannot be read or written.
     pub fn release_address(&self, address: IpAddr, holder: &Owner) -> Result<(), IpamError> {
-        let _lock = self.lock()?;
-        match self.read()?.get(&address) {
-            Some(current) if current == holder => self.remove(address),
+        let _state = self.lock()?;
+        match self.holder(address)? {
+            Some(current) if current == *holder => self.remove(address),
             _ => Ok(()),
         }
     }
@@ -105,25 +120,62 @@ impl HostLocal {
     /// # Errors
     /// When the state cannot be read.
     pub fn allocations(&self) -> Result<BTreeMap<IpAddr, Owner>, IpamError> {
-        let _lock = self.lock()?;
-        self.read()
+        let mut state = self.lock()?;
+        state.files.forget();
+        state.files.refresh(&self.directory)?;
+        Ok(state.files.holders())
+    }
+
+    /// Of the addresses, those that are not reserved for an interface.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn not_held_by(&self, owner: &Owner, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, IpamError> {
+        let mut missing = addresses.to_vec();
+        for address in addresses {
+            if self.holder(*address)?.is_some_and(|holder| holder.covers(owner)) {
+                missing.retain(|other| other != address);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// The addresses of an interface, by their files as they are now.
+    fn verified(&self, files: &AddressFiles, owner: &Owner) -> Result<Vec<IpAddr>, IpamError> {
+        let mut held = files.of(owner);
+        for address in held.clone() {
+            if !self.holder(address)?.is_some_and(|holder| holder.covers(owner)) {
+                held.retain(|other| *other != address);
+            }
+        }
+        Ok(held)
+    }
+
+    /// Who holds an address, by its file as it is now.
+    fn holder(&self, address: IpAddr) -> Result<Option<Owner>, IpamError> {
+        let path = self.directory.join(address.to_string());
+        match read_holder(&path) {
+            Ok(holder) => Ok(Some(holder)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(IpamError::Io { action: "read", path, error }),
+        }
     }
 
     fn reserve_from(
         &self,
         index: usize,
         range: &AddressRange,
-        held: &BTreeMap<IpAddr, Owner>,
+        files: &AddressFiles,
         owner: &Owner,
     ) -> Result<Allocation, IpamError> {
         let last_file = self.directory.join(format!("last_reserved_ip.{index}"));
         // Lost or damaged, it costs only the round robin.
         let last = fs::read_to_string(&last_file).ok().and_then(|text| text.trim().parse().ok());
-        let mut free = range.candidates(last).filter(|address| !held.contains_key(address));
+        let mut free = range.candidates(last).filter(|address| !files.holds(*address));
         let address = free.next().ok_or(IpamError::Exhausted(range.net()))?;
         let allocation = range.allocation(address).ok_or(IpamError::Exhausted(range.net()))?;
         self.write(address, owner)?;
-        match fs::write(&last_file, address.to_string()) {
+        match overwrite(&last_file, &address.to_string()) {
             Ok(()) => Ok(allocation),
             Err(error) => {
                 self.remove(address)?;
@@ -132,8 +184,10 @@ impl HostLocal {
         }
     }
 
-    /// The lock is held until what is returned is dropped.
-    fn lock(&self) -> Result<File, IpamError> {
+    /// The lock is held until what is returned is dropped; within this process nobody waits for it in the kernel.
+    fn lock(&self) -> Result<Locked<'_>, IpamError> {
+        // What the files say is whole at any time.
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.directory.join("lock");
         let open = || -> io::Result<File> {
             fs::create_dir_all(&self.directory)?;
@@ -141,23 +195,8 @@ impl HostLocal {
             file.lock()?;
             Ok(file)
         };
-        open().map_err(|error| IpamError::Io { action: "lock", path: path.clone(), error })
-    }
-
-    /// Reads all files named after an address.
-    fn read(&self) -> Result<BTreeMap<IpAddr, Owner>, IpamError> {
-        let failed = |path: &Path, error| IpamError::Io { action: "read", path: path.to_owned(), error };
-        let mut held = BTreeMap::new();
-        for entry in fs::read_dir(&self.directory).map_err(|error| failed(&self.directory, error))? {
-            let entry = entry.map_err(|error| failed(&self.directory, error))?;
-            let Some(address) = entry.file_name().to_str().and_then(|name| name.parse::<IpAddr>().ok())
-            else {
-                continue;
-            };
-            let content = fs::read(entry.path()).map_err(|error| failed(&entry.path(), error))?;
-            held.insert(address, parse_holder(&String::from_utf8_lossy(&content)));
-        }
-        Ok(held)
+        let lock = open().map_err(|error| IpamError::Io { action: "lock", path: path.clone(), error })?;
+        Ok(Locked { files, _lock: lock })
     }
 
     fn write(&self, address: IpAddr, owner: &Owner) -> Result<(), IpamError> {
@@ -181,12 +220,13 @@ impl HostLocal {
     }
 }
 
-/// Reads the content of an address's file. An empty one, left by a crash, has a holder without a name.
-fn parse_holder(content: &str) -> Owner {
-    match content.trim().split_once("\r\n") {
-        Some((container_id, interface)) => Owner::new(container_id.trim(), interface.trim()),
-        None => Owner { container_id: content.trim().to_owned(), interface: None },
-    }
+/// Writes a file without making it empty first: that waits for the disk where the content before is on its way there, as
+/// it is when many Pods come at once.
+fn overwrite(path: &Path, content: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    file.write_all(content.as_bytes())?;
+    let length = u64::try_from(content.len()).map_err(io::Error::other)?;
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -100,6 +100,14 @@ fn a_released_address_is_the_last_to_be_given_out_again() {
 }
 
 #[test]
+fn a_shorter_address_leaves_nothing_of_a_longer_one() {
+    let state = State::new(&["10.0.0.0/24"]);
+    state.put("last_reserved_ip.0", "10.0.0.254\n");
+    assert!(state.allocate("a").starts_with("10.0.0.2/"));
+    assert_eq!(state.read("last_reserved_ip.0"), "10.0.0.2");
+}
+
+#[test]
 fn an_exhausted_range_is_named_and_nothing_is_kept() {
     let state = State::new(&["10.0.0.0/24", "fd00::/126"]);
     state.allocate("a");
@@ -151,4 +159,31 @@ fn a_damaged_file_holds_its_address_and_keeps_no_other_from_being_given_out() {
     fs::write(state.directory.path().join("10.10.0.2"), b"\xff\xfe").unwrap();
     assert_eq!(state.allocate("a"), "10.10.0.3/24 via 10.10.0.1");
     assert_eq!(state.ipam.allocations().unwrap().len(), 2);
+}
+
+#[test]
+fn what_another_process_did_since_the_last_look_counts() {
+    let state = State::new(&["10.0.0.0/24"]);
+    assert!(state.allocate("a").starts_with("10.0.0.2"));
+    state.put("10.0.0.3", "theirs\r\neth0");
+    assert!(state.allocate("b").starts_with("10.0.0.4"), "a new file is seen");
+    // Written over in place, which nobody does: the name and the inode are what they were.
+    state.put("10.0.0.2", "new\r\neth0");
+    assert!(
+        state.allocate("a").starts_with("10.0.0.5"),
+        "an address that another one has now is not given out"
+    );
+    state.put("10.0.0.4", "also-new\r\neth0");
+    assert_eq!(state.release("b"), 0, "nor released");
+    assert_eq!(state.release("also-new"), 1, "and its new holder loses it");
+}
+
+#[test]
+fn addresses_that_are_not_reserved_for_an_interface_are_named() {
+    let state = State::new(&["10.0.0.0/24", "fd00:10::/64"]);
+    state.allocate("a");
+    let addresses = ["10.0.0.2", "fd00:10::2", "10.0.0.9"].map(|address| address.parse().unwrap());
+    let missing =
+        |container: &str| state.ipam.not_held_by(&Owner::new(container, "eth0"), &addresses).unwrap().len();
+    assert_eq!((missing("a"), missing("b")), (1, 3));
 }
