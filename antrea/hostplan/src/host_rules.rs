@@ -73,11 +73,11 @@ const fn pod_ip_set(family: IpFamily) -> &'static str {
 /// Computes what a Node needs. Both IP sets are always there, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let ip_sets = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
-    HostPlan {
-        ip_sets: ip_sets.into(),
-        rulesets: config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr)),
-        sysctls: sysctls(config),
+    let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
+    if config.tunnel == Some(TunnelTraffic::Gre) {
+        rulesets.v4.get_or_insert_with(|| tunnel_rules(config, IpFamily::V4));
     }
+    HostPlan { ip_sets: ip_sets.into(), rulesets, sysctls: sysctls(config) }
 }
 
 fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
@@ -103,6 +103,11 @@ fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
         ]
         .into(),
     }
+}
+
+/// For a family that Pods do not have, but the tunnel between Nodes.
+fn tunnel_rules(config: &HostConfig, family: IpFamily) -> Ruleset {
+    Ruleset { tables: [(Table::Raw, raw(config, family)), (Table::Filter, filter(config, family))].into() }
 }
 
 /// Tunnel traffic as rules of a family see it: none for GRE over IPv6, which Open vSwitch does not send.

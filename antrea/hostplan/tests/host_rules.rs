@@ -116,11 +116,19 @@ fn gre_is_let_in_and_not_tracked_either() {
 
 #[test]
 fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
-    let rules = |tunnel| host_rules(&HostConfig { tunnel: Some(tunnel), ..ipv6_node() }).to_string();
-    assert!(!rules(TunnelTraffic::Gre).contains("gre"));
-    let vxlan = rules(TunnelTraffic::Udp(4789));
-    assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).replace("6081", "4789"));
+    let rules = |tunnel| host_rules(&HostConfig { tunnel: Some(tunnel), ..ipv6_node() });
+    assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
+    let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
+    assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
     assert_eq!(vxlan.matches("--dport 4789").count(), 4);
+}
+
+#[test]
+fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
+    let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), ..ipv6_node() };
+    let rules = host_rules(&config).rulesets.v4.unwrap().to_string();
+    assert_eq!(rules.matches("-p gre").count(), 4, "tracking and filter, in and out: {rules}");
+    assert!(!rules.contains("*nat"), "{rules}");
 }
 
 #[test]
