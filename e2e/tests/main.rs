@@ -15,3 +15,4 @@ mod repairs;
 mod repeated_faults;
 mod restarts;
 mod traces;
+mod tunnels;

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use antrea_config::{AgentConfig, DatapathType, Tunnel, TunnelType};
+use antrea_config::{AgentConfig, DatapathType};
 use antrea_ovs::ovsdb::{self, BridgeSpec, FailMode, InterfaceType, OvsDb, PortSpec, Protocol};
 use antrea_types::{MacAddr, OfPort};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::random;
-
-/// The tunnel port of the bridge, as upstream names it.
-pub(crate) const TUNNEL_PORT: &str = "antrea-tun0";
+use crate::{random, tunnel};
 
 /// How soon a repair that failed is tried again.
 const RETRY: Duration = Duration::from_secs(10);
@@ -80,7 +77,7 @@ pub(crate) async fn ensure(
         None => random::mac_address()?,
     };
     let gateway = gateway_port(config, gateway_mac, pod_mtu);
-    let tunnel = tunnel_port(&config.tunnel)?;
+    let tunnel = tunnel::port(config.tunnel);
     let (gateway, tunnel) =
         tokio::try_join!(ensure_port(database, bridge, &gateway), ensure_port(database, bridge, &tunnel))?;
     Ok(Ports { gateway, gateway_mac, tunnel })
@@ -111,35 +108,7 @@ fn gateway_port(config: &AgentConfig, mac: MacAddr, pod_mtu: u16) -> PortSpec {
         ofport_request: Some(OfPort::GATEWAY),
         mac: Some(mac),
         mtu_request: Some(pod_mtu),
-        external_ids: external_ids("gateway"),
+        external_ids: BTreeMap::from([("antrea-type".to_owned(), "gateway".to_owned())]),
         ..PortSpec::new(config.host_gateway.as_str(), InterfaceType::Internal)
     }
-}
-
-/// Where a packet goes is decided by its flow, so that one port serves all peers.
-fn tunnel_port(tunnel: &Tunnel) -> Result<PortSpec> {
-    let interface_type = match tunnel.tunnel_type {
-        TunnelType::Geneve => InterfaceType::Geneve,
-        TunnelType::Vxlan => InterfaceType::Vxlan,
-        TunnelType::Gre => InterfaceType::Gre,
-        TunnelType::Stt => bail!("Open vSwitch has dropped STT: choose another tunnelType"),
-    };
-    let mut options =
-        BTreeMap::from([("key".to_owned(), "flow".to_owned()), ("remote_ip".to_owned(), "flow".to_owned())]);
-    if tunnel.csum {
-        options.insert("csum".to_owned(), "true".to_owned());
-    }
-    if let Some(port) = tunnel.port {
-        options.insert("dst_port".to_owned(), port.to_string());
-    }
-    Ok(PortSpec {
-        ofport_request: Some(OfPort::TUNNEL),
-        options,
-        external_ids: external_ids("tunnel"),
-        ..PortSpec::new(TUNNEL_PORT, interface_type)
-    })
-}
-
-fn external_ids(kind: &str) -> BTreeMap<String, String> {
-    BTreeMap::from([("antrea-type".to_owned(), kind.to_owned())])
 }

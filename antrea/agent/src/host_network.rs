@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use antrea_agent_routing::NodeRoutes;
-use antrea_config::{AgentConfig, TunnelType};
+use antrea_config::AgentConfig;
 use antrea_host::{Netlink, Outcome, firewall};
 use antrea_hostplan::iptables::SourcePorts;
 use antrea_hostplan::{
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::gateway::GatewayInterface;
+use crate::tunnel;
 
 /// How often the kernel is compared with what it shall have.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -51,7 +52,7 @@ impl HostNetwork {
         let rules = Rules {
             gateway: gateway.name.clone(),
             own_pod_cidrs,
-            tunnel: tunnel_traffic(config),
+            tunnel: tunnel::traffic(config.tunnel),
             agent_api_port: config.api_port,
             source_ports: if config.snat_fully_random_ports {
                 SourcePorts::RandomFully
@@ -153,16 +154,6 @@ async fn change_or_period<T>(routes: &mut watch::Receiver<T>) {
 /// Routes by the gateway that no kernel made by itself.
 fn is_ours(route: &Route, gateway: &InterfaceName) -> bool {
     route.device == *gateway && route.protocol == RouteProtocol::BOOT
-}
-
-fn tunnel_traffic(config: &AgentConfig) -> TunnelTraffic {
-    let port = config.tunnel.port;
-    match config.tunnel.tunnel_type {
-        TunnelType::Geneve => TunnelTraffic::Udp(port.unwrap_or(6081)),
-        TunnelType::Vxlan => TunnelTraffic::Udp(port.unwrap_or(4789)),
-        TunnelType::Gre => TunnelTraffic::Gre,
-        TunnelType::Stt => TunnelTraffic::Udp(port.unwrap_or(7471)),
-    }
 }
 
 #[cfg(test)]

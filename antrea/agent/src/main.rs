@@ -15,6 +15,7 @@ mod pods;
 mod random;
 mod run;
 mod start;
+mod tunnel;
 mod uninstall;
 mod uplink;
 

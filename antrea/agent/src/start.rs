@@ -11,9 +11,8 @@ use antrea_agent_cni::ipam::host_local::HostLocal;
 use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
 use antrea_agent_cni::settings::Settings;
-use antrea_agent_routing::mtu::{Encryption, TunnelProtocol, Wrapping, pod_mtu};
 use antrea_agent_routing::{OwnNode as RoutedNode, TrafficMode, gateway_ips};
-use antrea_config::{AgentConfig, DatapathType, TransportInterface, TunnelType};
+use antrea_config::{AgentConfig, DatapathType, TransportInterface};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
 use antrea_hostplan::Transport;
@@ -23,7 +22,6 @@ use antrea_ovs::{Round, Switch};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_shared_api::crd::v1beta1::NetworkInfo;
 use antrea_shared_api::well_known::environment;
-use antrea_types::IpFamily;
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
@@ -39,7 +37,7 @@ use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
 use crate::pods::SwitchFlows;
-use crate::{flow_restore, gateway, uplink};
+use crate::{flow_restore, gateway, tunnel, uplink};
 
 /// Where host-local IPAM keeps which address is whose, as the standard plugin does for a network called `antrea`.
 const IPAM_DIRECTORY: &str = "/var/lib/cni/networks/antrea";
@@ -157,7 +155,7 @@ async fn survey(config: &AgentConfig, client: &Client) -> Result<Surroundings> {
         DatapathType::Netdev => uplink::ensure(&database, &netlink, config, &node).await?,
     };
     let transport = find_transport(&netlink, &selector).await?;
-    let pod_mtu = mtu(config, &transport)?;
+    let pod_mtu = tunnel::pod_mtu(config, &transport, &node.pod_cidrs)?;
     let annotation = match config.transport_interface {
         TransportInterface::NodeIp => None,
         TransportInterface::Named(_) | TransportInterface::Cidrs(_) => {
@@ -168,19 +166,6 @@ async fn survey(config: &AgentConfig, client: &Client) -> Result<Surroundings> {
         node::annotate_transport_addresses(client, &node.name, annotation.as_deref()).await?;
     }
     Ok(Surroundings { node, database, netlink, transport, pod_mtu })
-}
-
-fn mtu(config: &AgentConfig, transport: &NodeTransport) -> Result<u16> {
-    let tunnel = match config.tunnel.tunnel_type {
-        TunnelType::Geneve => TunnelProtocol::Geneve,
-        TunnelType::Vxlan => TunnelProtocol::Vxlan,
-        TunnelType::Gre => TunnelProtocol::Gre,
-        TunnelType::Stt => TunnelProtocol::Stt,
-    };
-    let outer = if transport.transport.addresses.v6.is_some() { IpFamily::V6 } else { IpFamily::V4 };
-    let wrapping = Wrapping { mode: TrafficMode::Encap, tunnel, encryption: Encryption::None, outer };
-    let mtu = pod_mtu(config.default_mtu.map(u32::from), transport.mtu, wrapping)?;
-    u16::try_from(mtu).with_context(|| format!("an MTU of {mtu} is more than Pods can have"))
 }
 
 fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> PipelineConfig {
@@ -200,6 +185,7 @@ fn routed_node(config: &AgentConfig, node: &OwnNode, transport: &Transport) -> R
         gateway: config.host_gateway.clone(),
         transport: transport.clone(),
         mode: TrafficMode::Encap,
+        tunnel: tunnel::protocol(config.tunnel),
     }
 }
 

@@ -72,8 +72,6 @@ choice! {
         Vxlan = "vxlan",
         /// RFC 2784, IP protocol 47.
         Gre = "gre",
-        /// Stateless Transport Tunneling, TCP port 7471.
-        Stt = "stt",
     }
 }
 

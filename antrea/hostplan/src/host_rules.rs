@@ -73,11 +73,11 @@ const fn pod_ip_set(family: IpFamily) -> &'static str {
 /// Computes what a Node needs. Both IP sets are always there, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let ip_sets = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
-    HostPlan {
-        ip_sets: ip_sets.into(),
-        rulesets: config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr)),
-        sysctls: sysctls(config),
+    let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
+    if config.tunnel == Some(TunnelTraffic::Gre) {
+        rulesets.v4.get_or_insert_with(|| tunnel_rules(config, IpFamily::V4));
     }
+    HostPlan { ip_sets: ip_sets.into(), rulesets, sysctls: sysctls(config) }
 }
 
 fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
@@ -96,21 +96,34 @@ fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
 fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
     Ruleset {
         tables: [
-            (Table::Raw, raw(config)),
+            (Table::Raw, raw(config, IpFamily::of_net(&pod_cidr))),
             (Table::Mangle, mangle(config)),
             (Table::Nat, nat(config, pod_cidr)),
-            (Table::Filter, filter(config)),
+            (Table::Filter, filter(config, IpFamily::of_net(&pod_cidr))),
         ]
         .into(),
     }
 }
 
-/// Tunnel traffic is not tracked: its 5-tuples say nothing of the connections inside.
-fn raw(config: &HostConfig) -> TableRules {
+/// For a family that Pods do not have, but the tunnel between Nodes.
+fn tunnel_rules(config: &HostConfig, family: IpFamily) -> Ruleset {
+    Ruleset { tables: [(Table::Raw, raw(config, family)), (Table::Filter, filter(config, family))].into() }
+}
+
+/// Tunnel traffic as rules of a family see it: none for GRE over IPv6, which Open vSwitch does not send.
+fn tunnel_layer4(config: &HostConfig, family: IpFamily) -> Option<Layer4> {
+    match (config.tunnel?, family) {
+        (TunnelTraffic::Udp(port), _) => Some(Layer4::Udp(Port::Destination(port))),
+        (TunnelTraffic::Gre, IpFamily::V4) => Some(Layer4::Gre),
+        (TunnelTraffic::Gre, IpFamily::V6) => None,
+    }
+}
+
+/// Tunnel traffic is not tracked: its addresses and ports say nothing of the connections inside.
+fn raw(config: &HostConfig, family: IpFamily) -> TableRules {
     let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
-    if let Some(TunnelTraffic::Udp(port)) = config.tunnel {
-        let udp = Layer4::Udp(Port::Destination(port));
-        let rule = |comment| Rule::new(comment, Target::NoTrack).layer4(udp);
+    if let Some(layer4) = tunnel_layer4(config, family) {
+        let rule = |comment| Rule::new(comment, Target::NoTrack).layer4(layer4);
         incoming.push(rule("do not track incoming encapsulation packets").matching(Match::DestinationLocal));
         outgoing.push(rule("do not track outgoing encapsulation packets").matching(Match::SourceLocal));
     }
@@ -143,7 +156,7 @@ fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
     TableRules::default().with(BuiltinChain::Postrouting, rules)
 }
 
-fn filter(config: &HostConfig) -> TableRules {
+fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
     let gateway = || InterfaceIs::Only(config.gateway.clone());
     let accept = |comment: &str| Rule::new(comment, Target::Accept);
     let forward = vec![
@@ -151,11 +164,7 @@ fn filter(config: &HostConfig) -> TableRules {
         accept("accept packets to local Pods").output(gateway()),
     ];
     let (mut input, mut output) = (Vec::new(), Vec::new());
-    if let Some(tunnel) = config.tunnel {
-        let layer4 = match tunnel {
-            TunnelTraffic::Udp(port) => Layer4::Udp(Port::Destination(port)),
-            TunnelTraffic::Gre => Layer4::Gre,
-        };
+    if let Some(layer4) = tunnel_layer4(config, family) {
         input.push(accept("allow tunnel input packets").layer4(layer4));
         output.push(accept("allow tunnel output packets").layer4(layer4));
     }

@@ -91,12 +91,14 @@ fn source_ports_are_random_on_request() {
 }
 
 #[test]
-fn gre_is_let_in_and_tracked() {
+fn gre_is_let_in_and_not_tracked_either() {
     let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), membership_port: None, ..recorded_node() };
     insta::assert_snapshot!(changes_to_the_record(&config), @r#"
     *raw
     :ANTREA-OUTPUT - [0:0]
     :ANTREA-PREROUTING - [0:0]
+    -A ANTREA-PREROUTING -p gre -m comment --comment "Antrea: do not track incoming encapsulation packets" -m addrtype --dst-type LOCAL -j NOTRACK
+    -A ANTREA-OUTPUT -p gre -m comment --comment "Antrea: do not track outgoing encapsulation packets" -m addrtype --src-type LOCAL -j NOTRACK
     COMMIT
     *filter
     :ANTREA-FORWARD - [0:0]
@@ -110,6 +112,23 @@ fn gre_is_let_in_and_tracked() {
     -A ANTREA-OUTPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer reply packets" -m tcp --sport 10350 -m conntrack --ctstate ESTABLISHED -j ACCEPT
     COMMIT
     "#);
+}
+
+#[test]
+fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
+    let rules = |tunnel| host_rules(&HostConfig { tunnel: Some(tunnel), ..ipv6_node() });
+    assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
+    let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
+    assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
+    assert_eq!(vxlan.matches("--dport 4789").count(), 4);
+}
+
+#[test]
+fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
+    let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), ..ipv6_node() };
+    let rules = host_rules(&config).rulesets.v4.unwrap().to_string();
+    assert_eq!(rules.matches("-p gre").count(), 4, "tracking and filter, in and out: {rules}");
+    assert!(!rules.contains("*nat"), "{rules}");
 }
 
 #[test]

@@ -10,3 +10,5 @@ mod openflow;
 mod replay;
 #[cfg(test)]
 mod switch;
+#[cfg(test)]
+mod tunnels;

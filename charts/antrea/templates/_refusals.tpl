@@ -6,8 +6,6 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- define "antrea.unavailable" -}}
 - because: no other mode is available yet
   only: {trafficEncapMode: encap, trafficEncryptionMode: none, hostNetworkMode: iptables}
-- because: no other tunnel is available yet
-  only: {tunnelType: geneve}
 - because: trafficEncapMode networkPolicyOnly is not available yet
   only: {podCIDRs: ""}
 - because: it is for trafficEncapMode noEncap, which is not available yet
@@ -125,6 +123,12 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- end -}}
 {{- range $gate, $on := .Values.featureGates -}}
 {{- if $on }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
+{{- end -}}
+{{- if eq (toString .Values.tunnelType) "stt" -}}
+{{- $problems = append $problems "tunnelType: Open vSwitch dropped STT; choose geneve, vxlan or gre" -}}
+{{- end -}}
+{{- if and (eq (toString .Values.tunnelType) "gre") (int .Values.tunnelPort) -}}
+{{- $problems = append $problems "tunnelPort: GRE has no ports; leave it at 0" -}}
 {{- end -}}
 {{- if eq .Values.hostGateway .Values.ovs.bridgeName -}}
 {{- $problems = append $problems (printf "hostGateway: the bridge has the name %s already (ovs.bridgeName); choose another" .Values.hostGateway) -}}

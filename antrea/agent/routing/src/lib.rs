@@ -10,9 +10,11 @@ pub mod mtu;
 mod node;
 mod plan;
 mod problem;
+mod tunnel;
 
 pub use gateway::{gateway_ip, gateway_ips};
 pub use mode::TrafficMode;
 pub use node::{NodeRecord, OwnNode};
 pub use plan::{NodeRoutes, PeerPlan, plan};
 pub use problem::Problem;
+pub use tunnel::{NoUnderlay, TunnelProtocol};

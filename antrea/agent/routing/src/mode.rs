@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 
 use antrea_pipeline::PeerRoute;
+use antrea_types::IpFamily;
 use ipnet::IpNet;
+
+use crate::tunnel::TunnelProtocol;
 
 /// What carries packets to the Pods of peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +28,21 @@ pub(crate) enum Distance {
 
 impl Distance {
     /// Of a peer from this Node's transport address, of the same family; unknown is far.
-    pub(crate) fn of(peer: IpAddr, own: Option<&IpNet>) -> Self {
-        if own.is_some_and(|own| own.contains(&peer)) { Self::SameSubnet } else { Self::OtherSubnet }
+    pub(crate) fn of(peer: Option<&IpAddr>, own: Option<&IpNet>) -> Self {
+        let near = peer.zip(own).is_some_and(|(peer, own)| own.contains(peer));
+        if near { Self::SameSubnet } else { Self::OtherSubnet }
     }
 }
 
 impl TrafficMode {
+    /// The family of the address by which packets of family `inner` reach a peer at `distance`.
+    pub(crate) const fn outer(self, tunnel: TunnelProtocol, distance: Distance, inner: IpFamily) -> IpFamily {
+        match (self, distance) {
+            (Self::Encap, _) | (Self::Hybrid, Distance::OtherSubnet) => tunnel.outer(inner),
+            (Self::NoEncap, _) | (Self::Hybrid, Distance::SameSubnet) => inner,
+        }
+    }
+
     /// How the switch sends packets to a peer at `distance` whose transport address is `remote`.
     pub(crate) const fn route(self, remote: IpAddr, distance: Distance) -> PeerRoute {
         match (self, distance) {

@@ -2,19 +2,15 @@
 
 use antrea_types::IpFamily;
 
-use crate::TrafficMode;
+use crate::{TrafficMode, TunnelProtocol};
 
-/// The protocol of the tunnel.
+/// Whether the tunnel's header has a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TunnelProtocol {
-    /// RFC 8926.
-    Geneve,
-    /// RFC 7348.
-    Vxlan,
-    /// RFC 2784.
-    Gre,
-    /// Stateless Transport Tunneling, which cuts packets itself.
-    Stt,
+pub enum Checksum {
+    /// It has none.
+    Off,
+    /// In a field that UDP has anyway, and that GRE adds (RFC 2784 §2.1).
+    On,
 }
 
 /// How traffic between Nodes is encrypted.
@@ -35,10 +31,14 @@ pub struct Wrapping {
     pub mode: TrafficMode,
     /// Its protocol.
     pub tunnel: TunnelProtocol,
+    /// Its checksum.
+    pub checksum: Checksum,
     /// Its encryption.
     pub encryption: Encryption,
-    /// The largest outer header: IPv6 as soon as the Node has an IPv6 address.
+    /// The largest outer header that Nodes have addresses for: IPv6 as soon as the Node has an IPv6 address.
     pub outer: IpFamily,
+    /// The family of Pods that asks for the larger packets: IPv6 as soon as they have it.
+    pub pods: IpFamily,
 }
 
 /// The largest MTU that OVS takes for a tunnel.
@@ -47,29 +47,54 @@ const LARGEST_IN_TUNNEL: u32 = 65000;
 /// An IPv6 header is longer than an IPv4 one by so many bytes (RFC 791, RFC 8200).
 const IPV6_EXTRA: u32 = 20;
 
-/// A transport interface whose packets are too small.
+/// Packets of Pods would be smaller than IP asks for. Linux turns IPv6 off on such an interface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "an MTU of {transport} on the transport interface leaves no room for packets of Pods: {overhead} bytes go around \
-     each; set a larger MTU on the interface, or defaultMTU"
-)]
-pub struct MtuTooSmall {
-    transport: u32,
-    overhead: u32,
+pub enum MtuTooSmall {
+    /// The transport interface leaves too little.
+    #[error(
+        "an MTU of {transport} on the transport interface leaves no room for packets of Pods: {overhead} bytes go around \
+         each, and {pods} asks for {} at least; set a larger MTU on the interface, or defaultMTU", least(*pods)
+    )]
+    Transport {
+        /// The MTU of the transport interface.
+        transport: u32,
+        /// The bytes that go around each packet.
+        overhead: u32,
+        /// The family that asks for more.
+        pods: IpFamily,
+    },
+    /// The configured one is too small.
+    #[error("defaultMTU {configured} is too small: Pods have {pods}, which asks for {} at least", least(*pods))]
+    Configured {
+        /// `defaultMTU`.
+        configured: u32,
+        /// The family that asks for more.
+        pods: IpFamily,
+    },
 }
 
 /// The MTU of Pods and of the gateway, in bytes: `configured`, or what the transport interface leaves.
 ///
 /// # Errors
-/// If nothing is left.
+/// If that is less than the Pods' IP family asks for.
 pub fn pod_mtu(configured: Option<u32>, transport: u32, wrapping: Wrapping) -> Result<u32, MtuTooSmall> {
+    let pods = wrapping.pods;
     if let Some(configured) = configured {
-        return Ok(configured);
+        let enough = configured >= least(pods);
+        return if enough { Ok(configured) } else { Err(MtuTooSmall::Configured { configured, pods }) };
     }
     let overhead = overhead(wrapping);
-    let room = transport.checked_sub(overhead).filter(|room| *room > 0);
-    let room = room.ok_or(MtuTooSmall { transport, overhead })?;
+    let room = transport.checked_sub(overhead).filter(|room| *room >= least(pods));
+    let room = room.ok_or(MtuTooSmall::Transport { transport, overhead, pods })?;
     Ok(if wrapping.mode.may_tunnel() { room.min(LARGEST_IN_TUNNEL) } else { room })
+}
+
+/// RFC 791 §3.2 and RFC 8200 §5.
+const fn least(pods: IpFamily) -> u32 {
+    match pods {
+        IpFamily::V4 => 576,
+        IpFamily::V6 => 1280,
+    }
 }
 
 /// The bytes that go around a packet.
@@ -82,11 +107,12 @@ fn overhead(wrapping: Wrapping) -> u32 {
     }
 }
 
+/// The Pod's Ethernet header, the tunnel's, and an IP header: of IPv4 always for GRE.
 fn tunnel_overhead(wrapping: Wrapping) -> u32 {
-    match wrapping.tunnel {
-        TunnelProtocol::Geneve | TunnelProtocol::Vxlan => 50 + outer_extra(wrapping.outer),
-        TunnelProtocol::Gre => 42 + outer_extra(wrapping.outer),
-        TunnelProtocol::Stt => 0,
+    match (wrapping.tunnel, wrapping.checksum) {
+        (TunnelProtocol::Geneve | TunnelProtocol::Vxlan, _) => 50 + outer_extra(wrapping.outer),
+        (TunnelProtocol::Gre, Checksum::Off) => 42,
+        (TunnelProtocol::Gre, Checksum::On) => 46,
     }
 }
 
@@ -101,18 +127,22 @@ const fn outer_extra(outer: IpFamily) -> u32 {
 mod tests {
     use super::*;
 
+    fn wrapping(mode: TrafficMode, tunnel: TunnelProtocol) -> Wrapping {
+        let (outer, pods) = (IpFamily::V4, IpFamily::V4);
+        Wrapping { mode, tunnel, checksum: Checksum::Off, encryption: Encryption::None, outer, pods }
+    }
+
     #[test]
-    fn each_wrapping_leaves_what_upstream_leaves() {
+    fn each_wrapping_leaves_what_fits() {
         use {Encryption::*, IpFamily::*, TrafficMode::*, TunnelProtocol::*};
         let table = [
             (Encap, Geneve, None, V4, 1450),
             (Encap, Vxlan, None, V4, 1450),
             (Encap, Gre, None, V4, 1458),
-            (Encap, Stt, None, V4, 1500),
             (Encap, Geneve, None, V6, 1430),
             (Encap, Vxlan, None, V6, 1430),
-            (Encap, Gre, None, V6, 1438),
-            (Encap, Stt, None, V6, 1500),
+            // Over IPv4 on Nodes that have both, too.
+            (Encap, Gre, None, V6, 1458),
             (Encap, Geneve, WireGuard, V4, 1440),
             (Encap, Geneve, WireGuard, V6, 1420),
             (Encap, Geneve, IpSec, V4, 1412),
@@ -124,13 +154,22 @@ mod tests {
             (NoEncap, Geneve, WireGuard, V4, 1440),
         ];
         for (mode, tunnel, encryption, outer, expected) in table {
-            let wrapping = Wrapping { mode, tunnel, encryption, outer };
+            let wrapping = Wrapping { encryption, outer, ..wrapping(mode, tunnel) };
             assert_eq!(pod_mtu(Option::None, 1500, wrapping), Ok(expected), "{wrapping:?}");
         }
     }
 
+    #[test]
+    fn a_checksum_costs_room_in_gre_alone() {
+        use TunnelProtocol::*;
+        for (tunnel, expected) in [(Geneve, 1450), (Vxlan, 1450), (Gre, 1454)] {
+            let wrapping = Wrapping { checksum: Checksum::On, ..wrapping(TrafficMode::Encap, tunnel) };
+            assert_eq!(pod_mtu(None, 1500, wrapping), Ok(expected), "{tunnel:?}");
+        }
+    }
+
     fn geneve(mode: TrafficMode) -> Wrapping {
-        Wrapping { mode, tunnel: TunnelProtocol::Geneve, encryption: Encryption::None, outer: IpFamily::V4 }
+        wrapping(mode, TunnelProtocol::Geneve)
     }
 
     #[test]
@@ -147,9 +186,22 @@ mod tests {
     #[test]
     fn an_interface_without_room_is_refused() {
         let error = pod_mtu(None, 50, geneve(TrafficMode::Encap)).unwrap_err();
-        assert!(
-            error.to_string().starts_with("an MTU of 50 on the transport interface leaves no room"),
-            "{error}"
+        assert_eq!(
+            error.to_string(),
+            "an MTU of 50 on the transport interface leaves no room for packets of Pods: 50 bytes go around each, and \
+             IPv4 asks for 576 at least; set a larger MTU on the interface, or defaultMTU"
+        );
+    }
+
+    #[test]
+    fn ipv6_of_pods_asks_for_1280_bytes() {
+        let ipv6 = |outer| Wrapping { outer, pods: IpFamily::V6, ..geneve(TrafficMode::Encap) };
+        assert_eq!(pod_mtu(None, 1350, ipv6(IpFamily::V6)), Ok(1280));
+        assert!(pod_mtu(None, 1349, ipv6(IpFamily::V6)).is_err());
+        assert_eq!(pod_mtu(Some(1280), 1350, ipv6(IpFamily::V4)), Ok(1280));
+        assert_eq!(
+            pod_mtu(Some(1279), 1350, ipv6(IpFamily::V4)).unwrap_err().to_string(),
+            "defaultMTU 1279 is too small: Pods have IPv6, which asks for 1280 at least"
         );
     }
 }

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use crate::gateway::gateway_ip;
 use crate::mode::TrafficMode;
 use crate::problem::Problem;
+use crate::tunnel::TunnelProtocol;
 
 /// This Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct OwnNode {
     pub transport: Transport,
     /// How peers are reached.
     pub mode: TrafficMode,
+    /// The tunnel, where one is used.
+    pub tunnel: TunnelProtocol,
 }
 
 /// What Kubernetes says of a Node, as it stands there.

@@ -110,11 +110,12 @@ fn ways(
             problems.push(Problem::PodCidrTaken { cidr, taken, by });
             continue;
         }
-        let Some(remote) = node.transport.get(family).copied() else {
-            problems.push(Problem::NoTransportAddress(family));
+        let distance = Distance::of(node.transport.get(family), own.transport.addresses.get(family));
+        let outer = own.mode.outer(own.tunnel, distance, family);
+        let Some(remote) = node.transport.get(outer).copied() else {
+            problems.push(Problem::NoTransportAddress { pods: family, outer });
             continue;
         };
-        let distance = Distance::of(remote, own.transport.addresses.get(family));
         let network = PeerNetwork { pod_cidr: cidr, gateway_ip, route: own.mode.route(remote, distance) };
         ways.insert(family, Way { network, remote, distance });
     }

@@ -14,8 +14,13 @@ pub enum Problem {
     InvalidPodCidr(String),
     /// An entry of the annotation `node.antrea.io/transport-addresses` is not an address.
     InvalidTransportAddress(String),
-    /// It has no address of a family that it has a Pod network of.
-    NoTransportAddress(IpFamily),
+    /// It has no address that one of its Pod networks can be reached by.
+    NoTransportAddress {
+        /// The family of the Pod network.
+        pods: IpFamily,
+        /// The family of the address that is missing.
+        outer: IpFamily,
+    },
     /// Its Pod network overlaps with that of a Node that was there before.
     PodCidrTaken {
         /// Its network, which is not used.
@@ -43,8 +48,8 @@ impl fmt::Display for Problem {
                     "{text:?} in the annotation node.antrea.io/transport-addresses is not an IP address"
                 )
             }
-            Self::NoTransportAddress(family) => {
-                write!(f, "the Node has an {family} Pod CIDR but no {family} address to reach it by")
+            Self::NoTransportAddress { pods, outer } => {
+                write!(f, "the Node has an {pods} Pod CIDR but no {outer} address to reach it by")
             }
             Self::PodCidrTaken { cidr, taken, by } => {
                 write!(f, "the Pod CIDR {cidr} overlaps with {taken} of Node {by}, which keeps it")

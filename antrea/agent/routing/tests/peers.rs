@@ -1,6 +1,6 @@
 //! Peers without problems, in every mode.
 
-use antrea_agent_routing::{NodeRecord, TrafficMode, plan};
+use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
 
 use crate::text::{decide, own};
 
@@ -27,6 +27,41 @@ fn with_encap_every_peer_is_behind_the_tunnel() {
     near: fd00:10:0:1::1 dev gw0
     near: fd00:10:0:1::/64 via fd00:10:0:1::1 dev gw0
     near: fd00:10:0:1::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    ");
+}
+
+fn own_by_gre(mode: TrafficMode, pod_cidrs: &str) -> OwnNode {
+    OwnNode { tunnel: TunnelProtocol::Gre, ..own(mode, pod_cidrs) }
+}
+
+#[test]
+fn gre_carries_ipv6_of_pods_over_ipv4() {
+    let nodes = "far 2 pods=10.10.2.0/24,fd00:10:0:2::/64 at=172.19.0.2,fd00:19::2
+        v6 3 pods=fd00:10:0:3::/64 at=fd00:19::3";
+    insta::assert_snapshot!(decide(&own_by_gre(TrafficMode::Encap, DUAL), nodes), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    far: 10.10.2.0/24 by tunnel to 172.19.0.2
+    far: fd00:10:0:2::/64 by tunnel to 172.19.0.2
+    far: 10.10.2.0/24 via 10.10.2.1 dev gw0 onlink
+    far: fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::/64 via fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    v6! the Node has an IPv6 Pod CIDR but no IPv4 address to reach it by
+    ");
+}
+
+#[test]
+fn with_hybrid_and_gre_ipv6_is_routed_within_the_subnet() {
+    let own = own_by_gre(TrafficMode::Hybrid, "fd00:10::/64");
+    insta::assert_snapshot!(decide(&own, NEAR_AND_FAR), @"
+    fd00:10::/64 dev gw0 metric 256
+    far: fd00:10:0:2::/64 by tunnel to 172.19.0.2
+    far: fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::/64 via fd00:10:0:2::1 dev gw0
+    far: fd00:10:0:2::1 dev gw0 lladdr aa:bb:cc:dd:ee:ff PERMANENT
+    near: fd00:10:0:1::/64 by host
+    near: fd00:10:0:1::/64 via fd00:18::2 dev eth0
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use antrea_agent_routing::{NodeRecord, NodeRoutes, OwnNode, TrafficMode, plan};
+use antrea_agent_routing::{NodeRecord, NodeRoutes, OwnNode, TrafficMode, TunnelProtocol, plan};
 use antrea_hostplan::Transport;
 use antrea_pipeline::PeerRoute;
 
@@ -18,6 +18,7 @@ pub(crate) fn own(mode: TrafficMode, pod_cidrs: &str) -> OwnNode {
             addresses: list("172.18.0.1/24,fd00:18::1/64").into_iter().collect(),
         },
         mode,
+        tunnel: TunnelProtocol::Geneve,
     }
 }
 

@@ -14,12 +14,15 @@ fn run(file: &Path) -> (Option<i32>, String) {
 fn a_bad_configuration_file_ends_it_with_line_and_key_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("antrea-agent.conf");
-    std::fs::write(&file, "ovsBridge: br-int\ntunnelType: gre\n").unwrap();
+    std::fs::write(&file, "ovsBridge: br-int\ntunnelType: stt\n").unwrap();
     let (code, said) = run(&file);
     assert_eq!(code, Some(64));
     assert_eq!(
         said,
-        format!("{}:2:13: tunnelType \"gre\": gre is not available yet; allowed is geneve\n", file.display())
+        format!(
+            "{}:2:13: tunnelType \"stt\": Open vSwitch dropped STT; allowed are geneve, vxlan, gre\n",
+            file.display()
+        )
     );
 }
 

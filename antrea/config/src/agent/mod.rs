@@ -14,6 +14,7 @@ mod multicluster;
 mod network;
 mod node_port_local;
 mod secondary_network;
+mod tunnel;
 mod unavailable;
 
 use std::path::PathBuf;
@@ -21,7 +22,8 @@ use std::path::PathBuf;
 use antrea_types::{DualStack, InterfaceName};
 use ipnet::IpNet;
 
-pub use network::{Ovs, TransportInterface, Tunnel};
+pub use network::{Ovs, TransportInterface};
+pub use tunnel::Tunnel;
 
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component};
@@ -96,7 +98,7 @@ impl AgentConfig {
         let host_gateway = network::host_gateway(&file, &ovs, problems);
         file.antrea_proxy.validate(&mut notices, problems);
         Self {
-            tunnel: network::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
+            tunnel: tunnel::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
             snat_fully_random_ports: is_true(&file.snat_fully_random_ports),
             disable_tx_checksum_offload: is_true(&file.disable_tx_checksum_offload),
             default_mtu: network::mtu(&file.default_mtu, problems),

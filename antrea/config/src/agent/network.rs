@@ -8,11 +8,11 @@ use antrea_types::{DualStack, InterfaceName, IpFamily};
 use ipnet::IpNet;
 
 use super::file::AgentFile;
-use super::{is_true, path};
+use super::path;
 use crate::error::Problems;
-use crate::modes::{DatapathType, EncryptionMode, NodeType, TrafficEncapMode, TunnelType};
+use crate::modes::{DatapathType, EncryptionMode, NodeType, TrafficEncapMode};
 use crate::section::{Setting, refuse};
-use crate::shared::{parsed, port};
+use crate::shared::parsed;
 
 /// Open vSwitch, and the bridge that Pods are connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,6 @@ pub struct Ovs {
     pub datapath_type: DatapathType,
     /// The directory of `db.sock` and of the bridges' management sockets.
     pub run_dir: PathBuf,
-}
-
-/// The tunnel that carries traffic of Pods to other Nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tunnel {
-    /// The protocol.
-    pub tunnel_type: TunnelType,
-    /// The destination port when it is not the one that IANA assigned.
-    pub port: Option<u16>,
-    /// Whether the outer UDP header has a checksum.
-    pub csum: bool,
 }
 
 /// Where traffic to other Nodes leaves. A name goes before networks, as upstream has it.
@@ -84,26 +73,6 @@ where
     if let (Some(mode), Some(value)) = (asked, setting) {
         refuse(problems, key, value, format!("{mode} is not available yet; allowed is {available}"));
     }
-}
-
-pub(super) fn tunnel(
-    tunnel_type: &Setting<String>,
-    tunnel_port: &Setting<i64>,
-    csum: &Setting<bool>,
-    problems: &mut Problems,
-) -> Tunnel {
-    const KEY: &str = "tunnelType";
-    let kind = parsed(tunnel_type, KEY, problems).unwrap_or(TunnelType::Geneve);
-    if let Some(value) = tunnel_type {
-        match kind {
-            TunnelType::Geneve => {}
-            TunnelType::Stt => refuse(problems, KEY, value, "OVS dropped STT; allowed is geneve"),
-            TunnelType::Vxlan | TunnelType::Gre => {
-                refuse(problems, KEY, value, format!("{kind} is not available yet; allowed is geneve"));
-            }
-        }
-    }
-    Tunnel { tunnel_type: kind, port: port(tunnel_port, "tunnelPort", problems), csum: is_true(csum) }
 }
 
 /// An MTU; absent where it is 0. IPv4 asks for 576 bytes at least (RFC 791 §3.2).

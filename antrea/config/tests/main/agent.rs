@@ -104,14 +104,6 @@ fn modes_that_are_not_available_yet_are_refused_by_name() {
         "agent.conf:1:19: trafficEncapMode \"bridged\": allowed are encap, noEncap, hybrid, networkPolicyOnly",
     );
     agent_refuses(
-        "tunnelType: vxlan",
-        "agent.conf:1:13: tunnelType \"vxlan\": vxlan is not available yet; allowed is geneve",
-    );
-    agent_refuses(
-        "tunnelType: stt",
-        "agent.conf:1:13: tunnelType \"stt\": OVS dropped STT; allowed is geneve",
-    );
-    agent_refuses(
         "trafficEncryptionMode: wireGuard",
         "agent.conf:1:24: trafficEncryptionMode \"wireGuard\": wireGuard is not available yet; allowed is none",
     );
@@ -123,6 +115,28 @@ fn modes_that_are_not_available_yet_are_refused_by_name() {
         "nodeType: externalNode",
         "agent.conf:1:11: nodeType \"externalNode\": externalNode is not available yet; allowed is k8sNode",
     );
+}
+
+#[test]
+fn each_tunnel_has_its_own_port_and_gre_has_none() {
+    let port = |text: &str| agent(text).tunnel.udp_port();
+    assert_eq!(port(""), Some(6081));
+    assert_eq!(port("tunnelType: VXLAN"), Some(4789));
+    assert_eq!(port("{tunnelType: vxlan, tunnelPort: 8472}"), Some(8472));
+    assert_eq!(port("{tunnelType: gre, tunnelPort: 0, tunnelCsum: true}"), None);
+    agent_refuses(
+        "tunnelType: gre\ntunnelPort: 6082",
+        "agent.conf:2:13: tunnelPort 6082: GRE has no ports; leave the key out, or set it to 0",
+    );
+}
+
+#[test]
+fn a_tunnel_that_open_vswitch_does_not_have_is_refused_by_name() {
+    agent_refuses(
+        "tunnelType: STT",
+        "agent.conf:1:13: tunnelType \"STT\": Open vSwitch dropped STT; allowed are geneve, vxlan, gre",
+    );
+    agent_refuses("tunnelType: ipip", "agent.conf:1:13: tunnelType \"ipip\": allowed are geneve, vxlan, gre");
 }
 
 #[test]

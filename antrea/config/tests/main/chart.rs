@@ -126,7 +126,8 @@ fn a_value_that_is_refused_is_named_with_the_reason_and_what_to_do() {
         let error = chart.files(values).err().unwrap();
         assert!(error.contains(sentence), "{error}");
     };
-    refuses("tunnelType: stt", "tunnelType: no other tunnel is available yet; leave it at \"geneve\"\n");
+    refuses("tunnelType: stt", "tunnelType: Open vSwitch dropped STT; choose geneve, vxlan or gre\n");
+    refuses("{tunnelType: gre, tunnelPort: 4789}", "tunnelPort: GRE has no ports; leave it at 0\n");
     refuses(
         "{ipsec: {psk: secret}, noSNAT: true}",
         "noSNAT: it is for trafficEncapMode noEncap, which is not available yet; leave it at false\n\

@@ -124,8 +124,6 @@ pub enum InterfaceType {
     Vxlan,
     /// A GRE tunnel (RFC 2784).
     Gre,
-    /// An STT tunnel.
-    Stt,
 }
 
 impl InterfaceType {
@@ -137,7 +135,6 @@ impl InterfaceType {
             Self::Geneve => "geneve",
             Self::Vxlan => "vxlan",
             Self::Gre => "gre",
-            Self::Stt => "stt",
         }
     }
 
