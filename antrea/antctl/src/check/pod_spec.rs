@@ -13,8 +13,8 @@ pub(super) struct PodSpec<'a> {
     pub(super) user: User,
     /// Name and arguments of antctl.
     pub(super) containers: Vec<(&'static str, Vec<String>)>,
-    /// Folders of the Node that it reads.
-    pub(super) host_folders: &'a [(&'static str, &'static str)],
+    /// Folders of the Node that it reads: a name, where the Node has it, where the Pod has it.
+    pub(super) host_folders: &'a [(&'static str, &'static str, &'static str)],
 }
 
 /// Whose network a Pod uses.
@@ -37,12 +37,12 @@ impl PodSpec<'_> {
         let mounts: Vec<Value> = self
             .host_folders
             .iter()
-            .map(|(name, path)| json!({ "name": name, "mountPath": path, "readOnly": true }))
+            .map(|(name, _, path)| json!({ "name": name, "mountPath": path, "readOnly": true }))
             .collect();
         let volumes: Vec<Value> = self
             .host_folders
             .iter()
-            .map(|(name, path)| json!({ "name": name, "hostPath": { "path": path } }))
+            .map(|(name, path, _)| json!({ "name": name, "hostPath": { "path": path } }))
             .collect();
         let containers: Vec<Value> =
             self.containers.iter().map(|(name, words)| self.container(name, words, &mounts)).collect();

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// Where the Node's CNI configuration lies, for the kubelet and for the Pod that looks.
-pub(super) const CNI_FOLDER: &str = "/etc/cni/net.d";
-/// Where the Node's kernel modules lie.
-pub(super) const MODULES_FOLDER: &str = "/lib/modules";
+/// Folders of the Node that are looked at, and where the Pod has them. Kernel modules lie in `/lib/modules`, which a
+/// Node need not have: a container runtime would make it.
+pub(super) const FOLDERS: [(&str, &str, &str); 2] =
+    [("cni-conf", "/etc/cni/net.d", "/host/etc/cni/net.d"), ("lib", "/lib", "/host/lib")];
 
 /// A Node, from inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,23 +40,24 @@ pub(super) enum Module {
 
 /// `antctl check node`: prints the facts as a line of JSON.
 pub(crate) fn print_node_facts(ports: &[u16]) -> Result<ExitCode> {
-    let facts = read(Path::new("/"), ports)?;
+    let facts = read(Path::new("/"), Path::new("/host"), ports)?;
     println!("{}", serde_json::to_string(&facts).context("the facts are no JSON")?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads them below a root folder. What cannot be read is not there: only the kernel's release always is.
-fn read(root: &Path, ports: &[u16]) -> Result<Facts> {
-    let text = |path: &str| fs::read_to_string(root.join(path.trim_start_matches('/')));
-    let kernel = text("/proc/sys/kernel/osrelease").context("cannot read the kernel's release")?;
+/// Reads them: /proc and /sys below `root`, files below `host`. What cannot be read is not there: only the kernel's
+/// release always is.
+fn read(root: &Path, host: &Path, ports: &[u16]) -> Result<Facts> {
+    let text = |path: &str| fs::read_to_string(root.join(path));
+    let kernel = text("proc/sys/kernel/osrelease").context("cannot read the kernel's release")?;
     let kernel = kernel.trim().to_owned();
-    let list = |name: &str| text(&format!("{MODULES_FOLDER}/{kernel}/{name}")).ok();
+    let list = |name: &str| fs::read_to_string(host.join("lib/modules").join(&kernel).join(name)).ok();
     let loaded = root.join("sys/module/openvswitch").exists();
     let openvswitch = module(loaded, list("modules.builtin").as_deref(), list("modules.dep").as_deref());
-    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| text(&format!("/proc/net/{table}")));
+    let tables = ["tcp", "tcp6", "udp", "udp6"].map(|table| text(&format!("proc/net/{table}")));
     let sockets: Vec<u16> = tables.iter().flatten().flat_map(|table| bound_ports(table)).collect();
     let taken_ports = ports.iter().copied().filter(|port| sockets.contains(port)).collect();
-    let entries = fs::read_dir(root.join(CNI_FOLDER.trim_start_matches('/')));
+    let entries = fs::read_dir(host.join("etc/cni/net.d"));
     let names = entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut cni_files: Vec<String> = names.filter(|name| is_cni_configuration(name)).collect();
     cni_files.sort();
@@ -129,11 +130,11 @@ mod tests {
         };
         write("proc/sys/kernel/osrelease", "6.1.0\n");
         write("proc/net/tcp", TCP);
-        write("lib/modules/6.1.0/modules.dep", "kernel/net/openvswitch/openvswitch.ko:\n");
-        write("etc/cni/net.d/10-flannel.conflist", "{}");
-        write("etc/cni/net.d/05-cilium.conf", "{}");
-        write("etc/cni/net.d/README", "");
-        let facts = read(root.path(), &[10349, 10350]).unwrap();
+        write("host/lib/modules/6.1.0/modules.dep", "kernel/net/openvswitch/openvswitch.ko:\n");
+        write("host/etc/cni/net.d/10-flannel.conflist", "{}");
+        write("host/etc/cni/net.d/05-cilium.conf", "{}");
+        write("host/etc/cni/net.d/README", "");
+        let facts = read(root.path(), &root.path().join("host"), &[10349, 10350]).unwrap();
         assert_eq!(facts.cni_files, ["05-cilium.conf", "10-flannel.conflist"]);
         assert_eq!((facts.kernel.as_str(), facts.openvswitch), ("6.1.0", Module::Loadable));
         assert_eq!(facts.taken_ports, [10350]);

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 
-use super::facts::{CNI_FOLDER, Facts, MODULES_FOLDER};
+use super::facts::{FOLDERS, Facts};
 use super::judge::{self, Seen};
 use super::{cidrs, ownership};
 use crate::access::Access;
@@ -23,8 +23,6 @@ use crate::cli::ClusterOptions;
 const LOOK: &str = "look";
 /// What a test is that says nothing.
 const NOT_RUN: &str = "uncertain";
-/// What a Pod reads of its Node, read-only.
-const FOLDERS: [(&str, &str); 2] = [("cni-conf", CNI_FOLDER), ("lib-modules", MODULES_FOLDER)];
 
 pub(crate) async fn check(access: &Access, options: &ClusterOptions) -> Result<ExitCode> {
     let cluster = ClusterFacts::read(access).await?;
@@ -144,7 +142,7 @@ mod tests {
         assert_eq!(pod["spec"]["hostNetwork"], true);
         assert_eq!(pod["spec"]["containers"][0]["args"][3], "10349,10350,6081,10256");
         assert_eq!(pod["spec"]["containers"][0]["volumeMounts"][0]["readOnly"], true);
-        assert_eq!(pod["spec"]["volumes"][1]["hostPath"]["path"], "/lib/modules");
+        assert_eq!(pod["spec"]["volumes"][1]["hostPath"]["path"], "/lib");
     }
 
     #[test]
