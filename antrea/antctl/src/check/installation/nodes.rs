@@ -25,7 +25,7 @@ pub(super) fn choose(nodes: &[Node]) -> (Vec<TestedNode>, Vec<String>) {
     nodes.sort_by_key(|node| node.name_any());
     for node in nodes {
         let name = node.name_any();
-        if node.labels().get("kubernetes.io/os").is_some_and(|os| os != "linux") {
+        if !runs_linux(node) {
             notes.push(format!("Node {name} is left out: it does not run Linux"));
         } else if !is_ready(node) {
             notes.push(format!("Node {name} is left out: it is not Ready (kubectl describe node {name})"));
@@ -38,9 +38,20 @@ pub(super) fn choose(nodes: &[Node]) -> (Vec<TestedNode>, Vec<String>) {
     (chosen, notes)
 }
 
+/// Every Node that ought to have an agent: one that is not Ready may lack it.
+pub(super) fn linux(nodes: &[Node]) -> Vec<String> {
+    let mut names: Vec<String> = nodes.iter().filter(|node| runs_linux(node)).map(Node::name_any).collect();
+    names.sort();
+    names
+}
+
 /// The next Node in the ring; none for a Node that is alone.
 pub(super) fn next(nodes: &[TestedNode], index: usize) -> Option<usize> {
     (nodes.len() > 1).then(|| (index + 1) % nodes.len())
+}
+
+fn runs_linux(node: &Node) -> bool {
+    node.labels().get("kubernetes.io/os").is_none_or(|os| os == "linux")
 }
 
 fn is_ready(node: &Node) -> bool {
@@ -77,12 +88,14 @@ mod tests {
 
     #[test]
     fn nodes_that_cannot_take_part_are_named() {
-        let (chosen, notes) = choose(&[
+        let nodes = [
             node("b", "linux", "True"),
             node("a", "linux", "True"),
             node("w", "windows", "True"),
             node("c", "linux", "False"),
-        ]);
+        ];
+        let (chosen, notes) = choose(&nodes);
+        assert_eq!(linux(&nodes), ["a", "b", "c"]);
         assert_eq!(chosen.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(chosen[0].ips.len(), 2);
         assert_eq!(

@@ -88,8 +88,7 @@ async fn health_tests(access: &Access, options: &InstallationOptions, nodes: &[N
         let api = Api::<AntreaAgentInfo>::all(client.clone());
         let infos =
             bounded(api.list(&ListParams::default())).await.context("cannot list AntreaAgentInfos")?;
-        let names: Vec<String> = nodes::choose(nodes).0.into_iter().map(|node| node.name).collect();
-        tests.push(health::agents(&names, &infos.items, Timestamp::now()));
+        tests.push(health::agents(&nodes::linux(nodes), &infos.items, Timestamp::now()));
     }
     if Test::ControllerHealth.is_wanted(filter) {
         let api = Api::<AntreaControllerInfo>::all(client.clone());
