@@ -29,7 +29,13 @@ impl Access {
             server: server.as_deref(),
             user_agent: concat!("antctl/", env!("CARGO_PKG_VERSION")),
         };
-        Ok(Self { client: kube_client::client(access).await?, cluster })
+        let client = kube_client::client(access).await;
+        let client = match path {
+            Some(_) => client?,
+            None => client
+                .context("there is no kubeconfig: neither --kubeconfig, $KUBECONFIG nor ~/.kube/config")?,
+        };
+        Ok(Self { client, cluster })
     }
 }
 

@@ -10,7 +10,8 @@ use kube::{Api, Client};
 
 use crate::access::Access;
 
-const OWN: &str = env!("CARGO_PKG_VERSION");
+/// With the `v` that agents and controller report theirs with.
+const OWN: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 /// Who is asked for a version.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,12 +85,12 @@ mod tests {
     #[test]
     fn versions_are_yaml_in_the_order_of_their_keys() {
         assert_eq!(
-            text(&Component::Controller, Some("1.2.3")),
-            format!("antctlVersion: {OWN}\ncontrollerVersion: 1.2.3\n")
+            text(&Component::Controller, Some("v1.2.3")),
+            format!("antctlVersion: {OWN}\ncontrollerVersion: v1.2.3\n")
         );
         assert_eq!(
-            text(&Component::AgentOf("n".into()), Some("1.2.3")),
-            format!("agentVersion: 1.2.3\nantctlVersion: {OWN}\n")
+            text(&Component::AgentOf("n".into()), Some("v1.2.3")),
+            format!("agentVersion: v1.2.3\nantctlVersion: {OWN}\n")
         );
         assert_eq!(text(&Component::Controller, None), format!("antctlVersion: {OWN}\n"));
     }
