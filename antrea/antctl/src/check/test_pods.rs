@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use antrea_kit::kube_client::{bounded, create};
 use anyhow::{Context, Result, bail};
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client, ResourceExt};
 use tokio::time::{Instant, sleep};
@@ -84,7 +84,8 @@ fn sort(pods: &[Pod], names: &[String], container: &str, wanted: &State) -> Sort
                 State::Running if addresses(pod).is_empty() => {
                     others.push((name.clone(), "it has no address".to_owned()));
                 }
-                is if is == *wanted => ready.push(pod.clone()),
+                // antctl ends well whatever it found: else it did not run.
+                is if is == *wanted && exit_code(pod, container) == 0 => ready.push(pod.clone()),
                 State::Running => others.push((name.clone(), "it does not end".to_owned())),
                 State::Ended => others.push((name.clone(), ending(pod, container))),
             },
@@ -113,12 +114,18 @@ fn state(pod: &Pod, container: &str) -> State {
     }
 }
 
-/// Why a container that was to run does not.
+fn ended<'a>(pod: &'a Pod, container: &str) -> Option<&'a ContainerStateTerminated> {
+    status(pod, container)?.state.as_ref()?.terminated.as_ref()
+}
+
+/// 0 also while it runs.
+fn exit_code(pod: &Pod, container: &str) -> i32 {
+    ended(pod, container).map_or(0, |end| end.exit_code)
+}
+
+/// How a container ended that should not have, or not like this.
 fn ending(pod: &Pod, container: &str) -> String {
-    let terminated = status(pod, container)
-        .and_then(|status| status.state.as_ref())
-        .and_then(|state| state.terminated.as_ref());
-    match terminated {
+    match ended(pod, container) {
         Some(end) => format!(
             "it ended with exit code {}: {}",
             end.exit_code,
@@ -141,8 +148,8 @@ pub(super) fn ensure_started(others: &[(String, String)]) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "Pods of the tests did not start within {} s:{}\n  Fix: look at the log of antrea-agent on their Nodes; an \
-         image that cannot be pulled is another one's with --test-image",
+        "Pods of the tests did not start within {} s:{}\n  Fix: look at the log of antrea-agent on their Nodes; \
+         where the image is at fault, --test-image names another, which has to have antctl in it",
         PATIENCE.as_secs(),
         list.concat()
     )
@@ -172,12 +179,14 @@ mod tests {
     #[test]
     fn a_pod_is_waited_for_until_it_is_as_wanted() {
         let running = || json!({ "running": {} });
-        let ended = || json!({ "terminated": { "exitCode": 2, "message": "no antctl" } });
+        let ended = || json!({ "terminated": { "exitCode": 0, "reason": "Completed" } });
+        let failed = json!({ "terminated": { "exitCode": 128, "message": "no antctl" } });
         let waiting = json!({ "waiting": { "reason": "ErrImagePull", "message": "no such host" } });
         assert_eq!(check(&running(), &State::Running), "a: there");
         assert_eq!(check(&running(), &State::Ended), "a: it does not end");
         assert_eq!(check(&ended(), &State::Ended), "a: there");
-        assert_eq!(check(&ended(), &State::Running), "a: it ended with exit code 2: no antctl");
+        assert_eq!(check(&ended(), &State::Running), "a: it ended with exit code 0: Completed");
+        assert_eq!(check(&failed, &State::Ended), "a: it ended with exit code 128: no antctl");
         assert_eq!(check(&waiting, &State::Running), "a: ErrImagePull: no such host");
         assert_eq!(check(&Value::Null, &State::Running), "a: the kubelet of its Node has not taken it up");
         assert_eq!(sort(&[], &["b".into()], "probe", &State::Running).1[0].1, "it does not exist");
