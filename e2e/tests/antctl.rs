@@ -76,9 +76,7 @@ fn antctl_names_the_nodes_between_which_the_tunnel_is_blocked() {
             "1 tests succeeded, 1 tests failed, 0 tests were skipped",
         ])?;
         ensure!(said.status.code() == Some(1), "it ended with {}", said.status);
-        ensure_no_namespace(cluster)?;
-        let said = antctl.run(&["check", "installation", "--run", "pod-to-pod"])?;
-        said.ensure_contains(&["2 tests succeeded, 0 tests failed"])
+        ensure_no_namespace(cluster)
     });
 }
 
