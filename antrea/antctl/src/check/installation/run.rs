@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use antrea_kit::kube_client::{bounded, create, status_code};
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo};
 use antrea_shared_api::well_known::CONTROLLER_INFO;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
@@ -49,6 +49,7 @@ pub(crate) async fn check(access: &Access, options: &InstallationOptions) -> Res
     if !wanted.is_empty() {
         let (nodes, notes) = nodes::choose(&nodes);
         notes.iter().for_each(|note| say(&access.cluster, note));
+        ensure!(!nodes.is_empty(), "no Node is Ready, so nothing can be asked: see `kubectl get nodes`");
         let answers = test_namespace::with(access, "installation-checker", async |namespace| {
             let run = Run { access, namespace, nodes: &nodes, image: &image };
             run.answers(&options.outside).await
