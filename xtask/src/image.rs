@@ -107,7 +107,7 @@ fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, versio
 fn build_programs() -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--locked", "--bins"])
-        .args(["-p", "antrea-agent", "-p", "antrea-cni", "-p", "antrea-controller"])
+        .args(["-p", "antrea-agent", "-p", "antrea-cni", "-p", "antrea-controller", "-p", "antctl"])
         .current_dir(project::root())
         .status()
         .context("cannot run cargo")?;
@@ -136,7 +136,7 @@ fn agent_tools() -> Result<Layer> {
 
 fn agent_programs(programs: &Path) -> Result<Layer> {
     let mut rootfs = Rootfs::default();
-    for program in ["antrea-agent", "antrea-cni"] {
+    for program in ["antctl", "antrea-agent", "antrea-cni"] {
         rootfs.add_built(&programs.join(program), &format!("usr/local/bin/{program}"))?;
     }
     Ok(rootfs.into_layer())
@@ -146,7 +146,9 @@ fn controller(programs: &Path) -> Result<Layer> {
     let mut rootfs = Rootfs::new();
     rootfs.add_program("/usr/bin/busybox")?;
     add_users_and_applets(&mut rootfs);
-    rootfs.add_built(&programs.join("antrea-controller"), "usr/local/bin/antrea-controller")?;
+    for program in ["antctl", "antrea-controller"] {
+        rootfs.add_built(&programs.join(program), &format!("usr/local/bin/{program}"))?;
+    }
     Ok(rootfs.into_layer())
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::Figure;
 use crate::{image, project};
 
-const PROGRAMS: [&str; 3] = ["antrea-agent", "antrea-cni", "antrea-controller"];
+const PROGRAMS: [&str; 4] = ["antctl", "antrea-agent", "antrea-cni", "antrea-controller"];
 
 pub(super) fn measure() -> Result<Vec<Figure>> {
     let archives = image::build()?;

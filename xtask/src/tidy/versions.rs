@@ -13,7 +13,12 @@ const PARTS: [(&str, &str); 2] = [
 ];
 
 /// Programs that are released together.
-const CORE: [&str; 3] = ["antrea/agent/Cargo.toml", "antrea/cni/Cargo.toml", "antrea/controller/Cargo.toml"];
+const CORE: [&str; 4] = [
+    "antrea/agent/Cargo.toml",
+    "antrea/antctl/Cargo.toml",
+    "antrea/cni/Cargo.toml",
+    "antrea/controller/Cargo.toml",
+];
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();

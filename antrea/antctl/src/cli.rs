@@ -1,0 +1,129 @@
+//! The commands and flags of antctl, named as upstream names them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use regex::Regex;
+
+/// The image that is tried where the cluster has no agent yet: this program's own version.
+const AGENT_IMAGE: &str = concat!("docker.io/antrea/antrea-agent-debian:", env!("CARGO_PKG_VERSION"));
+
+/// The command line of Antrea.
+#[derive(Debug, Parser)]
+#[command(name = "antctl", arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// The kubeconfig file; otherwise $KUBECONFIG, ~/.kube/config, or the credentials of the Pod
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The URL of the API server, instead of the kubeconfig's
+    #[arg(short, long, global = true, value_name = "URL")]
+    pub(crate) server: Option<String>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a cluster before Antrea is installed, or an installation of Antrea
+    Check {
+        #[command(subcommand)]
+        what: Check,
+    },
+    /// Print the versions of antctl and of what it talks to
+    Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Check {
+    /// Run pre-installation checks
+    Cluster(ClusterOptions),
+    /// Run post-installation checks
+    Installation(InstallationOptions),
+    /// What the Pods of `check installation` answer with
+    #[command(hide = true)]
+    Serve {
+        #[arg(long)]
+        port: u16,
+    },
+    /// What the Pods of `check installation` ask with
+    #[command(hide = true)]
+    Probe {
+        /// A list in JSON
+        questions: String,
+    },
+    /// What the Pods of `check cluster` look at their Node with
+    #[command(hide = true)]
+    Node {
+        #[arg(long, value_delimiter = ',')]
+        ports: Vec<u16>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClusterOptions {
+    /// The container image of the Pods that look at the Nodes; antctl has to be in it
+    #[arg(long, value_name = "IMAGE", default_value = AGENT_IMAGE)]
+    pub(crate) test_image: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallationOptions {
+    /// The Namespace in which Antrea is running
+    #[arg(short, long, default_value = "kube-system")]
+    pub(crate) namespace: String,
+
+    /// Run only the tests that match this regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) run: Option<Regex>,
+
+    /// The container image of the Pods that ask and answer, with antctl in it; otherwise the image of the agents,
+    /// which the Nodes have already
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) test_image: Option<String>,
+
+    /// What Pods have to reach outside of the cluster
+    #[arg(long, value_name = "HOST:PORT", default_value = "google.com:80", value_parser = host_and_port)]
+    pub(crate) outside: String,
+}
+
+fn host_and_port(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
+        _ => Err("expected HOST:PORT, such as example.com:443 or [2001:db8::1]:80".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::try_parse_from(line.split(' ')).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn flags_are_those_of_upstream() {
+        Arguments::command().debug_assert();
+        let line = "antctl check installation -n antrea --run pod-to-pod --test-image a:1 -k /etc/kubeconfig";
+        let arguments = parse(line).unwrap();
+        assert_eq!(arguments.kubeconfig, Some(PathBuf::from("/etc/kubeconfig")));
+        let Command::Check { what: Check::Installation(options) } = arguments.command else {
+            panic!("{line}")
+        };
+        assert_eq!(options.namespace, "antrea");
+        assert_eq!(options.test_image.as_deref(), Some("a:1"));
+        assert!(options.run.unwrap().is_match("pod-to-pod-internode-connectivity"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let error = parse("antctl check installation --run (").unwrap_err();
+        assert!(error.contains("unclosed group"), "{error}");
+        let error = parse("antctl check installation --outside example.com").unwrap_err();
+        assert!(error.contains("expected HOST:PORT"), "{error}");
+    }
+}

@@ -1,0 +1,55 @@
+//! antctl: what people ask of an installation, or of a cluster before there is one, from their own machine.
+
+mod access;
+mod check;
+mod cli;
+mod version;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use cli::{Arguments, Check, Command};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nothing can be done about a closed standard error.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?
+        .block_on(perform(arguments))
+}
+
+async fn perform(Arguments { kubeconfig, server, command }: Arguments) -> Result<ExitCode> {
+    match command {
+        Command::Check { what: Check::Serve { port } } => check::serve(port).await,
+        Command::Check { what: Check::Probe { questions } } => check::ask(&questions).await,
+        Command::Check { what: Check::Node { ports } } => check::print_node_facts(&ports),
+        Command::Check { what: Check::Installation(options) } => {
+            let access = access::Access::open(kubeconfig, server).await?;
+            check::installation(&access, &options).await
+        }
+        Command::Check { what: Check::Cluster(options) } => {
+            let access = access::Access::open(kubeconfig, server).await?;
+            check::cluster(&access, &options).await
+        }
+        Command::Version => version::print(access::Access::open(kubeconfig, server).await).await,
+    }
+}
