@@ -55,7 +55,7 @@ impl TestPods {
             let pods =
                 bounded(self.api.list(&ListParams::default())).await.context("cannot list Pods")?.items;
             let (ready, others) = sort(&pods, names, container, wanted);
-            if others.is_empty() || Instant::now() > end {
+            if all_ended(&pods, &others, container) || Instant::now() > end {
                 return Ok((ready, others));
             }
             sleep(Duration::from_millis(500)).await;
@@ -68,6 +68,12 @@ impl TestPods {
             format!("cannot read the log of Pod {pod}: does the API server reach port 10250 of its Node?")
         })
     }
+}
+
+/// Whether nothing is worth waiting for: a container that ended is not started again.
+fn all_ended(pods: &[Pod], others: &[(String, String)], container: &str) -> bool {
+    let pod = |name: &str| pods.iter().find(|pod| pod.name_any() == name);
+    others.iter().all(|(name, _)| pod(name).is_some_and(|pod| ended(pod, container).is_some()))
 }
 
 type Sorted = (Vec<Pod>, Vec<(String, String)>);
@@ -174,6 +180,18 @@ mod tests {
         let (ready, others) = sort(&[pod("a", state)], &["a".to_owned()], "probe", wanted);
         let ready = ready.iter().map(|pod| format!("{}: there", pod.name_any()));
         ready.chain(others.iter().map(|(name, why)| format!("{name}: {why}"))).collect()
+    }
+
+    #[test]
+    fn a_container_that_ended_badly_is_not_waited_for() {
+        let pods =
+            [pod("a", &json!({ "terminated": { "exitCode": 128 } })), pod("b", &json!({ "running": {} }))];
+        let waits_for = |names: &[&str]| {
+            let others: Vec<_> = names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+            !all_ended(&pods, &others, "probe")
+        };
+        assert!(!waits_for(&[]) && !waits_for(&["a"]));
+        assert!(waits_for(&["a", "b"]) && waits_for(&["c"]));
     }
 
     #[test]
