@@ -113,18 +113,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String) -> R
         routes: wanted_routes,
         round: RoundState::Begun,
     };
-    // All flows are asked for at once, so that the switch gets them together.
-    let (base, (), (), host_started) = tokio::join!(
-        switch.apply("base", pipeline.base_flows()),
-        restore.restore_pods(),
-        routes.realize(),
-        host.start()
-    );
-    base.context("the switch refuses the flows of the pipeline")?;
-    host_started.context("cannot set up the Node's network")?;
-    restore.end_wait().await;
-    restore.finish_round().await?;
-
+    connect(&pipeline, &mut restore, &mut routes, &mut host).await?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
         info: identity(&config, node, transport, *pod_mtu, api_authority),
@@ -141,6 +130,25 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String) -> R
         host,
         restore,
     })
+}
+
+/// Asks for all flows at once, so that the switch gets them together, and lets it forward once it has them.
+async fn connect(
+    pipeline: &Pipeline,
+    restore: &mut FlowRestore,
+    routes: &mut NodeRouteController,
+    host: &mut HostNetwork,
+) -> Result<()> {
+    let (base, (), (), host_started) = tokio::join!(
+        restore.switch.apply("base", pipeline.base_flows()),
+        restore.restore_pods(),
+        routes.realize(),
+        host.start()
+    );
+    base.context("the switch refuses the flows of the pipeline")?;
+    host_started.context("cannot set up the Node's network")?;
+    restore.end_wait().await;
+    restore.finish_round().await
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
