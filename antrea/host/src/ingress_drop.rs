@@ -45,7 +45,7 @@ pub struct IngressDropError {
 pub(crate) struct IngressDrops(Nftables);
 
 impl IngressDrops {
-    /// Those of the namespace of the calling thread. Must be called within a tokio runtime.
+    /// Those of the namespace of the calling thread.
     pub(crate) fn current() -> Result<Self, IngressDropError> {
         Nftables::current().map(Self).map_err(|source| error("connect to nf_tables".to_owned(), source))
     }

@@ -10,6 +10,7 @@ mod ethtool;
 pub mod firewall;
 mod firewall_presence;
 mod ingress_drop;
+mod kernel_socket;
 pub mod netlink;
 mod netns;
 mod nfnetlink;

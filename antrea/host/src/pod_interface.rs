@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use antrea_hostplan::{Address, Route, Sysctl};
 use antrea_types::{DualStack, InterfaceName, MacAddr};
-use futures::future::try_join_all;
-use futures::try_join;
+use futures::executor::block_on;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use socket2::{Domain, Socket, Type};
 
@@ -110,7 +109,6 @@ impl PodInterface {
 
 /// What was opened in the Pod's namespace, and works there from any thread.
 pub(crate) struct PodNetns {
-    pub(crate) netns: Netns,
     pub(crate) netlink: Netlink,
     pub(crate) socket: Socket,
 }
@@ -118,23 +116,20 @@ pub(crate) struct PodNetns {
 impl PodNetns {
     pub(crate) async fn open(interface: &PodInterface) -> Result<Self, PodInterfaceError> {
         let netns = Netns::open(&interface.netns)?;
-        let runtime = tokio::runtime::Handle::current();
-        let needs_ipv6 = interface.needs_ipv6();
-        let open = move || {
-            let _context = runtime.enter();
-            if needs_ipv6 {
-                // Some container runtimes start namespaces without IPv6; interfaces yet to come follow `default`.
-                ensure_sysctl(&Sysctl::new("net/ipv6/conf/default/disable_ipv6", 0))?;
-            }
-            let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).map_err(PodInterfaceError::Socket)?;
-            Ok::<_, PodInterfaceError>((Netlink::current()?, socket))
-        };
-        let (netlink, socket) = netns.run(open).await??;
-        Ok(Self { netns, netlink, socket })
+        netns.run(Self::current).await?
+    }
+
+    /// That of the calling thread.
+    fn current() -> Result<Self, PodInterfaceError> {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).map_err(PodInterfaceError::Socket)?;
+        Ok(Self { netlink: Netlink::current()?, socket })
     }
 }
 
 /// Creates a Pod's interface, both ends up. A leftover with the name of the end on the Node is replaced.
+///
+/// One visit of the Pod's namespace does all of it: where many Pods come at once, each change of threads is a wait for a
+/// processor.
 ///
 /// # Errors
 /// The Pod's namespace is gone, its interface exists already, or the kernel refuses something. What was made by then is
@@ -143,19 +138,36 @@ pub async fn create(
     node: &Netlink,
     interface: &PodInterface,
 ) -> Result<CreatedPodInterface, PodInterfaceError> {
-    let pod = PodNetns::open(interface).await?;
-    let veth = veth(interface, &pod.netns);
+    let netns = Netns::open(&interface.netns)?;
+    // By this thread, which is in the namespace of the Node.
+    let drops = node.ingress_drops().await?;
+    let (node, interface, there) = (node.clone(), interface.clone(), netns.clone());
+    netns.run(move || block_on(create_from_within(&node, &drops, &interface, &there))).await?
+}
+
+async fn create_from_within(
+    node: &Netlink,
+    drops: &IngressDrops,
+    interface: &PodInterface,
+    netns: &Netns,
+) -> Result<CreatedPodInterface, PodInterfaceError> {
+    if interface.needs_ipv6() {
+        // Some container runtimes start namespaces without IPv6; interfaces yet to come follow `default`.
+        ensure_sysctl(&Sysctl::new("net/ipv6/conf/default/disable_ipv6", 0))?;
+    }
+    let pod = PodNetns::current()?;
+    let (veth, host_name) = (veth(interface, netns), &interface.host_name);
     match node.create_veth(&veth).await {
-        Err(error) if error.is_exists() && delete(node, &interface.host_name).await? == Outcome::Changed => {
+        Err(error) if error.is_exists() && delete_now(node, drops, host_name).await? == Outcome::Changed => {
             node.create_veth(&veth).await?;
         }
         other => other?,
     }
-    match configure(node, &pod, interface).await {
+    match configure(node, drops, &pod, interface).await {
         Ok(created) => Ok(created),
         Err(error) => {
             // The first error is what the caller has to know; whatever cannot be removed is found by the next attempt.
-            let _ = delete(node, &interface.host_name).await;
+            let _ = delete_now(node, drops, host_name).await;
             Err(error)
         }
     }
@@ -176,55 +188,55 @@ pub async fn delete(node: &Netlink, host_name: &InterfaceName) -> Result<Outcome
         return Ok(Outcome::Unchanged);
     }
     let name = host_name.clone();
-    let delete = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-        runtime.map_err(PodInterfaceError::Thread)?.block_on(delete_now(&drops, &name))
-    };
+    // By a connection of its own, so that nobody else waits either.
+    let delete = move || block_on(async { delete_now(&Netlink::current()?, &drops, &name).await });
     on_own_thread(delete).await.map_err(PodInterfaceError::Thread)?
 }
 
 /// The link goes first: as long as it can receive, what it receives is dropped.
-async fn delete_now(drops: &IngressDrops, host_name: &InterfaceName) -> Result<Outcome, PodInterfaceError> {
-    let deleted = Netlink::current()?.delete_link(host_name).await?;
+async fn delete_now(
+    node: &Netlink,
+    drops: &IngressDrops,
+    host_name: &InterfaceName,
+) -> Result<Outcome, PodInterfaceError> {
+    let deleted = node.delete_link(host_name).await?;
     // Kernels since 6.16 keep the chain of a device that is gone, and give it to the next one of that name.
     drops.remove(host_name).await?;
     Ok(deleted)
 }
 
 fn veth(interface: &PodInterface, netns: &Netns) -> Veth {
+    let mtu = interface.mtu;
     Veth {
-        here: VethEnd { name: interface.host_name.clone(), mac: None, mtu: interface.mtu },
-        peer: VethEnd { name: interface.name.clone(), mac: interface.mac, mtu: interface.mtu },
+        here: VethEnd { name: interface.host_name.clone(), mac: None, mtu },
+        peer: VethEnd { name: interface.name.clone(), mac: interface.mac, mtu },
         peer_netns: Some(netns.clone()),
     }
 }
 
 /// The order matters: what the Pod sends is kept from the Node's stack before anything can be sent, and both ends are up
-/// before routes are set. The kernel takes the requests of a socket one after the other, so that those of each step are
-/// sent together: where many Pods come at once, each wait for an answer is a wait for a processor.
+/// before routes are set.
 async fn configure(
     node: &Netlink,
+    drops: &IngressDrops,
     pod: &PodNetns,
     interface: &PodInterface,
 ) -> Result<CreatedPodInterface, PodInterfaceError> {
     if interface.host_ingress == HostIngress::Drop {
-        node.ingress_drops().await?.add(&interface.host_name).await?;
+        drops.add(&interface.host_name).await?;
     }
     if interface.checksum_offload == TxChecksumOffload::Off {
         set_tx_checksum_offload(&pod.socket, &interface.name, TxChecksumOffload::Off)?;
     }
-    let (host_name, name) = (&interface.host_name, &interface.name);
-    let ((), (), host, container) = try_join!(
-        node.set_up(host_name),
-        pod.netlink.set_up(name),
-        node.existing_link(host_name),
-        pod.netlink.existing_link(name),
-    )?;
-    let set_address = |address| async move { pod.netlink.set_address(container.index, name, &address).await };
-    let set_route = |route| async move { pod.netlink.set_route_on(container.index, &route).await };
-    try_join!(
-        try_join_all(interface.addresses().map(set_address)),
-        try_join_all(interface.routes().map(set_route)),
-    )?;
-    Ok(CreatedPodInterface { host, container })
+    node.keep_without_link_local_address(&interface.host_name).await?;
+    node.set_up(&interface.host_name).await?;
+    pod.netlink.set_up(&interface.name).await?;
+    let container = pod.netlink.existing_link(&interface.name).await?;
+    for address in interface.addresses() {
+        pod.netlink.set_address(container.index, &interface.name, &address).await?;
+    }
+    for route in interface.routes() {
+        pod.netlink.set_route_on(container.index, &route).await?;
+    }
+    Ok(CreatedPodInterface { host: node.existing_link(&interface.host_name).await?, container })
 }

@@ -45,6 +45,18 @@ fn it_comes_up_with_addresses_routes_and_without_offload() {
     });
 }
 
+/// ovs-vswitchd reads all routes and links anew whenever a route comes or goes.
+#[test]
+fn its_end_on_the_node_brings_no_addresses_and_no_unicast_routes() {
+    isolated("pod interface", async || {
+        let (node, pod) = (Netlink::current().unwrap(), OtherNetns::new());
+        let host = create(&node, &interface(&pod, "web-a1b2c3")).await.unwrap().host;
+        assert_eq!(node.addresses(&host.name).await.unwrap(), []);
+        let routes = node.routes().await.unwrap().into_iter();
+        assert_eq!(routes.filter(|route| route.device == host.name).collect::<Vec<_>>(), []);
+    });
+}
+
 #[test]
 fn without_offload_its_features_are_those_that_ethtool_leaves() {
     isolated("pod interface", async || {

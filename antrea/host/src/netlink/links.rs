@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use antrea_types::{InterfaceName, MacAddr};
-use netlink_packet_core::NLM_F_REQUEST;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use nix::errno::Errno;
 
 use super::{Netlink, NetlinkError};
 use crate::Outcome;
@@ -98,9 +100,7 @@ impl Netlink {
     pub async fn link(&self, name: &InterfaceName) -> Result<Option<Link>, NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_string()));
-        let answer = self
-            .request(RouteNetlinkMessage::GetLink(message), NLM_F_REQUEST, &|| format!("find link {name}"))
-            .await;
+        let answer = self.get(RouteNetlinkMessage::GetLink(message), || format!("find link {name}")).await;
         match answer {
             Ok(messages) => Ok(messages.into_iter().find_map(read_link)),
             Err(error) if error.is_absent() => Ok(None),
@@ -138,6 +138,26 @@ impl Netlink {
         message.header.flags = LinkFlags::Up;
         message.attributes.push(LinkAttribute::IfName(name.to_string()));
         self.execute(RouteNetlinkMessage::SetLink(message), 0, || format!("set link {name}")).await
+    }
+
+    /// Has the kernel give a link no IPv6 address by itself when it is set up. The end of a Pod's link on the Node needs
+    /// none, and each has routes of its own, for every one of which ovs-vswitchd reads all routes and links anew.
+    pub(crate) async fn keep_without_link_local_address(
+        &self,
+        name: &InterfaceName,
+    ) -> Result<(), NetlinkError> {
+        let mode = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_string()));
+        message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![mode])]));
+        let set = self.execute(RouteNetlinkMessage::SetLink(message), 0, || {
+            format!("keep {name} without IPv6 address")
+        });
+        match set.await {
+            // A kernel without IPv6.
+            Err(error) if error.is(Errno::EAFNOSUPPORT) => Ok(()),
+            other => other,
+        }
     }
 
     /// Gives a link another name. It must be down.

@@ -2,30 +2,37 @@
 //! as it should be.
 
 mod addresses;
+mod answers;
 mod links;
 mod neighbours;
 mod routes;
 mod veth;
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use futures::StreamExt;
-use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage};
 use netlink_packet_route::RouteNetlinkMessage;
-use rtnetlink::Handle;
-use tokio::sync::OnceCell;
+use netlink_sys::protocols::NETLINK_ROUTE;
+use tokio::sync::{Mutex, OnceCell};
 
 pub use links::{AdminState, Arp, Link, LinkSettings};
 pub use veth::{Veth, VethEnd};
 
 use crate::ingress_drop::{IngressDropError, IngressDrops};
+use crate::kernel_socket::KernelSocket;
 use crate::{Netns, NetnsError};
+use answers::{Answers, Progress};
 
-/// A connection to the kernel's routing and link tables. Clones share it; it closes with the last of them.
-#[derive(Clone, Debug)]
+/// A connection to the kernel's routing and link tables, on which one request is made at a time. Clones share it; it
+/// closes with the last of them.
+///
+/// The kernel works on a request within the call, as with any system call: only who waits for the requests of others
+/// lets the runtime do something else. It works without a runtime as well.
+#[derive(Clone)]
 pub struct Netlink {
-    handle: Handle,
+    socket: Arc<Mutex<KernelSocket>>,
     ingress_drops: Arc<OnceCell<Arc<IngressDrops>>>,
 }
 
@@ -47,15 +54,24 @@ pub enum NetlinkError {
         #[source]
         source: io::Error,
     },
-    /// The connection is gone, which happens when the runtime shuts down.
-    #[error("cannot {operation}: the netlink connection is closed")]
-    Closed {
+    /// The kernel could not be asked, or did not answer.
+    #[error("cannot ask the kernel to {operation}")]
+    Unanswered {
         /// What was asked for.
         operation: String,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// There is no such interface.
     #[error("there is no interface {0}")]
     NoInterface(antrea_types::InterfaceName),
+}
+
+impl fmt::Debug for Netlink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Netlink")
+    }
 }
 
 impl NetlinkError {
@@ -80,19 +96,17 @@ impl NetlinkError {
 }
 
 impl Netlink {
-    /// Connects in the namespace of the calling thread. Must be called within a tokio runtime.
+    /// Connects in the namespace of the calling thread.
     ///
     /// # Errors
     /// No socket can be opened.
     pub fn current() -> Result<Self, NetlinkError> {
-        let (connection, handle, _notifications) =
-            rtnetlink::new_connection().map_err(NetlinkError::Socket)?;
-        tokio::spawn(connection);
-        Ok(Self { handle, ingress_drops: Arc::default() })
+        let socket = KernelSocket::connect(NETLINK_ROUTE).map_err(NetlinkError::Socket)?;
+        Ok(Self { socket: Arc::new(Mutex::new(socket)), ingress_drops: Arc::default() })
     }
 
     /// The ingress drops of the namespace. They are connected to when they are needed first, by a thread that must be in
-    /// that namespace, in the runtime that they are used in from then on.
+    /// that namespace.
     pub(crate) async fn ingress_drops(&self) -> Result<Arc<IngressDrops>, IngressDropError> {
         let connect = || async { IngressDrops::current().map(Arc::new) };
         self.ingress_drops.get_or_try_init(connect).await.cloned()
@@ -103,23 +117,26 @@ impl Netlink {
     /// # Errors
     /// The namespace cannot be entered, or no socket can be opened there.
     pub async fn in_netns(netns: &Netns) -> Result<Self, NetlinkError> {
-        let runtime = tokio::runtime::Handle::current();
-        netns
-            .run(move || {
-                let _context = runtime.enter();
-                Self::current()
-            })
-            .await?
+        netns.run(Self::current).await?
     }
 
-    /// Sends a request and waits until the kernel has done it.
+    /// Has the kernel do something.
     async fn execute(
         &self,
         message: RouteNetlinkMessage,
         flags: u16,
         operation: impl Fn() -> String,
     ) -> Result<(), NetlinkError> {
-        self.request(message, NLM_F_REQUEST | NLM_F_ACK | flags, &operation).await.map(drop)
+        self.request(message, NLM_F_ACK | flags, &operation).await.map(drop)
+    }
+
+    /// Asks for one object.
+    async fn get(
+        &self,
+        message: RouteNetlinkMessage,
+        operation: impl Fn() -> String,
+    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        self.request(message, NLM_F_ACK, &operation).await
     }
 
     /// Asks for all objects of a kind.
@@ -128,7 +145,7 @@ impl Netlink {
         message: RouteNetlinkMessage,
         operation: impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
-        self.request(message, NLM_F_REQUEST | NLM_F_DUMP, &operation).await
+        self.request(message, NLM_F_DUMP, &operation).await
     }
 
     async fn request(
@@ -137,20 +154,24 @@ impl Netlink {
         flags: u16,
         operation: &impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        let mut socket = self.socket.lock().await;
+        let unanswered = |source| NetlinkError::Unanswered { operation: operation(), source };
         let mut request = NetlinkMessage::from(message);
-        request.header.flags = flags;
-        let closed = |_| NetlinkError::Closed { operation: operation() };
-        let mut answers = self.handle.clone().request(request).map_err(closed)?;
-        let mut messages = Vec::new();
-        while let Some(answer) = answers.next().await {
-            match answer.payload {
-                NetlinkPayload::InnerMessage(message) => messages.push(message),
-                NetlinkPayload::Error(error) if error.code.is_some() => {
-                    return Err(NetlinkError::Refused { operation: operation(), source: error.to_io() });
+        request.header.flags = NLM_F_REQUEST | flags;
+        request.header.sequence_number = socket.take(1);
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        socket.send(&bytes).map_err(unanswered)?;
+        let mut answers = Answers::to(request.header.sequence_number);
+        loop {
+            match answers.read(&socket.receive().map_err(unanswered)?) {
+                Progress::More => {}
+                Progress::Done => return Ok(answers.objects),
+                Progress::Refused(source) => {
+                    return Err(NetlinkError::Refused { operation: operation(), source });
                 }
-                _ => {}
             }
         }
-        Ok(messages)
     }
 }
