@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
 use antrea_ovs::ovsdb::PortSpec;
-use antrea_types::InterfaceName;
+use antrea_types::{InterfaceName, OfPort};
+use futures::join;
 use tracing::{info, warn};
 
 use crate::commands::{Commands, failed};
 use crate::host_interface_name::host_interface_name;
-use crate::interface::{ContainerInterface, Interface, InterfaceKind};
+use crate::interface::{ContainerInterface, InterfaceKind};
 use crate::interface_store::StoredContainer;
 use crate::ipam::{Allocation, Owner};
 use crate::request::AttachRequest;
@@ -61,13 +62,12 @@ impl Commands {
             true => self.intact_link(&stored, &allocations, self.mtu(request)).await?,
             false => None,
         };
-        let (Some(host), Some(pod)) = (ends, stored.pod_interface()) else {
+        let (Some(host), Some(_)) = (ends, stored.of_port) else {
             self.remove_port(&stored.name).await?;
             self.delete_link(&stored.name).await?;
             return Ok(None);
         };
-        let installed = self.node.flows.install(&stored.name, &pod).await;
-        installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))?;
+        self.install_flows(&stored).await?;
         let pod = End { name: stored.container.interface, mac: stored.container.mac };
         Ok(Some(self.result(request, host, pod, allocations)))
     }
@@ -87,26 +87,50 @@ impl Commands {
             ips: addresses(&allocations).collect(),
             netns: self.netns_path(request),
         };
-        let stored = self.create_port(name, container).await?;
-        if let Some(pod) = stored.pod_interface() {
-            let installed = self.node.flows.install(name, &pod).await;
-            installed.map_err(|error| failed("cannot install the flows", name, error.as_ref()))?;
-        }
+        let stored = self.connect(name, container).await?;
         self.announce(stored.container);
         Ok(self.result(request, host, pod, allocations))
     }
 
-    async fn create_port(
+    /// Makes port and flows at the same time: the port asks for a number that the flows have already. Where
+    /// ovs-vswitchd assigned another one, which somebody else's port may make it do, the flows follow.
+    async fn connect(
         &self,
         name: &InterfaceName,
         container: ContainerInterface,
     ) -> Result<StoredContainer, CniError> {
-        let kind = InterfaceKind::Container(container.clone());
-        let spec = PortSpec { external_ids: kind.to_external_ids(), ..PortSpec::system(name.as_str()) };
-        let of_port = self.node.ovsdb.ensure_port(&self.settings.bridge, &spec).await;
-        let of_port = of_port.map_err(|error| failed("cannot create the port", name, &error))?;
-        self.node.store.insert(Interface { name: name.clone(), of_port: Some(of_port), kind });
-        Ok(StoredContainer { name: name.clone(), of_port: Some(of_port), container })
+        let number = self.free_number(name)?;
+        let asked = StoredContainer { name: name.clone(), of_port: Some(number), container };
+        // Both come to an end before either's failure is told: what is undone then stays undone.
+        let (assigned, installed) = join!(self.create_port(&asked, number), self.install_flows(&asked));
+        let stored = StoredContainer { of_port: Some(assigned?), ..asked.clone() };
+        installed?;
+        self.node.store.insert(stored.clone().into());
+        if stored != asked {
+            self.install_flows(&stored).await?;
+        }
+        Ok(stored)
+    }
+
+    fn free_number(&self, name: &InterfaceName) -> Result<OfPort, CniError> {
+        let ports = self.node.ovsdb.ports(&self.settings.bridge);
+        let ports = ports.map_err(|error| failed("cannot create the port", name, &error))?;
+        let in_use = ports.iter().flat_map(|port| port.interface.numbers()).collect();
+        self.port_numbers.next(&in_use).ok_or_else(|| {
+            let message = format!("bridge {} has no free port number for {name}", self.settings.bridge);
+            CniError::new(ErrorCode::ConfigInterfaceFailure, message)
+        })
+    }
+
+    async fn create_port(&self, asked: &StoredContainer, number: OfPort) -> Result<OfPort, CniError> {
+        let kind = InterfaceKind::Container(asked.container.clone());
+        let spec = PortSpec {
+            external_ids: kind.to_external_ids(),
+            ofport_request: Some(number),
+            ..PortSpec::system(asked.name.as_str())
+        };
+        let assigned = self.node.ovsdb.ensure_port(&self.settings.bridge, &spec).await;
+        assigned.map_err(|error| failed("cannot create the port", &asked.name, &error))
     }
 
     /// Where the agent sees the Pod's network namespace.

@@ -96,7 +96,7 @@ impl Commands {
         let _guard = self.locks.lock(action.container_id()).await;
         match action {
             Action::InstallFlows(stored) => match self.current(&stored) {
-                Some(current) => self.install_flows(current).await,
+                Some(current) => self.install_flows(&current).await,
                 None => Ok(()),
             },
             Action::Detach(stored) => match self.current(&stored) {
@@ -121,7 +121,8 @@ impl Commands {
         self.node.store.containers().iter().any(|stored| holder.covers(&stored.container.owner()))
     }
 
-    async fn install_flows(&self, stored: StoredContainer) -> Result<(), CniError> {
+    /// Makes the flows of a port what they are to be, as soon as it has a number.
+    pub(crate) async fn install_flows(&self, stored: &StoredContainer) -> Result<(), CniError> {
         let Some(pod) = stored.pod_interface() else {
             warn!(interface = %stored.name, pod = %stored.container.pod, "Port has no number yet");
             return Ok(());

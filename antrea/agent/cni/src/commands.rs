@@ -13,6 +13,7 @@ use crate::flows::PodFlows;
 use crate::interface_store::{InterfaceStore, StoredContainer};
 use crate::ipam::host_local::HostLocal;
 use crate::ipam::{IpamError, Owner};
+use crate::port_numbers::PortNumbers;
 use crate::settings::Settings;
 
 /// What the CNI server works with. It is the one writer of Pods' ports, links, addresses and flows.
@@ -29,18 +30,31 @@ pub struct Dependencies {
     pub flows: Arc<dyn PodFlows>,
 }
 
+/// Links that are made at a time. More than one, so that nobody waits for a thread that has no processor.
+const LINKS_AT_A_TIME: usize = 4;
+
 /// Carries out commands, one at a time for each container.
 pub(crate) struct Commands {
     pub(crate) settings: Settings,
     pub(crate) node: Dependencies,
     pub(crate) locks: ContainerLocks,
+    pub(crate) port_numbers: PortNumbers,
+    /// Held while a link is made: the kernel makes one at a time, and who waits for it there keeps a thread.
+    pub(crate) link_turns: tokio::sync::Semaphore,
     /// Held while the IPAM state is worked on, so that who waits for it does not keep a thread.
     ipam_turn: tokio::sync::Mutex<()>,
 }
 
 impl Commands {
     pub(crate) fn new(settings: Settings, node: Dependencies) -> Self {
-        Self { settings, node, locks: ContainerLocks::default(), ipam_turn: tokio::sync::Mutex::default() }
+        Self {
+            settings,
+            node,
+            locks: ContainerLocks::default(),
+            port_numbers: PortNumbers::default(),
+            link_turns: tokio::sync::Semaphore::new(LINKS_AT_A_TIME),
+            ipam_turn: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Works on the IPAM state where waiting for its lock holds nobody up.

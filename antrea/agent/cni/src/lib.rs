@@ -18,6 +18,7 @@ pub mod interface;
 pub mod interface_store;
 pub mod ipam;
 mod link;
+mod port_numbers;
 pub mod prev_result;
 pub mod reconcile;
 pub mod request;

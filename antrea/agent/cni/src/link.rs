@@ -34,7 +34,9 @@ impl Commands {
             checksum_offload: self.settings.tx_checksum_offload,
             host_ingress: self.settings.host_ingress,
         };
+        let turn = self.link_turns.acquire().await;
         let created = pod_interface::create(&self.node.netlink, &wanted).await;
+        drop(turn);
         let created = created.map_err(|error| failed("cannot create the link", name, &error))?;
         Ok((end(created.host)?, end(created.container)?))
     }

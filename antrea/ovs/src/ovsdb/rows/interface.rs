@@ -39,4 +39,10 @@ impl Interface {
     pub fn of_port(&self) -> Option<OfPort> {
         self.ofport.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0).map(OfPort)
     }
+
+    /// The port numbers that it has, or asks for.
+    pub fn numbers(&self) -> impl Iterator<Item = OfPort> {
+        let asked = self.ofport_request.and_then(|number| u32::try_from(number).ok()).map(OfPort);
+        self.of_port().into_iter().chain(asked)
+    }
 }
