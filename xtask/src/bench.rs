@@ -1,9 +1,12 @@
 //! `cargo xtask bench AREA`: measures, and prints one line a figure. Nothing here asserts a time.
 
 mod agent;
+mod agent_log;
+mod burst;
 mod cni;
 mod lab;
 mod process;
+mod replay;
 mod size;
 
 use std::process::ExitCode;
@@ -46,6 +49,10 @@ struct Figure {
 impl Figure {
     fn seconds(name: impl Into<String>, value: f64) -> Self {
         Self { name: name.into(), value, unit: "s" }
+    }
+
+    fn count(name: impl Into<String>, value: f64) -> Self {
+        Self { name: name.into(), value, unit: "" }
     }
 
     /// Bytes fit a 64-bit float up to 2^53.

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 
 use super::lab::Bench;
 use super::process::Agent;
-use super::{Figure, percentile};
+use super::{Figure, burst, percentile, replay};
 
 /// The kubelet waits longer before each restart, so there are few.
 const STARTS: usize = 3;
@@ -25,13 +25,7 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     let bench = Bench::open(name)?;
     let lab = bench.lab();
-    let node = lab
-        .plan()
-        .clusters
-        .first()
-        .and_then(|cluster| cluster.nodes.first())
-        .context("the lab has no Node")?
-        .id;
+    let (cluster, node) = bench.first_node()?;
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         starts.push(restart(lab, node)?);
@@ -45,6 +39,10 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
         .into_iter()
         .collect();
     figures.push(Figure::bytes("agent/IdleRss/rss_bytes", agent.resident()?));
+    burst::start(lab, cluster, node)?;
+    figures.push(Figure::bytes("agent/Rss60Pods/rss_bytes", agent.resident()?));
+    burst::remove(lab, cluster)?;
+    figures.push(Figure::seconds("agent/Replay100k/seconds", replay::seconds()?));
     Ok(figures)
 }
 

@@ -2,7 +2,7 @@
 
 use antrea_e2e::admission;
 use antrea_e2e::lab::{Lab, Lifetime};
-use antrea_e2e::names::LabName;
+use antrea_e2e::names::{ClusterId, LabName, NodeId};
 use antrea_e2e::plan::{Families, Install, Request, ServiceProxy};
 use anyhow::{Context, Result};
 
@@ -20,13 +20,18 @@ impl Bench {
         if let Some(name) = name {
             return Ok(Self { lab: Lab::open(name)?, own: false });
         }
+        Self::of_its_own("bench", Install::Antrea)
+    }
+
+    /// A new lab of two Nodes.
+    pub(super) fn of_its_own(name: &str, install: Install) -> Result<Self> {
         let request = Request {
-            name: "bench".parse().context("the lab's name is wrong")?,
+            name: name.parse().context("the lab's name is wrong")?,
             clusters: 1,
             nodes: 2,
             families: Families::Ipv4,
             service_proxy: ServiceProxy::KubeProxy,
-            install: Install::Antrea,
+            install,
             settings: Vec::new(),
         };
         admission::check(&request, &product::needs(FirstBuild::Product))?;
@@ -36,6 +41,12 @@ impl Bench {
 
     pub(super) fn lab(&self) -> &Lab {
         &self.lab
+    }
+
+    /// The Node that everything is measured on, and its cluster.
+    pub(super) fn first_node(&self) -> Result<(ClusterId, NodeId)> {
+        let cluster = self.lab.plan().clusters.first().context("the lab has no cluster")?;
+        Ok((cluster.id, cluster.nodes.first().context("the cluster has no Node")?.id))
     }
 }
 
