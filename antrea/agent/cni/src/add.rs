@@ -34,7 +34,7 @@ impl Commands {
         if let Some(other) = self.held_by_other(&name, &owner) {
             return Err(name_taken(&name, &other));
         }
-        let allocations = self.with_ipam(move |ipam| ipam.allocate(&owner)).await?;
+        let allocations = self.with_ipam(|ipam| ipam.allocate(&owner)).await?;
         match self.attach(request, &name, allocations).await {
             Ok(result) => {
                 let ips =

@@ -105,7 +105,7 @@ impl Commands {
             },
             Action::DeleteLink(name, holder) if !self.is_attached(&holder) => self.delete_link(&name).await,
             Action::Release(address, holder) if !self.is_attached(&holder) => {
-                self.with_ipam(move |ipam| ipam.release_address(address, &holder)).await
+                self.with_ipam(|ipam| ipam.release_address(address, &holder)).await
             }
             Action::DeleteLink(..) | Action::Release(..) => Ok(()),
         }

@@ -48,7 +48,7 @@ impl Commands {
         }
         let (owner, ips) =
             (stored.container.owner(), stored.container.ips.iter().copied().collect::<Vec<_>>());
-        let lost = self.with_ipam(move |ipam| ipam.not_held_by(&owner, &ips)).await?;
+        let lost = self.with_ipam(|ipam| ipam.not_held_by(&owner, &ips)).await?;
         problems.extend(lost.iter().map(|ip| format!("address {ip} is not reserved for it")));
         Ok(problems)
     }

@@ -1,12 +1,15 @@
 //! What ADD, CHECK and DEL have in common: the Node's state, and the steps that each is made of.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
 use antrea_host::Netlink;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_types::InterfaceName;
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 use crate::container_locks::ContainerLocks;
 use crate::flows::PodFlows;
@@ -33,6 +36,10 @@ pub struct Dependencies {
 /// Links that are made at a time. More than one, so that nobody waits for a thread that has no processor.
 const LINKS_AT_A_TIME: usize = 4;
 
+/// How long another program may hold the IPAM state.
+const IPAM_PATIENCE: Duration = Duration::from_secs(10);
+const IPAM_PAUSE: Duration = Duration::from_millis(5);
+
 /// Carries out commands, one at a time for each container.
 pub(crate) struct Commands {
     pub(crate) settings: Settings,
@@ -40,9 +47,7 @@ pub(crate) struct Commands {
     pub(crate) locks: ContainerLocks,
     pub(crate) port_numbers: PortNumbers,
     /// Held while a link is made: the kernel makes one at a time, and who waits for it there keeps a thread.
-    pub(crate) link_turns: tokio::sync::Semaphore,
-    /// Held while the IPAM state is worked on, so that who waits for it does not keep a thread.
-    ipam_turn: tokio::sync::Mutex<()>,
+    pub(crate) link_turns: Semaphore,
 }
 
 impl Commands {
@@ -52,24 +57,25 @@ impl Commands {
             node,
             locks: ContainerLocks::default(),
             port_numbers: PortNumbers::default(),
-            link_turns: tokio::sync::Semaphore::new(LINKS_AT_A_TIME),
-            ipam_turn: tokio::sync::Mutex::default(),
+            link_turns: Semaphore::new(LINKS_AT_A_TIME),
         }
     }
 
-    /// Works on the IPAM state where waiting for its lock holds nobody up.
-    pub(crate) async fn with_ipam<T: Send + 'static>(
+    /// Works on the IPAM state, at once: another thread would take longer to come than the work does. While somebody
+    /// else holds the state it is tried again and again, and nothing else is kept waiting.
+    pub(crate) async fn with_ipam<T>(
         &self,
-        work: impl FnOnce(&HostLocal) -> Result<T, IpamError> + Send + 'static,
+        work: impl Fn(&HostLocal) -> Result<T, IpamError>,
     ) -> Result<T, CniError> {
-        let ipam = self.node.ipam.clone();
-        let turn = self.ipam_turn.lock().await;
-        let outcome = tokio::task::spawn_blocking(move || work(&ipam)).await;
-        drop(turn);
-        let outcome = outcome.map_err(|_| {
-            CniError::new(ErrorCode::TryAgainLater, "antrea-agent is stopping; try again once it runs")
-        })?;
-        outcome.map_err(|error| CniError::from_chain(ErrorCode::IpamFailure, &error))
+        let begun = Instant::now();
+        loop {
+            match work(&self.node.ipam) {
+                Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
+                outcome => {
+                    return outcome.map_err(|error| CniError::from_chain(ErrorCode::IpamFailure, &error));
+                }
+            }
+        }
     }
 
     /// Removes flows and port of an interface, in this order; what is not there is skipped.

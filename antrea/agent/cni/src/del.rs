@@ -22,7 +22,7 @@ impl Commands {
         if let Some(name) = &name {
             self.remove_port(name).await?;
         }
-        self.with_ipam(move |ipam| ipam.release(&owner)).await?;
+        self.with_ipam(|ipam| ipam.release(&owner)).await?;
         if let Some(name) = name {
             tokio::spawn(Arc::clone(self).finish(name, guard));
         }
@@ -44,7 +44,7 @@ impl Commands {
             self.remove_port(&name).await?;
             self.delete_link(&name).await?;
         }
-        self.with_ipam(move |ipam| ipam.release(&owner)).await?;
+        self.with_ipam(|ipam| ipam.release(&owner)).await?;
         Ok(())
     }
 

@@ -63,6 +63,9 @@ pub enum IpamError {
     /// The Node has no Pod CIDR.
     #[error("the Node has no Pod CIDR: set spec.podCIDRs of the Node")]
     NoPodCidr,
+    /// Another program works on the state.
+    #[error("another program holds the lock {}", .0.display())]
+    Held(PathBuf),
     /// The state cannot be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {

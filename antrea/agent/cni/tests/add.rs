@@ -176,3 +176,20 @@ fn pods_that_come_at_once_get_addresses_of_their_own() {
         assert_eq!(node.state(&agent), Vec::<String>::new());
     });
 }
+
+#[test]
+fn while_another_program_holds_the_addresses_add_waits_and_other_commands_go_on() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("web", "c1");
+        let held = node.hold_ipam();
+        let release = async {
+            agent.status().await.unwrap();
+            assert_eq!(agent.flows.present().len(), 0);
+            drop(held);
+        };
+        let (added, ()) = futures::future::join(agent.add(&pod, &config("1.0.0", "")), release).await;
+        added.unwrap();
+        assert_eq!(agent.flows.present().len(), 1);
+    });
+}

@@ -12,5 +12,6 @@ mod latency;
 mod node;
 mod plugin;
 mod pod;
+mod port_numbers;
 mod restart;
 mod status;

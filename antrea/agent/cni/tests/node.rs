@@ -93,6 +93,15 @@ impl Node {
         HostLocal::new(self.directory.path().join("networks"), nets).unwrap()
     }
 
+    /// Has the lock of the IPAM state as another program does, until what is returned is dropped.
+    pub(crate) fn hold_ipam(&self) -> File {
+        let directory = self.directory.path().join("networks");
+        std::fs::create_dir_all(&directory).unwrap();
+        let lock = File::create(directory.join("lock")).unwrap();
+        lock.lock().unwrap();
+        lock
+    }
+
     /// An agent that is up to the point where it calls `inventory`, and serves already.
     pub(crate) async fn agent(&self) -> Agent {
         let flows = Arc::new(RecordedFlows::default());

@@ -5,7 +5,7 @@
 //! who changes anything holds a `flock`. There is no other memory: a Node that the plugin itself served is taken over.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
@@ -184,19 +184,23 @@ impl HostLocal {
         }
     }
 
-    /// The lock is held until what is returned is dropped; within this process nobody waits for it in the kernel.
+    /// The lock is held until what is returned is dropped. Within this process it is waited for, which takes as long as
+    /// a few files; while another program holds it there is [`IpamError::Held`].
     fn lock(&self) -> Result<Locked<'_>, IpamError> {
         // What the files say is whole at any time.
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.directory.join("lock");
+        let failed = |error| IpamError::Io { action: "lock", path: path.clone(), error };
         let open = || -> io::Result<File> {
             fs::create_dir_all(&self.directory)?;
-            let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o750).open(&path)?;
-            file.lock()?;
-            Ok(file)
+            OpenOptions::new().create(true).truncate(false).write(true).mode(0o750).open(&path)
         };
-        let lock = open().map_err(|error| IpamError::Io { action: "lock", path: path.clone(), error })?;
-        Ok(Locked { files, _lock: lock })
+        let lock = open().map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Locked { files, _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(IpamError::Held(path)),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
     }
 
     fn write(&self, address: IpAddr, owner: &Owner) -> Result<(), IpamError> {

@@ -187,3 +187,14 @@ fn addresses_that_are_not_reserved_for_an_interface_are_named() {
         |container: &str| state.ipam.not_held_by(&Owner::new(container, "eth0"), &addresses).unwrap().len();
     assert_eq!((missing("a"), missing("b")), (1, 3));
 }
+
+#[test]
+fn while_another_program_holds_the_lock_nothing_is_changed() {
+    let state = State::new(&["10.11.0.0/24"]);
+    let lock = File::create(state.directory.path().join("lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(state.allocate("new").starts_with("another program holds the lock /"));
+    assert_eq!(state.files(), Vec::<String>::new());
+    drop(lock);
+    assert_eq!(state.allocate("new"), "10.11.0.2/24 via 10.11.0.1");
+}
