@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use antrea_config::{AgentConfig, TlsMinVersion};
+use antrea_config::AgentConfig;
 use antrea_kit::api;
-use antrea_kit::certificate::MinimumTls;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Check, Checks, Kind};
 use antrea_kit::object_files;
@@ -47,7 +46,7 @@ pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>) -> Result<(
     info!(version = VERSION, "Starting antrea-agent");
     let checks = Checks::new();
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let minimum = minimum_tls(config.tls_min_version);
+    let minimum = config.tls_min_version;
     let (server, authority) =
         api::bind("antrea-agent", &names, config.api_port, minimum, checks.clone()).await?;
     let client = match objects {
@@ -149,11 +148,4 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         cni.serve(&socket, stop.cancelled()).await.context("the CNI server ended")
     });
     components
-}
-
-const fn minimum_tls(version: TlsMinVersion) -> MinimumTls {
-    match version {
-        TlsMinVersion::Tls13 => MinimumTls::V1_3,
-        TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
-    }
 }

@@ -18,6 +18,6 @@ pub use agent::{AgentConfig, Ovs, TransportInterface, Tunnel};
 pub use controller::ControllerConfig;
 pub use error::{ConfigError, Problem};
 pub use feature_gates::{Component, FEATURE_GATES, FeatureGate};
-pub use modes::{DatapathType, InvalidChoice, TlsMinVersion, TunnelType};
+pub use modes::{DatapathType, InvalidChoice, TunnelType};
 pub use section::Key;
 pub use shared::{ApiServerAddress, InvalidApiServerAddress};

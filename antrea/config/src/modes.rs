@@ -99,7 +99,7 @@ choice! {
 
 choice! {
     /// The oldest TLS version that an API server of ours speaks (`tlsMinVersion`).
-    pub TlsMinVersion {
+    pub(crate) TlsMinVersion {
         /// RFC 2246.
         Tls10 = "VersionTLS10",
         /// RFC 4346.

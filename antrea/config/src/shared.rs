@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use antrea_types::MinimumTls;
+
 use crate::error::Problems;
 use crate::modes::TlsMinVersion;
 use crate::section::{Section, Setting, refuse, section};
@@ -105,7 +107,7 @@ pub(crate) fn port(setting: &Setting<i64>, key: &str, problems: &mut Problems) -
 }
 
 /// The oldest TLS version to serve. Versions before 1.2 are known, and not spoken.
-pub(crate) fn tls_min_version(setting: &Setting<String>, problems: &mut Problems) -> TlsMinVersion {
+pub(crate) fn tls_min_version(setting: &Setting<String>, problems: &mut Problems) -> MinimumTls {
     let version = parsed(setting, "tlsMinVersion", problems).unwrap_or(TlsMinVersion::Tls12);
     if let (TlsMinVersion::Tls10 | TlsMinVersion::Tls11, Some(value)) = (version, setting) {
         refuse(
@@ -115,5 +117,8 @@ pub(crate) fn tls_min_version(setting: &Setting<String>, problems: &mut Problems
             "TLS 1.0 and 1.1 are not spoken (RFC 8996); allowed are VersionTLS12, VersionTLS13",
         );
     }
-    version
+    match version {
+        TlsMinVersion::Tls13 => MinimumTls::V1_3,
+        TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use antrea_config::{ControllerConfig, TlsMinVersion};
+use antrea_config::ControllerConfig;
 use antrea_kit::api;
-use antrea_kit::certificate::MinimumTls;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
@@ -34,7 +33,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     })
     .await?;
     let checks = Checks::new();
-    let minimum = minimum_tls(config.tls_min_version);
+    let minimum = config.tls_min_version;
     let names = identity.server_names();
     let (server, _) =
         api::bind("antrea-controller", &names, config.api_port, minimum, checks.clone()).await?;
@@ -49,11 +48,4 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     components.add("controller-info", |stop| info::controller::run(client, facts, stop));
     components.run_until(signal, GRACE).await?;
     Ok(())
-}
-
-const fn minimum_tls(version: TlsMinVersion) -> MinimumTls {
-    match version {
-        TlsMinVersion::Tls13 => MinimumTls::V1_3,
-        TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
-    }
 }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::certificate::{CertificateError, MinimumTls, SelfSigned};
+use antrea_types::MinimumTls;
+
+use crate::certificate::{CertificateError, SelfSigned};
 use crate::health::{Checks, not_found};
 use crate::server::{BindError, Handler, Limits, Server};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use antrea_types::MinimumTls;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -9,15 +10,6 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
-/// The oldest TLS version that a server speaks. Older ones than these are not implemented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MinimumTls {
-    /// RFC 5246.
-    V1_2,
-    /// RFC 8446.
-    V1_3,
-}
 
 /// A certificate that cannot be made or used.
 #[derive(Debug, thiserror::Error)]

@@ -19,7 +19,7 @@ mod unavailable;
 
 use std::path::PathBuf;
 
-use antrea_types::{DualStack, InterfaceName};
+use antrea_types::{DualStack, InterfaceName, MinimumTls};
 use ipnet::IpNet;
 
 pub use network::{Ovs, TransportInterface};
@@ -27,7 +27,6 @@ pub use tunnel::Tunnel;
 
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component};
-use crate::modes::TlsMinVersion;
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -57,7 +56,7 @@ pub struct AgentConfig {
     /// The port of the agent's own API, health included.
     pub api_port: u16,
     /// The oldest TLS version of that API.
-    pub tls_min_version: TlsMinVersion,
+    pub tls_min_version: MinimumTls,
     /// The directory in which the host's `proc` is mounted; `/` outside a container.
     pub host_proc_path_prefix: PathBuf,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.

@@ -4,9 +4,10 @@ mod file;
 
 use std::path::PathBuf;
 
+use antrea_types::MinimumTls;
+
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component};
-use crate::modes::TlsMinVersion;
 use crate::parse;
 use crate::section::{Key, Section, allow_default_only};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -18,7 +19,7 @@ pub struct ControllerConfig {
     /// The port of the controller's own API, health included.
     pub api_port: u16,
     /// The oldest TLS version of that API.
-    pub tls_min_version: TlsMinVersion,
+    pub tls_min_version: MinimumTls,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use antrea_config::{ControllerConfig, TlsMinVersion};
+use antrea_config::ControllerConfig;
+use antrea_types::MinimumTls;
 
 use crate::{controller, controller_refuses};
 
@@ -10,7 +11,7 @@ use crate::{controller, controller_refuses};
 fn an_empty_file_gives_the_defaults() {
     let config = controller("");
     assert_eq!(config.api_port, 10349);
-    assert_eq!(config.tls_min_version, TlsMinVersion::Tls12);
+    assert_eq!(config.tls_min_version, MinimumTls::V1_2);
     assert_eq!(config.kubeconfig, None);
     assert_eq!(config.kube_api_server_override, None);
 }
@@ -32,7 +33,7 @@ fn what_is_available_can_be_set() {
          clientConnection:\n  kubeconfig: /etc/kubeconfig\n",
     );
     assert_eq!(config.api_port, 20349);
-    assert_eq!(config.tls_min_version, TlsMinVersion::Tls13);
+    assert_eq!(config.tls_min_version, MinimumTls::V1_3);
     assert_eq!(config.kubeconfig.as_deref(), Some(Path::new("/etc/kubeconfig")));
     assert!(config.notices.is_empty());
 }

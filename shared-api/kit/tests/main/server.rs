@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::api;
-use antrea_kit::certificate::{MinimumTls, SelfSigned};
+use antrea_kit::certificate::SelfSigned;
 use antrea_kit::health::{Checks, Kind, not_found};
 use antrea_kit::server::{Handler, Limits, Server};
+use antrea_types::MinimumTls;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
