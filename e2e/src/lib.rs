@@ -10,6 +10,7 @@ pub mod cache;
 pub mod cgroups;
 pub mod cleanup;
 pub mod cluster_dns;
+pub mod cnitool;
 pub mod command;
 pub mod connectivity;
 pub mod control_plane;

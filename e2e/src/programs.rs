@@ -111,7 +111,7 @@ fn build(sources: &Path, folder: &Path) -> Result<()> {
     let packages = [(".", "kubernetes"), (AGNHOST, "agnhost"), ("./pause", "pause")];
     for (package, name) in packages {
         let what = format!("building {name} from Go modules (the first time takes minutes)");
-        progress::step(&what, || go_build(sources, package, &folder.join(name)))?;
+        progress::step(&what, || go_build(sources, package, &flags(), &folder.join(name)))?;
     }
     for name in MULTI_CALL {
         symlink("kubernetes", folder.join(name)).with_context(|| format!("cannot link {name}"))?;
@@ -119,21 +119,26 @@ fn build(sources: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn go_build(sources: &Path, package: &str, output: &Path) -> Result<()> {
+/// What the linker is told: no symbols, and the version.
+fn flags() -> String {
     let version = "k8s.io/component-base/version";
     let (major, minor) = ("1", KUBERNETES_VERSION.split('.').nth(1).unwrap_or_default());
-    let flags = format!(
+    format!(
         "-s -w -X {version}.gitVersion={KUBERNETES_VERSION} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
-    );
+    )
+}
+
+/// Builds a program of the Go module in `sources`, as its `go.sum` has it.
+pub(crate) fn go_build(sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
     Command::new("go")
-        .args(["build", "-trimpath", "-mod=readonly", "-ldflags", &flags, "-o"])
+        .args(["build", "-trimpath", "-mod=readonly", "-ldflags", flags, "-o"])
         .arg(output)
         .arg(package)
         .env("CGO_ENABLED", "0")
         .env("GOTOOLCHAIN", "local")
         .current_dir(sources)
         .run()
-        .with_context(|| format!("cannot build {package} in e2e/kubernetes"))
+        .with_context(|| format!("cannot build {package} in {}", sources.display()))
 }
 
 /// What building the programs takes; nothing once there are some. What Go keeps was measured with empty caches.
@@ -168,7 +173,7 @@ pub fn check_go() -> Result<()> {
     Ok(())
 }
 
-fn go_version() -> Result<String> {
+pub(crate) fn go_version() -> Result<String> {
     go_env("GOVERSION")
 }
 

@@ -10,7 +10,7 @@ mod suites;
 
 use std::process::ExitCode;
 
-use antrea_e2e::{cleanup, packages, preflight, programs};
+use antrea_e2e::{cleanup, cnitool, packages, preflight, programs};
 use anyhow::Result;
 
 use crate::image::{self, Archive};
@@ -42,8 +42,9 @@ pub(crate) fn run(extent: Extent) -> ExitCode {
     suites.add(suite::command("lints", &lints));
     suites.add(suite::checks("tidy", tidy::problems));
     let binaries = suites.step("build of the tests", artifacts::build);
-    // Before the tests of crates: those of the chart run helm.
+    // Before the tests of crates: those of the chart run helm, and those of the CNI plugin cnitool.
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
+    suites.step("cnitool", cnitool::ensure_built);
     crates(&mut suites, binaries.as_deref());
     let images = programs.and_then(|_| suites.step("images", image::build));
     clusters(&mut suites, binaries.as_deref(), images.as_deref(), extent);

@@ -3,14 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use antrea_e2e::cnitool;
+
 use crate::node::{Node, config, on_node, skipped};
 use crate::plugin::binary;
 use crate::pod::Pod;
 
-/// The program, where it is installed: `go install github.com/containernetworking/cni/cnitool@v1.3.0`.
-fn cnitool() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join("cnitool")).find(|program| program.exists())
+/// The program and the plugin. Where there is only one of them, says that the test is skipped, and why.
+fn programs() -> Option<(PathBuf, PathBuf)> {
+    let reason = match (cnitool::ensure_built(), binary()) {
+        (Ok(tool), Some(plugin)) => return Some((tool, plugin)),
+        (Err(error), _) => format!("{error:#}"),
+        (Ok(_), None) => "antrea-cni is not built: cargo build -p antrea-cni".to_owned(),
+    };
+    skipped(&reason);
+    None
 }
 
 /// What runs `cnitool` so that the results it keeps are its own: in /var/lib there may be those of a real runtime.
@@ -47,10 +54,8 @@ fn run(tool: &Path, command: &str, network: &Path, node: &Node, pod: &Pod) -> (b
 }
 
 #[test]
-fn cnitool_adds_checks_collects_and_deletes_in_every_version() {
-    let (Some(tool), Some(plugin)) = (cnitool(), binary()) else {
-        return skipped("there is no cnitool on the PATH, or antrea-cni is not built");
-    };
+fn cnitool_asks_for_the_status_adds_checks_and_deletes_in_every_version() {
+    let Some((tool, plugin)) = programs() else { return };
     on_node(&["10.10.0.0/24", "fd00:10:10::/64"], async move |node| {
         let agent = node.agent().await;
         for version in ["0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
@@ -70,9 +75,7 @@ fn cnitool_adds_checks_collects_and_deletes_in_every_version() {
 
 #[test]
 fn cnitool_gc_deletes_what_it_knows_and_is_told_that_it_names_no_attachments() {
-    let (Some(tool), Some(plugin)) = (cnitool(), binary()) else {
-        return skipped("there is no cnitool on the PATH, or antrea-cni is not built");
-    };
+    let Some((tool, plugin)) = programs() else { return };
     on_node(&["10.10.0.0/24"], async move |node| {
         let agent = node.agent().await;
         let (directory, pod) = (network("1.1.0", &plugin), Pod::new("web", "unused"));
