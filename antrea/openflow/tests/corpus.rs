@@ -3,6 +3,8 @@
 #[path = "../fuzz/check.rs"]
 mod check;
 
+use antrea_damage::Damage;
+
 pub(crate) use check::check;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/decode");
@@ -41,4 +43,29 @@ fn the_corpus_is_read_without_harm() {
             check(&bytes[..end]);
         }
     }
+}
+
+/// A byte that is no text must not become more bytes than the field has.
+#[test]
+fn text_that_is_not_utf_8_is_read_the_same_again() {
+    let mut bytes = message("description");
+    let texts = 16..bytes.len();
+    bytes[texts].fill(0xff);
+    check(&bytes);
+}
+
+#[test]
+fn damaged_messages_are_read_without_harm() {
+    let samples: Vec<_> = names().iter().map(|name| message(name)).collect();
+    Damage { samples: &samples, words: &[], cases: 200_000 }.each(|bytes| check(&with_its_length(bytes)));
+}
+
+/// Else nothing is read at all.
+fn with_its_length(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+    if let Some(place) = bytes.get_mut(2..4) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
+    bytes
 }

@@ -7,6 +7,8 @@
 mod client;
 mod column;
 mod connection;
+#[cfg(test)]
+mod damage;
 mod error;
 mod frame;
 mod monitor;

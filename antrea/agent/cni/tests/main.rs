@@ -5,6 +5,7 @@
 mod add;
 mod check;
 mod cnitool;
+mod damage;
 mod del;
 mod flows;
 mod gc;

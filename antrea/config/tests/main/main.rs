@@ -7,6 +7,7 @@ mod chart;
 mod chart_crds;
 mod chart_keys;
 mod controller;
+mod damage;
 mod feature_gates;
 mod helm;
 mod syntax;

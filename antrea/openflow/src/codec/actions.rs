@@ -188,10 +188,7 @@ fn action_from(kind: u16, bytes: &[u8], place: Place) -> Result<Option<Action>, 
 
 fn extension_from(subtype: u16, mut reader: Reader<'_>, place: Place) -> Result<Option<Action>, DecodeError> {
     Ok(match subtype {
-        subtype::RESUBMIT => {
-            Some(Action::Resubmit(Resubmit { port: Some(port_from_16(reader.u16()?.into())), table: None }))
-        }
-        subtype::RESUBMIT_TABLE => Some(resubmit_from(&mut reader)?),
+        subtype::RESUBMIT | subtype::RESUBMIT_TABLE => Some(resubmit_from(subtype, &mut reader)?),
         subtype::OUTPUT_REG => output_field_from(&mut reader)?,
         subtype::CONJUNCTION => conjunction_from(&mut reader)?,
         subtype::CT_CLEAR => Some(Action::CtClear),
@@ -228,9 +225,9 @@ fn move_from(reader: &mut Reader<'_>) -> Result<Option<Action>, DecodeError> {
     Ok(source.zip(destination).and_then(|(source, destination)| Action::copy(source, destination)))
 }
 
-fn resubmit_from(reader: &mut Reader<'_>) -> Result<Action, DecodeError> {
+fn resubmit_from(subtype: u16, reader: &mut Reader<'_>) -> Result<Action, DecodeError> {
     let port = port_from_16(reader.u16()?.into());
-    let table = reader.u8()?;
+    let table = if subtype == subtype::RESUBMIT { NO_TABLE } else { reader.u8()? };
     Ok(Action::Resubmit(Resubmit {
         port: (port != reserved_port::IN_PORT).then_some(port),
         table: (table != NO_TABLE).then_some(TableId(table)),

@@ -105,8 +105,15 @@ impl PortStatus {
     }
 }
 
-/// Text in a field of fixed width: up to the first zero.
+/// Text in a field of fixed width: up to the first zero, which the last byte ought to be. Of what is not UTF-8 each byte
+/// becomes a question mark, so that text is never longer than its field.
 pub(super) fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
+    let room = bytes.len().saturating_sub(1);
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(room).min(room);
+    let mut text = String::new();
+    for chunk in bytes.get(..end).unwrap_or_default().utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    text
 }

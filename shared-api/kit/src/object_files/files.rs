@@ -70,6 +70,8 @@ fn parse(path: &Path, text: &str) -> Result<Vec<(Key, Value)>, ObjectFileError> 
 
 #[cfg(test)]
 mod tests {
+    use antrea_damage::Damage;
+
     use super::*;
 
     fn check(text: &str) -> String {
@@ -91,5 +93,52 @@ mod tests {
     fn what_is_no_object_is_told_with_its_file() {
         assert_eq!(check("kind: Node\n"), "a.yaml: an object needs apiVersion, kind and metadata.name");
         assert!(check("{").starts_with("a.yaml: "));
+    }
+
+    #[test]
+    fn damaged_files_are_read_without_harm() {
+        let text = "# Two Nodes\napiVersion: v1\nkind: Node\nmetadata:\n  name: &first a\n  annotations: {\"k\": 'v'}\n\
+                    spec:\n  podCIDRs: [10.0.0.0/24, \"fd00::/64\"]\n---\n\
+                    apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: *first, \
+                    namespace: team}\n  spec:\n    text: |\n      one\n      two\n";
+        let json = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"b","labels":{}},"spec":{"podCIDR":null}}"#;
+        let words = [
+            "*first",
+            "&first ",
+            "<<: ",
+            "- ",
+            "? ",
+            "!!binary ",
+            "---\n",
+            "...\n",
+            "\t",
+            "{",
+            "]",
+            "\"\\x",
+            "|2\n",
+            "%YAML 9\n",
+        ];
+        let samples = [text.as_bytes().to_vec(), json.as_bytes().to_vec()];
+        Damage { samples: &samples, words: &words, cases: 5_000 }.each(|input| {
+            check(&String::from_utf8_lossy(input));
+        });
+    }
+
+    #[test]
+    fn a_text_that_would_grow_without_end_is_refused() {
+        let mut text = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..20 {
+            let before = format!("*a{}", level - 1);
+            text += &format!("b{level}: &a{level} [{}]\n", vec![before; 10].join(", "));
+        }
+        assert!(check(&text).starts_with("a.yaml: "), "{}", check(&text));
+    }
+
+    #[test]
+    fn a_text_that_is_nested_too_deeply_is_refused() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("- ", "")] {
+            let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+            assert!(check(&text).starts_with("a.yaml: "));
+        }
     }
 }
