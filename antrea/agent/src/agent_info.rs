@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use antrea_config::AgentConfig;
+use antrea_host::NodeTransport;
 use antrea_kit::kube_client::bounded;
-use antrea_shared_api::crd::v1beta1::{
-    AgentCondition, AgentConditionType, AntreaAgentInfo, ConditionStatus, NetworkInfo, OvsInfo,
-};
+use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, NetworkInfo, OvsInfo};
+use antrea_shared_api::well_known::environment;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::agent_conditions::conditions;
+use crate::node::OwnNode;
 use crate::run::VERSION;
 
 /// How often the object is written.
@@ -37,6 +40,39 @@ pub(crate) struct Identity {
     pub(crate) network: NetworkInfo,
 }
 
+impl Identity {
+    /// That of the agent which runs here.
+    pub(crate) fn new(
+        config: &AgentConfig,
+        node: &OwnNode,
+        transport: &NodeTransport,
+        pod_mtu: u16,
+        api_ca: String,
+    ) -> Self {
+        let pod =
+            std::env::var(environment::POD_NAME).ok().zip(std::env::var(environment::POD_NAMESPACE).ok());
+        Self {
+            node: node.name.to_string(),
+            pod: pod.map(|(name, namespace)| PodIdentity { name, namespace }),
+            node_subnets: node.pod_cidrs.iter().map(ToString::to_string).collect(),
+            bridge: config.ovs.bridge.to_string(),
+            api_port: config.api_port,
+            api_ca,
+            network: NetworkInfo {
+                transport_interface: transport.transport.interface.to_string(),
+                transport_interface_mtu: i32::try_from(transport.mtu).unwrap_or(i32::MAX),
+                pod_mtu: pod_mtu.into(),
+                transport_interface_ips: transport
+                    .transport
+                    .addresses
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
+            },
+        }
+    }
+}
+
 /// The Pod that the agent runs in.
 #[derive(Clone, Debug)]
 pub(crate) struct PodIdentity {
@@ -53,6 +89,8 @@ pub(crate) struct Observation {
     /// How many flows each table holds.
     pub(crate) flow_table: BTreeMap<String, i32>,
     pub(crate) local_pods: i32,
+    /// What keeps Pods of Nodes from being reached.
+    pub(crate) problems: Vec<String>,
 }
 
 /// Whether something answers.
@@ -67,13 +105,16 @@ pub(crate) enum ConnectionState {
 pub(crate) trait Observe: Send + Sync {
     /// The state of the agent now.
     fn observe(&self) -> impl Future<Output = Observation> + Send;
+
+    /// Until there are other problems than these.
+    fn other_problems(&mut self, told: &[String]) -> impl Future<Output = ()> + Send;
 }
 
 /// Writes the object until `stop`.
 pub(crate) async fn run(
     client: Client,
     identity: Identity,
-    observe: impl Observe,
+    mut observe: impl Observe,
     stop: CancellationToken,
 ) -> Result<()> {
     let api: Api<AntreaAgentInfo> = Api::all(client);
@@ -87,7 +128,8 @@ pub(crate) async fn run(
                     RETRY
                 }
             };
-            tokio::time::sleep(wait).await;
+            // Most of the time nothing changes.
+            let _ = timeout(wait, observe.other_problems(&observation.problems)).await;
         }
     };
     stop.run_until_cancelled(keep).await;
@@ -148,29 +190,6 @@ fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> Antre
     }
 }
 
-/// The agent needs nothing of the controller yet, so that whether they are connected is not known.
-fn conditions(observation: &Observation, now: Timestamp) -> Vec<AgentCondition> {
-    let status = |state| match state {
-        ConnectionState::Up => ConditionStatus::True,
-        ConnectionState::Down => ConditionStatus::False,
-    };
-    let states = [
-        (AgentConditionType::AgentHealthy, ConditionStatus::True),
-        (AgentConditionType::ControllerConnectionUp, ConditionStatus::Unknown),
-        (AgentConditionType::OvsdbConnectionUp, status(observation.ovsdb)),
-        (AgentConditionType::OpenflowConnectionUp, status(observation.openflow)),
-    ];
-    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let condition = |(condition_type, status)| AgentCondition {
-        condition_type,
-        status,
-        last_heartbeat_time: Time(second),
-        reason: String::new(),
-        message: String::new(),
-    };
-    states.map(condition).into()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -197,6 +216,7 @@ mod tests {
             openflow: ConnectionState::Down,
             flow_table: BTreeMap::from([("Output".into(), 2)]),
             local_pods: 3,
+            problems: Vec::new(),
         };
         let now = "2026-11-21T09:51:04.5Z".parse().unwrap();
         let written = serde_json::to_value(info(&identity(), &observation, now)).unwrap();

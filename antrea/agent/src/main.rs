@@ -1,5 +1,6 @@
 //! antrea-agent: one process on each Node, which connects its Pods through Open vSwitch.
 
+mod agent_conditions;
 mod agent_info;
 mod away;
 mod bridge;

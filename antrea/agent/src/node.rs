@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use antrea_config::AgentConfig;
 use antrea_kit::backoff::{Backoff, jitter};
+use antrea_kit::health::Check;
 use antrea_kit::kube_client::{self, Access, AccessError, bounded};
 use antrea_shared_api::well_known::{AGENT_FIELD_MANAGER, environment, node_annotation};
 use antrea_types::{DualStack, NodeName};
@@ -37,8 +38,8 @@ pub(crate) fn own_name() -> Result<NodeName> {
     name.parse().with_context(|| format!("the environment variable {variable} cannot be used"))
 }
 
-/// Waits until the API server answers and the Node has a Pod CIDR, however long that takes.
-pub(crate) async fn wait(client: &Client, name: &NodeName) -> OwnNode {
+/// Waits until the API server answers and the Node has a Pod CIDR, however long that takes. `ready` says what for.
+pub(crate) async fn wait(client: &Client, name: &NodeName, ready: &Check) -> OwnNode {
     let api: Api<Node> = Api::all(client.clone());
     let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
     let mut told = None;
@@ -52,6 +53,7 @@ pub(crate) async fn wait(client: &Client, name: &NodeName) -> OwnNode {
         };
         if told.as_ref() != Some(&obstacle) {
             warn!(node = %name, obstacle, "Waiting for the Node");
+            ready.fail(format!("waiting for Node {name}: {obstacle}"));
             told = Some(obstacle);
         }
         tokio::time::sleep(backoff.wait(jitter())).await;

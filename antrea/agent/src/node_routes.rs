@@ -13,7 +13,7 @@ use antrea_ovs::Switch;
 use antrea_pipeline::{Peer, Pipeline};
 use antrea_shared_api::well_known::node_annotation;
 use antrea_types::NodeName;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
@@ -95,6 +95,7 @@ impl NodeRouteController {
             while let Ok(event) = events.try_recv() {
                 changed |= self.apply(event);
             }
+            self.ensure_it_is_the_same_node()?;
             if changed {
                 stop.run_until_cancelled(self.realize()).await;
             }
@@ -113,6 +114,18 @@ impl NodeRouteController {
             WatchEvent::Applied(node) => self.nodes.insert(node.name.clone(), node.clone()) != Some(node),
             WatchEvent::Deleted(node) => self.nodes.remove(&node.name).is_some(),
         }
+    }
+
+    /// A Node that was removed from the cluster and added again may have got other networks: all begins anew then.
+    fn ensure_it_is_the_same_node(&self) -> Result<()> {
+        let Some(record) = self.nodes.get(&self.own.name) else { return Ok(()) };
+        ensure!(
+            self.own.has_networks_of(record),
+            "the Pod CIDRs of this Node were {} and are {:?} now: it was added to the cluster again; starting anew",
+            self.own.pod_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            record.pod_cidrs
+        );
+        Ok(())
     }
 
     /// Brings the switch in line with Nodes, and tells what the kernel needs.

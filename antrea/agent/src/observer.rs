@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_routing::NodeRoutes;
 use antrea_kit::health::Check;
 use antrea_openflow::TableId;
 use antrea_openflow::message::FlowFilter;
 use antrea_ovs::Switch;
 use antrea_ovs::ovsdb::{Link, OvsDb};
 use anyhow::{Context, Result};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_info::{ConnectionState, Observation, Observe};
@@ -19,6 +21,7 @@ pub(crate) struct Observer {
     pub(crate) switch: Switch,
     pub(crate) store: InterfaceStore,
     pub(crate) tables: Vec<(TableId, String)>,
+    pub(crate) routes: watch::Receiver<NodeRoutes>,
 }
 
 impl Observe for Observer {
@@ -30,8 +33,20 @@ impl Observe for Observer {
             openflow: state(flow_table.is_some()),
             flow_table: flow_table.unwrap_or_default(),
             local_pods: i32::try_from(self.store.containers().len()).unwrap_or(i32::MAX),
+            problems: problems(&self.routes.borrow()),
         }
     }
+
+    async fn other_problems(&mut self, told: &[String]) {
+        if self.routes.wait_for(|routes| problems(routes) != told).await.is_err() {
+            // Who computes the routes ends before this component does.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn problems(routes: &NodeRoutes) -> Vec<String> {
+    routes.problems.iter().map(|(node, problem)| format!("Node {node}: {problem}")).collect()
 }
 
 impl Observer {

@@ -97,7 +97,7 @@ async fn connect_pods(
     let agent = tokio::select! {
         biased;
         end = &mut told => return Ok(end),
-        agent = start::start(config, client, authority) => agent?,
+        agent = start::start(config, client, authority, &ready) => agent?,
     };
     info!(milliseconds = begun.elapsed().as_millis(), "The Pod network of this Node is ready");
     let mut end = End::Terminated;

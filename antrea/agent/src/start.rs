@@ -16,18 +16,17 @@ use antrea_config::{AgentConfig, DatapathType, TransportInterface};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
 use antrea_hostplan::Transport;
+use antrea_kit::health::Check;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
-use antrea_shared_api::crd::v1beta1::NetworkInfo;
-use antrea_shared_api::well_known::environment;
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
 use tracing::{info, warn};
 
-use crate::agent_info::{Identity, PodIdentity};
+use crate::agent_info::Identity;
 use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper, Ports};
 use crate::flow_restore::{FlowRestore, RoundState};
@@ -72,11 +71,17 @@ struct Surroundings {
 }
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
-pub(crate) async fn start(config: AgentConfig, client: Client, api_authority: String) -> Result<Agent> {
+pub(crate) async fn start(
+    config: AgentConfig,
+    client: Client,
+    api_authority: String,
+    ready: &Check,
+) -> Result<Agent> {
     loop {
-        match set_up(config.clone(), client.clone(), api_authority.clone()).await {
+        match set_up(config.clone(), client.clone(), api_authority.clone(), ready).await {
             Err(error) if is_away(&error) => {
                 warn!(error = format!("{error:#}"), "Waiting for what the agent needs");
+                ready.fail(format!("waiting: {error:#}"));
                 tokio::time::sleep(RETRY).await;
             }
             outcome => return outcome,
@@ -84,8 +89,8 @@ pub(crate) async fn start(config: AgentConfig, client: Client, api_authority: St
     }
 }
 
-async fn set_up(config: AgentConfig, client: Client, api_authority: String) -> Result<Agent> {
-    let surroundings = survey(&config, &client).await?;
+async fn set_up(config: AgentConfig, client: Client, api_authority: String, ready: &Check) -> Result<Agent> {
+    let surroundings = survey(&config, &client, ready).await?;
     let Surroundings { node, database, netlink, transport, pod_mtu } = &surroundings;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
     let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports)));
@@ -110,14 +115,20 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String) -> R
         cni: cni.clone(),
         inventory: inventory.clone(),
         interfaces: store.clone(),
-        routes: wanted_routes,
+        routes: wanted_routes.clone(),
         round: RoundState::Begun,
     };
     connect(&pipeline, &mut restore, &mut routes, &mut host).await?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
-        info: identity(&config, node, transport, *pod_mtu, api_authority),
-        observer: Observer { database: database.clone(), switch: switch.clone(), store, tables },
+        info: Identity::new(&config, node, transport, *pod_mtu, api_authority),
+        observer: Observer {
+            database: database.clone(),
+            switch: switch.clone(),
+            store,
+            tables,
+            routes: wanted_routes,
+        },
         bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
         client,
         node: surroundings.node,
@@ -152,10 +163,10 @@ async fn connect(
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
-async fn survey(config: &AgentConfig, client: &Client) -> Result<Surroundings> {
+async fn survey(config: &AgentConfig, client: &Client, ready: &Check) -> Result<Surroundings> {
     let name = node::own_name()?;
     let (node, database) =
-        tokio::join!(node::wait(client, &name), OvsDb::connect(bridge::database_socket(config)));
+        tokio::join!(node::wait(client, &name, ready), OvsDb::connect(bridge::database_socket(config)));
     info!(node = %node.name, pod_cidrs = list(node.pod_cidrs.iter()), "Setting up the Pod network of this Node");
     let netlink = Netlink::current().context("cannot talk to the kernel")?;
     let selector = match config.ovs.datapath_type {
@@ -249,30 +260,6 @@ fn cni_settings(config: &AgentConfig, pod_mtu: u16) -> Settings {
 
 fn prefix(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn identity(
-    config: &AgentConfig,
-    node: &OwnNode,
-    transport: &NodeTransport,
-    pod_mtu: u16,
-    api_ca: String,
-) -> Identity {
-    let pod = std::env::var(environment::POD_NAME).ok().zip(std::env::var(environment::POD_NAMESPACE).ok());
-    Identity {
-        node: node.name.to_string(),
-        pod: pod.map(|(name, namespace)| PodIdentity { name, namespace }),
-        node_subnets: node.pod_cidrs.iter().map(ToString::to_string).collect(),
-        bridge: config.ovs.bridge.to_string(),
-        api_port: config.api_port,
-        api_ca,
-        network: NetworkInfo {
-            transport_interface: transport.transport.interface.to_string(),
-            transport_interface_mtu: i32::try_from(transport.mtu).unwrap_or(i32::MAX),
-            pod_mtu: pod_mtu.into(),
-            transport_interface_ips: transport.transport.addresses.iter().map(ToString::to_string).collect(),
-        },
-    }
 }
 
 fn list<T: ToString>(values: impl Iterator<Item = T>) -> String {

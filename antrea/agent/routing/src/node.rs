@@ -57,7 +57,21 @@ pub(crate) struct ReadNode {
     pub(crate) transport: DualStack<IpAddr>,
 }
 
+impl OwnNode {
+    /// Whether a record of this Node has the networks that it was set up with. Kubernetes never changes them: others are
+    /// those of another Node of the same name, and what stands here is wrong for it.
+    pub fn has_networks_of(&self, record: &NodeRecord) -> bool {
+        let networks = record.pod_cidrs.iter().filter_map(|text| text.parse::<IpNet>().ok());
+        networks.collect::<DualStack<IpNet>>() == self.pod_cidrs
+    }
+}
+
 impl NodeRecord {
+    /// Of two Nodes with one network the one that comes first by this has it.
+    pub(crate) fn seniority(&self) -> (i64, &NodeName) {
+        (self.created, &self.name)
+    }
+
     /// Reads the record, and says what is wrong with it.
     pub(crate) fn read(&self) -> (ReadNode, Vec<Problem>) {
         let mut problems = Vec::new();

@@ -82,17 +82,30 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         problems: Vec::new(),
         own_pod_cidrs: own.pod_cidrs,
     };
-    let mut nodes: Vec<&NodeRecord> = nodes.iter().filter(|node| node.name != own.name).collect();
-    nodes.sort_by_key(|node| (node.created, &node.name));
+    let (own_record, mut nodes): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name == own.name);
+    nodes.sort_by_key(|node| node.seniority());
     for record in nodes {
         let (node, mut problems) = record.read();
         let ways = ways(own, &record.name, &node, &mut claims, &mut problems);
-        routes.problems.extend(problems.into_iter().map(|problem| (record.name.clone(), problem)));
+        let own_record = own_record.first().copied();
+        routes.problems.extend(problems.into_iter().map(|problem| whose(problem, record, own_record)));
         if !ways.is_empty() {
             routes.peers.insert(record.name.clone(), peer_plan(own, &record.name, ways));
         }
     }
     routes
+}
+
+/// A problem with the Node that has it: of two Nodes with one network that is the younger one, which may be this one.
+fn whose(problem: Problem, record: &NodeRecord, own: Option<&NodeRecord>) -> (NodeName, Problem) {
+    match (problem, own) {
+        (Problem::PodCidrTaken { cidr, taken, by }, Some(own))
+            if by == own.name && record.seniority() < own.seniority() =>
+        {
+            (by, Problem::OwnPodCidrTaken { cidr: taken, taken: cidr, by: record.name.clone() })
+        }
+        (problem, _) => (record.name.clone(), problem),
+    }
 }
 
 /// The ways to a peer's networks that are its own and can be reached, of families that this Node has.

@@ -21,6 +21,15 @@ pub enum Problem {
         /// The family of the address that is missing.
         outer: IpFamily,
     },
+    /// It is this Node, and its Pod network overlaps with that of a Node that was there before, where others send to.
+    OwnPodCidrTaken {
+        /// Its network.
+        cidr: IpNet,
+        /// The other network.
+        taken: IpNet,
+        /// The Node that has it.
+        by: NodeName,
+    },
     /// Its Pod network overlaps with that of a Node that was there before.
     PodCidrTaken {
         /// Its network, which is not used.
@@ -50,6 +59,13 @@ impl fmt::Display for Problem {
             }
             Self::NoTransportAddress { pods, outer } => {
                 write!(f, "the Node has an {pods} Pod CIDR but no {outer} address to reach it by")
+            }
+            Self::OwnPodCidrTaken { cidr, taken, by } => {
+                write!(
+                    f,
+                    "the Pod CIDR {cidr} of this Node overlaps with {taken} of Node {by}, which had it before; \
+                     remove this Node from the cluster and add it again"
+                )
             }
             Self::PodCidrTaken { cidr, taken, by } => {
                 write!(f, "the Pod CIDR {cidr} overlaps with {taken} of Node {by}, which keeps it")

@@ -2,7 +2,7 @@
 
 use antrea_agent_routing::TrafficMode;
 
-use crate::text::{decide, own};
+use crate::text::{decide, node, own};
 
 fn check(nodes: &str) -> String {
     decide(&own(TrafficMode::Encap, "10.10.0.0/24,fd00:10::/64"), nodes)
@@ -58,6 +58,30 @@ fn nobody_has_this_nodes_own_network() {
     fd00:10::/64 dev gw0 metric 256
     older! the Pod CIDR 10.10.0.0/24 overlaps with 10.10.0.0/24 of Node node-1, which keeps it
     ");
+}
+
+#[test]
+fn where_another_node_had_this_nodes_network_before_it_is_this_nodes_problem() {
+    let nodes =
+        |created| format!("older 1 pods=10.10.0.0/24 at=172.18.0.2\nnode-1 {created} pods=10.10.0.0/24");
+    insta::assert_snapshot!(check(&nodes(2)), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    node-1! the Pod CIDR 10.10.0.0/24 of this Node overlaps with 10.10.0.0/24 of Node older, which had it before; remove this Node from the cluster and add it again
+    ");
+    insta::assert_snapshot!(check(&nodes(0)), @"
+    10.10.0.0/24 dev gw0 scope link src 10.10.0.1
+    fd00:10::/64 dev gw0 metric 256
+    older! the Pod CIDR 10.10.0.0/24 overlaps with 10.10.0.0/24 of Node node-1, which keeps it
+    ");
+}
+
+#[test]
+fn a_node_that_comes_back_with_other_networks_is_another_one() {
+    let own = own(TrafficMode::Encap, "10.10.0.0/24,fd00:10::/64");
+    let has = |pods: &str| own.has_networks_of(&node(&format!("node-1 9 {pods}")));
+    assert!(has("pods=10.10.0.0/24,fd00:10::/64") && has("pods=fd00:10::/64,10.10.0.0/24"));
+    assert!(!has("pods=10.10.0.0/24") && !has("pods=10.10.3.0/24,fd00:10::/64") && !has(""));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) fn own(mode: TrafficMode, pod_cidrs: &str) -> OwnNode {
 }
 
 /// A Node from `NAME CREATED pods=CIDR,… at=ADDRESS,… transport=TEXT`, of which all but the first two may be absent.
-fn node(line: &str) -> NodeRecord {
+pub(crate) fn node(line: &str) -> NodeRecord {
     let mut words = line.split_whitespace();
     let name = words.next().unwrap().parse().unwrap();
     let created = words.next().unwrap().parse().unwrap();

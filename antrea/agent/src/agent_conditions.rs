@@ -1,0 +1,67 @@
+//! The conditions of AntreaAgentInfo: what works, and what keeps Pods from being reached.
+
+use antrea_shared_api::crd::v1beta1::{AgentCondition, AgentConditionType, ConditionStatus};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::agent_info::{ConnectionState, Observation};
+
+/// How many problems are told; the log has them all.
+const MOST_PROBLEMS: usize = 5;
+
+/// The agent needs nothing of the controller yet, so that whether they are connected is not known.
+pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<AgentCondition> {
+    let status = |state| match state {
+        ConnectionState::Up => ConditionStatus::True,
+        ConnectionState::Down => ConditionStatus::False,
+    };
+    let states = [
+        (AgentConditionType::AgentHealthy, ConditionStatus::True),
+        (AgentConditionType::ControllerConnectionUp, ConditionStatus::Unknown),
+        (AgentConditionType::OvsdbConnectionUp, status(observation.ovsdb)),
+        (AgentConditionType::OpenflowConnectionUp, status(observation.openflow)),
+    ];
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let condition = |(condition_type, status)| AgentCondition {
+        condition_type,
+        status,
+        last_heartbeat_time: Time(second),
+        reason: String::new(),
+        message: String::new(),
+    };
+    let [mut health, others @ ..] = states.map(condition);
+    if !observation.problems.is_empty() {
+        health.reason = "PodsUnreachable".to_owned();
+        health.message = problems(&observation.problems);
+    }
+    [health].into_iter().chain(others).collect()
+}
+
+/// As many as a person reads.
+fn problems(all: &[String]) -> String {
+    let shown = all.iter().take(MOST_PROBLEMS).cloned().collect::<Vec<_>>().join("; ");
+    match all.len().checked_sub(MOST_PROBLEMS) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown}; and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_told_with_the_condition_that_the_agent_runs() {
+        let told = |count: usize| {
+            let problems = (1..=count).map(|number| format!("Node n{number}: no Pod CIDR")).collect();
+            let observation = Observation { problems, ..Observation::default() };
+            let health = conditions(&observation, Timestamp::UNIX_EPOCH).remove(0);
+            assert_eq!(health.status, ConditionStatus::True);
+            (health.reason, health.message)
+        };
+        assert_eq!(told(0), (String::new(), String::new()));
+        let two = "Node n1: no Pod CIDR; Node n2: no Pod CIDR";
+        assert_eq!(told(2), ("PodsUnreachable".into(), two.into()));
+        assert!(told(7).1.ends_with("Node n5: no Pod CIDR; and 2 more"), "{}", told(7).1);
+    }
+}
