@@ -7,14 +7,15 @@ use anyhow::{Context, Result};
 use crate::admission::{self, begin};
 use crate::install::{self, Product};
 use crate::kubectl::Kubectl;
-use crate::names::{ClusterId, LabName};
+use crate::names::{ClusterId, LabName, NodeId, Place};
 use crate::plan::{ClusterPlan, Install, Plan, Request};
 use crate::pod_cidrs::PodCidrs;
 use crate::programs::{self, Programs};
 use crate::progress::{all_at_once, both, step};
 use crate::state::{self, Phase, State};
 use crate::{
-    bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, topology,
+    bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, processes,
+    topology,
 };
 
 /// How long a lab lives.
@@ -90,6 +91,23 @@ impl Lab {
     /// The Kubernetes programs it runs.
     pub fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    /// Kills everything on a Node, gives it other addresses, the `offset`s of its subnets, and starts it again: as if the
+    /// machine had been moved. What is in its folder stays. Returns the lab as it is then.
+    ///
+    /// # Errors
+    /// When there is no such Node or address, or the Node cannot be stopped or started.
+    pub fn renumber(&self, node: NodeId, offset: u8) -> Result<Self> {
+        let lab = Self { plan: self.plan.renumbered(node, offset)?, programs: self.programs.clone() };
+        let mut state = State::read(&self.plan.name)?;
+        processes::kill_in_namespace(&self.plan.namespace(Place::Node(node))?)?;
+        state.plan.clone_from(&lab.plan);
+        state.write()?;
+        topology::configure_again(&lab.plan, node)?;
+        let cluster = lab.plan.cluster(node.cluster)?;
+        node::boot(&lab.programs, &lab.plan.name, cluster, lab.plan.node(node)?)?;
+        Ok(lab)
     }
 
     /// kubectl for one of its clusters.

@@ -45,6 +45,15 @@ pub fn start(
     // containerd itself brings up a Pod's loopback with it; everything else is the product's to install.
     install_plugins(&folder, &["loopback"])?;
     write_configuration(authority, lab, cluster, node, &folder)?;
+    boot(programs, lab, cluster, node)
+}
+
+/// Starts the first process of a Node that has its files, and does not wait for it.
+///
+/// # Errors
+/// When its script cannot be written or it does not start.
+pub fn boot(programs: &Programs, lab: &LabName, cluster: &ClusterPlan, node: &NodePlan) -> Result<()> {
+    let folder = state::node_folder(lab, node.id);
     let paths = Paths {
         folder: &folder,
         kubelet: &programs.path("kubelet")?,

@@ -28,13 +28,21 @@ pub struct Pod {
 }
 
 impl Pod {
+    /// Creates Pods and does not wait for them.
+    ///
+    /// # Errors
+    /// When the API server refuses one.
+    pub fn apply(kubectl: &Kubectl, wanted: &[(&str, NodeId)]) -> Result<()> {
+        let manifests: Vec<String> = wanted.iter().map(|(name, node)| manifest(name, *node)).collect();
+        kubectl.apply(&manifests.join("\n---\n"))
+    }
+
     /// Creates Pods and waits until they are ready.
     ///
     /// # Errors
     /// When one is not ready after two minutes.
     pub fn create(kubectl: &Kubectl, wanted: &[(&str, NodeId)]) -> Result<Vec<Self>> {
-        let manifests: Vec<String> = wanted.iter().map(|(name, node)| manifest(name, *node)).collect();
-        kubectl.apply(&manifests.join("\n---\n"))?;
+        Self::apply(kubectl, wanted)?;
         let names: Vec<String> = wanted.iter().map(|(name, _)| format!("pod/{name}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         kubectl.wait("condition=Ready", 120, &names)?;

@@ -106,9 +106,21 @@ pub fn namespaces(name: &LabName) -> Result<Vec<String>> {
 /// # Errors
 /// When one does not go within 30 s.
 pub fn kill_all(name: &LabName) -> Result<usize> {
+    kill_until_none(&format!("lab {name}"), || of_lab(name))
+}
+
+/// Kills the processes in a network namespace that has a name, as [`kill_all`] does.
+///
+/// # Errors
+/// As [`kill_all`].
+pub fn kill_in_namespace(namespace: &str) -> Result<usize> {
+    kill_until_none(namespace, || in_namespace(namespace))
+}
+
+fn kill_until_none(place: &str, find: impl Fn() -> Result<Vec<Process>>) -> Result<usize> {
     let mut killed = 0;
-    wait::until(Duration::from_secs(30), &format!("the end of all processes of lab {name}"), || {
-        let processes = of_lab(name)?;
+    wait::until(Duration::from_secs(30), &format!("the end of all processes of {place}"), || {
+        let processes = find()?;
         for process in &processes {
             match kill(Pid::from_raw(process.pid), Signal::SIGKILL) {
                 Ok(()) => killed += 1,

@@ -55,11 +55,27 @@ pub fn create(plan: &Plan) -> Result<()> {
     for place in plan.places() {
         let namespace = plan.name.namespace(place);
         in_namespace(&namespace, "sysctl").args(["-e", "-qw"]).args(sysctls(place)).run()?;
-        let lines = batch::configuration(plan, place)?;
-        command("ip", &["-n", &namespace, "-batch", "-"]).feed(&lines)?;
+        configure(plan, place)?;
     }
     command("ip", &["-batch", "-"]).feed(&batch::host(plan)).context("cannot join the host to the lab")?;
     disable_checksum_offload(plan)
+}
+
+fn configure(plan: &Plan, place: Place) -> Result<()> {
+    let lines = batch::configuration(plan, place)?;
+    command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&lines).map(drop)
+}
+
+/// Gives a Node the addresses and routes that the plan has for it, and takes all others away.
+///
+/// # Errors
+/// When the kernel refuses one of them.
+pub fn configure_again(plan: &Plan, node: NodeId) -> Result<()> {
+    let place = Place::Node(node);
+    // What is down has no routes, and of IPv6 no addresses.
+    let clear = ["eth0", "eth1"].map(|link| format!("link set {link} down\naddr flush dev {link}\n"));
+    command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&clear.concat())?;
+    configure(plan, place)
 }
 
 /// Forwarding where packets are forwarded. No router advertisement is listened to anywhere.

@@ -54,6 +54,16 @@ impl Workload {
         created.into_iter().next().with_context(|| format!("Pod {name} was not created"))
     }
 
+    /// Deletes one of its Pods and waits until the API server does not know it any more.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub fn delete_pod(&mut self, name: &str) -> Result<()> {
+        self.kubectl.text(&["delete", "pod", name, "--timeout=90s"])?;
+        self.pods.retain(|pod| pod.name != name);
+        Ok(())
+    }
+
     /// Deletes it all and waits until the API server knows none of it.
     ///
     /// # Errors

@@ -4,14 +4,12 @@ use std::time::{Duration, Instant};
 
 use antrea_e2e::connectivity::probe::{Probe, Source};
 use antrea_e2e::connectivity::{ask, questions};
-use antrea_e2e::names::Place;
-use antrea_e2e::{processes, wait};
+use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use crate::cluster::{Cluster, on_the_cluster};
 use crate::keep_alive::KeepAlive;
+use crate::paused::Paused;
 
 const AWAY: Duration = Duration::from_secs(60);
 
@@ -27,7 +25,7 @@ fn the_api_server_may_be_away_for_a_minute() {
         let questions = questions::all(cluster.lab.plan(), cluster.plan()?.id, &workload)?;
         let of_nodes = |probe: &Probe| matches!(probe.source, Source::Node(_));
         let questions: Vec<Probe> = questions.into_iter().filter(of_nodes).collect();
-        let paused = Paused::pause(cluster)?;
+        let paused = Paused::pause(cluster, "kube-apiserver")?;
         traffic_goes_on(cluster, &questions)?;
         drop(paused);
 
@@ -54,31 +52,4 @@ fn traffic_goes_on(cluster: &Cluster<'_>, questions: &[Probe]) -> Result<()> {
     let lines: Vec<String> = failed.iter().map(ToString::to_string).collect();
     ensure!(lines.is_empty(), "without an API server, Nodes do not reach Pods:\n{}", lines.join("\n"));
     Ok(())
-}
-
-/// A stopped process: connections to it stay open and nothing answers, which is the worst way to be away.
-struct Paused(Vec<Pid>);
-
-impl Paused {
-    fn pause(cluster: &Cluster<'_>) -> Result<Self> {
-        let plan = cluster.lab.plan();
-        let here = processes::in_namespace(&plan.namespace(Place::Cluster(cluster.plan()?.id))?)?;
-        let servers = here.into_iter().filter(|process| process.program == "kube-apiserver");
-        let paused = Self(servers.map(|process| Pid::from_raw(process.pid)).collect());
-        ensure!(!paused.0.is_empty(), "there is no kube-apiserver to stop");
-        for pid in &paused.0 {
-            kill(*pid, Signal::SIGSTOP).context("cannot stop kube-apiserver")?;
-        }
-        Ok(paused)
-    }
-}
-
-impl Drop for Paused {
-    fn drop(&mut self) {
-        for pid in &self.0 {
-            if let Err(error) = kill(*pid, Signal::SIGCONT) {
-                eprintln!("kube-apiserver cannot go on: {error}");
-            }
-        }
-    }
 }

@@ -61,7 +61,7 @@ impl Traces {
 }
 
 /// Whether a name or address stands in a text as a whole.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || "-.:_".contains(c);
     text.split(|c: char| !inside(c)).any(|word| word.trim_end_matches([':', '.']) == name)
 }

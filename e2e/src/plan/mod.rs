@@ -7,7 +7,7 @@ mod request;
 use std::net::IpAddr;
 
 use antrea_types::{DualStack, IpFamily};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,27 @@ impl Plan {
         found.with_context(|| {
             format!("there is no {id} in lab {}; it has {}", self.name, self.describe_places())
         })
+    }
+
+    /// The same, with other addresses for a Node: the `offset`s of its cluster's subnets.
+    ///
+    /// # Errors
+    /// When there is no such Node, or somebody has one of the addresses.
+    pub fn renumbered(&self, node: NodeId, offset: u8) -> Result<Self> {
+        let mut plan = self.clone();
+        let cluster = plan.clusters.iter_mut().find(|cluster| cluster.id == node.cluster);
+        let cluster = cluster.with_context(|| format!("there is no {}", node.cluster))?;
+        let addresses = |subnets: &DualStack<IpNet>| -> DualStack<IpAddr> {
+            subnets.iter().filter_map(|subnet| address_in(subnet, offset)).collect()
+        };
+        let (node_ips, transport_ips) =
+            (addresses(&cluster.node_subnets), addresses(&cluster.transport_subnets));
+        let taken = |other: &NodePlan| other.node_ips == node_ips;
+        ensure!(offset > 2 && !cluster.nodes.iter().any(taken), "offset {offset} in {} is taken", cluster.id);
+        let found = cluster.nodes.iter_mut().find(|other| other.id == node);
+        let found = found.with_context(|| format!("there is no {node}"))?;
+        *found = NodePlan { id: node, node_ips, transport_ips };
+        Ok(plan)
     }
 
     fn describe_places(&self) -> String {
