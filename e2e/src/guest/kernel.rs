@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::cache;
 use crate::command::{Run as _, command};
-use crate::{packages, progress};
+use crate::{cache, packages, progress};
 
 /// The package that depends on the newest kernel. It has virtiofs, and every module of a usual kernel that packets
 /// meet; those for hardware are left out.
@@ -56,8 +55,8 @@ impl Kernel {
         arguments.extend(names);
         let listed = command("modprobe", &arguments).text()?;
         let mut files = Vec::new();
-        for path in listed.lines().filter_map(|line| line.strip_prefix("insmod ")).map(|path| path.trim()) {
-            let path = PathBuf::from(path);
+        for path in listed.lines().filter_map(|line| line.strip_prefix("insmod ")) {
+            let path = PathBuf::from(path.trim());
             if !files.contains(&path) {
                 files.push(path);
             }

@@ -43,19 +43,19 @@ impl Guest {
         };
         let mut machine = Machine::start(&self.kernel, &files)?;
         let mut shown = File::open(folder.0.join("output")).context("cannot read the guest's output")?;
-        let ended = wait::eventually(limit, "the end of the guest", || {
+        let ended = wait::until(limit, "the end of the guest", || {
             let ended = machine.ended()?;
             io::copy(&mut shown, output).context("cannot show the guest's output")?;
-            Ok(ended)
-        })?;
+            Ok(ended.is_some())
+        });
+        let said = || {
+            let (console, machine) = (last_lines(&files.console), last_lines(&files.log));
+            format!("the guest's kernel said:\n{console}and the virtual machine:\n{machine}")
+        };
+        ended.with_context(said)?;
         match fs::read_to_string(folder.0.join("exit-code")) {
             Ok(code) => code.trim().parse().context("the guest's exit code is no number"),
-            Err(_) => bail!(
-                "the guest died ({ended}); its kernel said, in {}:\n{}{}",
-                console.display(),
-                last_lines(console),
-                last_lines(&files.log)
-            ),
+            Err(_) => bail!("the guest died; {}", said()),
         }
     }
 }
