@@ -16,6 +16,7 @@ pub mod connectivity;
 pub mod control_plane;
 pub mod dump;
 pub mod exec;
+pub mod guest;
 pub mod host_routes;
 pub mod image_store;
 pub mod images;

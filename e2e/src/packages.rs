@@ -39,12 +39,17 @@ pub const PACKAGES: [&str; 21] = [
 /// # Errors
 /// When this is not root or apt cannot install them.
 pub fn ensure_installed() -> Result<()> {
-    let missing = missing()?;
+    ensure(&PACKAGES)
+}
+
+/// As [`ensure_installed`], for other packages.
+pub(crate) fn ensure(packages: &[&'static str]) -> Result<()> {
+    let missing = missing(packages)?;
     if missing.is_empty() {
         return Ok(());
     }
     preflight::check_root()?;
-    progress::step("reading Debian's package lists", || command("apt-get", &["-qq", "update"]).run())?;
+    read_lists()?;
     progress::step(&format!("installing {}", missing.join(" ")), || {
         Command::new("apt-get")
             .args(["-qq", "-y", "-o", "Dpkg::Use-Pty=0", "--no-install-recommends", "install"])
@@ -55,20 +60,25 @@ pub fn ensure_installed() -> Result<()> {
     .context("Debian's packages could not be installed")
 }
 
-fn missing() -> Result<Vec<&'static str>> {
+/// Asks the package sources what they have.
+pub(crate) fn read_lists() -> Result<()> {
+    progress::step("reading Debian's package lists", || command("apt-get", &["-qq", "update"]).run())
+}
+
+fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     // It ends with code 1 when it does not know one of them, so its output is what counts.
     let output = Command::new("dpkg-query")
         .args(["-W", "-f", "${Package} ${db:Status-Status}\n"])
-        .args(PACKAGES)
+        .args(packages)
         .output()
         .context("cannot run dpkg-query: the lab needs Debian or a system derived from it")?;
-    Ok(not_installed(&String::from_utf8_lossy(&output.stdout)))
+    Ok(not_installed(packages, &String::from_utf8_lossy(&output.stdout)))
 }
 
-fn not_installed(status: &str) -> Vec<&'static str> {
+fn not_installed(packages: &[&'static str], status: &str) -> Vec<&'static str> {
     let installed: BTreeSet<&str> =
         status.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
-    PACKAGES.into_iter().filter(|package| !installed.contains(package)).collect()
+    packages.iter().copied().filter(|package| !installed.contains(package)).collect()
 }
 
 #[cfg(test)]
@@ -78,8 +88,8 @@ mod tests {
     #[test]
     fn packages_removed_but_configured_are_missing() {
         let status: String = PACKAGES.iter().map(|package| format!("{package} installed\n")).collect();
-        assert!(not_installed(&status).is_empty());
+        assert!(not_installed(&PACKAGES, &status).is_empty());
         let removed = status.replace("runc installed", "runc config-files").replace("wget installed\n", "");
-        assert_eq!(not_installed(&removed), ["runc", "wget"]);
+        assert_eq!(not_installed(&PACKAGES, &removed), ["runc", "wget"]);
     }
 }

@@ -112,7 +112,7 @@ fn build_programs() -> Result<PathBuf> {
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo could not build the programs of the images; see its output above");
-    Ok(project::target().join("release"))
+    Ok(project::programs())
 }
 
 /// The lower layer of the agent's image: it changes only with Debian's packages.

@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod conformance;
 mod demo;
+mod guest;
 mod image;
 mod lab;
 mod product;
@@ -39,6 +40,8 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write the OCI archives of our programs.
     Image,
+    /// Run a command under a kernel that has Open vSwitch's module, with the files of this machine.
+    Guest(guest::Arguments),
     /// Run a public suite on a running lab.
     Conformance(conformance::Arguments),
     /// Measure, one line a figure.
@@ -64,6 +67,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Test { all } => Ok(test::run(if all { Extent::All } else { Extent::Standard })),
         Command::Lab(arguments) => lab::run(arguments),
+        Command::Guest(arguments) => guest::run(&arguments),
         Command::Image => print_images(),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

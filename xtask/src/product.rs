@@ -20,7 +20,7 @@ pub(crate) enum FirstBuild {
 /// The room that a first build takes in cargo's target folder; nothing once there was one.
 pub(crate) fn needs(build: FirstBuild) -> Vec<Need> {
     let folder = project::target();
-    if folder.join("release/antrea-agent").exists() {
+    if project::programs().join("antrea-agent").exists() {
         return Vec::new();
     }
     let (what, mebibytes) = match build {

@@ -13,6 +13,11 @@ pub(crate) fn target() -> PathBuf {
     target_of(std::env::var_os("CARGO_TARGET_DIR"))
 }
 
+/// The folder of programs as users get them, which the images carry.
+pub(crate) fn programs() -> PathBuf {
+    target().join("release")
+}
+
 /// Every cargo that is started here runs in the root, and a relative folder is relative to that.
 fn target_of(variable: Option<OsString>) -> PathBuf {
     root().join(variable.filter(|folder| !folder.is_empty()).unwrap_or_else(|| "target".into()))

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: formatting, lints, tidy, unit, wire, netns and lab tests, each suite timed, one line to close.
+//! `cargo xtask test`: formatting, lints, tidy, unit, wire, netns, kernel and lab tests, each suite timed, one line to
+//! close.
 //!
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
@@ -10,12 +11,13 @@ mod suites;
 
 use std::process::ExitCode;
 
-use antrea_e2e::{cleanup, cnitool, packages, preflight, programs};
+use antrea_e2e::guest::{Guest, Preparation};
+use antrea_e2e::{cleanup, cnitool, guest, packages, preflight, programs};
 use anyhow::Result;
 
 use crate::image::{self, Archive};
 use crate::product::{self, FirstBuild};
-use crate::tidy;
+use crate::{project, tidy};
 use artifacts::TestBinary;
 use suite::Suite;
 use suites::Suites;
@@ -34,7 +36,8 @@ const NEEDS_FAILED: &str = "what it needs has failed";
 /// Runs every suite to its end, whatever fails, and prints what each took.
 pub(crate) fn run(extent: Extent) -> ExitCode {
     let mut suites = Suites::start();
-    let needs = product::needs(FirstBuild::Tests);
+    let mut needs = product::needs(FirstBuild::Tests);
+    needs.extend(guest::needs());
     let machine = suites.step("machine", || preflight::check(&needs));
     suites.step("packages", prepare);
     suites.add(suite::command("formatting", &["fmt", "--all", "--check"]));
@@ -47,6 +50,7 @@ pub(crate) fn run(extent: Extent) -> ExitCode {
     suites.step("cnitool", cnitool::ensure_built);
     crates(&mut suites, binaries.as_deref());
     let images = programs.and_then(|_| suites.step("images", image::build));
+    kernel(&mut suites, binaries.as_deref(), images.as_deref());
     clusters(&mut suites, binaries.as_deref(), images.as_deref(), extent);
     suites.finish()
 }
@@ -68,6 +72,21 @@ fn crates(suites: &mut Suites, binaries: Option<&[TestBinary]>) {
     };
     run("unit", TestBinary::is_unit);
     run("wire and netns", TestBinary::is_integration);
+}
+
+/// Tests on the kernel's datapath, of the programs in the images.
+fn kernel(suites: &mut Suites, binaries: Option<&[TestBinary]>, images: Option<&[Archive]>) {
+    let (Some(binaries), Some(_)) = (binaries, images) else { return suites.skip("kernel", NEEDS_FAILED) };
+    match suites.step("guest", Guest::prepare) {
+        Some(Preparation::Ready(_)) => {
+            let programs = project::programs().display().to_string();
+            let planned = Suite::of_binaries("kernel", binaries, TestBinary::is_kernel).in_a_guest();
+            let environment = [("ANTREA_E2E_PROGRAMS", programs)];
+            suites.add(planned.one_at_a_time().with_environment(&environment).run());
+        }
+        Some(Preparation::Unavailable(reason)) => suites.skip("kernel", &reason),
+        None => suites.skip("kernel", NEEDS_FAILED),
+    }
 }
 
 /// Tests on whole clusters, of what users install.

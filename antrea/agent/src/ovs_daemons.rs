@@ -41,10 +41,10 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: &Options) -> Result<()> {
     let terminated = termination_signal().context("cannot listen for SIGTERM")?;
     let database = prepare_database(&options.run_dir).await?;
-    let mut server = spawn("ovsdb-server", &server_arguments(options, &database))?;
+    let mut server = spawn("ovsdb-server", &server_arguments(options, &database), &options.run_dir)?;
     let remote = options.run_dir.join("db.sock");
     configure(&remote, options).await?;
-    let mut switch = spawn("ovs-vswitchd", &switch_arguments(options, &remote))?;
+    let mut switch = spawn("ovs-vswitchd", &switch_arguments(options, &remote), &options.run_dir)?;
     info!(run_dir = %options.run_dir.display(), datapath = %options.datapath, "Open vSwitch is running");
     let ended = tokio::select! {
         status = switch.wait() => Err(("ovs-vswitchd", status)),
@@ -146,9 +146,11 @@ fn daemon_arguments(options: &Options, name: &str) -> Vec<String> {
     ]
 }
 
-fn spawn(name: &'static str, arguments: &[String]) -> Result<Child> {
+/// The sockets of bridges are where the environment says, whatever the arguments are.
+fn spawn(name: &'static str, arguments: &[String], run_dir: &Path) -> Result<Child> {
     Command::new(name)
         .args(arguments)
+        .env("OVS_RUNDIR", run_dir)
         .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("cannot start {name}"))

@@ -15,6 +15,8 @@ pub(crate) struct TestBinary {
     pub(crate) executable: PathBuf,
     pub(crate) folder: PathBuf,
     integration: bool,
+    /// What Cargo.toml calls it.
+    target: String,
 }
 
 impl TestBinary {
@@ -25,12 +27,17 @@ impl TestBinary {
 
     /// Tests of one crate against real programs and namespaces.
     pub(crate) fn is_integration(&self) -> bool {
-        self.integration && !self.is_lab()
+        self.integration && self.package != "antrea-e2e"
     }
 
     /// Tests on whole clusters.
     pub(crate) fn is_lab(&self) -> bool {
-        self.integration && self.package == "antrea-e2e"
+        self.integration && self.package == "antrea-e2e" && !self.is_kernel()
+    }
+
+    /// Tests for a guest.
+    pub(crate) fn is_kernel(&self) -> bool {
+        self.integration && self.package == "antrea-e2e" && self.target == "kernel"
     }
 }
 
@@ -82,8 +89,8 @@ fn parse(line: &str) -> Option<TestBinary> {
     let folder = message.manifest_path?.parent()?.to_owned();
     let target = message.target?;
     let integration = target.kind.iter().any(|kind| kind == "test");
-    let package = if integration { package_name(&folder)? } else { target.name };
-    Some(TestBinary { package, executable: message.executable?, folder, integration })
+    let package = if integration { package_name(&folder)? } else { target.name.clone() };
+    Some(TestBinary { package, executable: message.executable?, folder, integration, target: target.name })
 }
 
 fn package_name(folder: &std::path::Path) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::ops::AddAssign;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,15 @@ pub(crate) struct Planned<'a> {
     binaries: Vec<&'a TestBinary>,
     threads: Option<usize>,
     environment: Vec<(&'static str, String)>,
+    place: Place,
+}
+
+/// Where tests run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Here,
+    /// Below a kernel of its own: `cargo xtask guest`.
+    Guest,
 }
 
 impl Suite {
@@ -64,7 +73,7 @@ impl Suite {
         wanted: impl Fn(&TestBinary) -> bool,
     ) -> Planned<'a> {
         let binaries = binaries.iter().filter(|binary| wanted(binary)).collect();
-        Planned { name, binaries, threads: None, environment: Vec::new() }
+        Planned { name, binaries, threads: None, environment: Vec::new(), place: Place::Here }
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -92,6 +101,11 @@ impl Planned<'_> {
         self
     }
 
+    pub(crate) fn in_a_guest(mut self) -> Self {
+        self.place = Place::Guest;
+        self
+    }
+
     /// Runs every binary; one that cannot be started or dies without a result counts as one failure.
     pub(crate) fn run(self) -> Suite {
         timed(self.name, || {
@@ -107,7 +121,7 @@ impl Planned<'_> {
     }
 
     fn run_binary(&self, binary: &TestBinary) -> Result<Outcome> {
-        let mut command = Command::new(&binary.executable);
+        let mut command = self.place.command(&binary.executable)?;
         command.arg("--show-output").current_dir(&binary.folder);
         command.env("CARGO_MANIFEST_DIR", &binary.folder).env("INSTA_UPDATE", "no");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -130,6 +144,19 @@ impl Planned<'_> {
         println!("{:<24} {:>4} s  {outcome}", binary.package, started.elapsed().as_secs());
         print_what_matters(&output, outcome);
         Ok(outcome)
+    }
+}
+
+impl Place {
+    fn command(self, program: &Path) -> Result<Command> {
+        match self {
+            Self::Here => Ok(Command::new(program)),
+            Self::Guest => {
+                let mut xtask = Command::new(std::env::current_exe().context("cannot find this program")?);
+                xtask.arg("guest").arg(program);
+                Ok(xtask)
+            }
+        }
     }
 }
 

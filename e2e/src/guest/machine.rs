@@ -1,0 +1,99 @@
+//! The virtual machine: QEMU, and beside it virtiofsd, which hands it the files of this machine. Both end with us.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::kernel::Kernel;
+use crate::command::command;
+use crate::wait;
+
+/// Of QEMU 7, as Debian 12 has it.
+pub(super) const VIRTIOFSD: &str = "/usr/lib/qemu/virtiofsd";
+
+const MEMORY: &str = "2048M";
+const PROCESSORS: &str = "2";
+
+/// Without KVM: machines that are virtual themselves seldom have one that starts kernels. And without cmpxchg16b, which
+/// QEMU 7.2 gets wrong at times: kernels then die of a double fault.
+const ACCELERATION: [&str; 4] = ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-cx16"];
+
+/// A fault of the kernel is the end of the guest, and not the beginning of a long silence.
+const KERNEL_ARGUMENTS: &str =
+    "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable no_timer_check random.trust_cpu=on";
+
+/// A running virtual machine.
+pub(super) struct Machine {
+    virtiofsd: Child,
+    qemu: Option<Child>,
+}
+
+/// What the machine starts from, and where it tells what.
+pub(super) struct Files {
+    pub(super) initramfs: PathBuf,
+    pub(super) socket: PathBuf,
+    /// What QEMU and virtiofsd say.
+    pub(super) log: PathBuf,
+    /// What the guest's kernel says.
+    pub(super) console: PathBuf,
+}
+
+impl Machine {
+    pub(super) fn start(kernel: &Kernel, files: &Files) -> Result<Self> {
+        let log =
+            File::create(&files.log).with_context(|| format!("cannot write {}", files.log.display()))?;
+        let socket = format!("--socket-path={}", files.socket.display());
+        let source = "source=/,cache=always,no_posix_lock,xattr";
+        let mut daemon = ending_with_us(VIRTIOFSD);
+        daemon.args([&socket, "-o", source, "-o", "sandbox=chroot"]);
+        let mut machine = Self { virtiofsd: spawn(&mut daemon, &log)?, qemu: None };
+        wait::until(Duration::from_secs(30), "the socket of virtiofsd", || Ok(files.socket.exists()))?;
+        machine.qemu = Some(spawn(&mut qemu(&kernel.image(), files), &log)?);
+        Ok(machine)
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.qemu.as_mut().map_or(Ok(None), Child::try_wait).context("cannot wait for QEMU")
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for child in self.qemu.iter_mut().chain([&mut self.virtiofsd]) {
+            // One that has ended by itself cannot be killed, and need not be.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn qemu(kernel: &Path, files: &Files) -> Command {
+    let mut qemu = ending_with_us("qemu-system-x86_64");
+    qemu.args(["-M", "q35", "-smp", PROCESSORS, "-m", MEMORY]).args(ACCELERATION);
+    qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+    qemu.args(["-device", "virtio-rng-pci"]);
+    // virtiofsd reads and writes in the guest's memory.
+    qemu.args(["-object", &format!("memory-backend-memfd,id=memory,size={MEMORY},share=on")]);
+    qemu.args(["-numa", "node,memdev=memory"]);
+    qemu.args(["-chardev", &format!("socket,id=root,path={}", files.socket.display())]);
+    qemu.args(["-device", "vhost-user-fs-pci,chardev=root,tag=root"]);
+    qemu.args(["-serial", &format!("file:{}", files.console.display())]);
+    qemu.arg("-kernel").arg(kernel).arg("-initrd").arg(&files.initramfs);
+    qemu.args(["-append", KERNEL_ARGUMENTS]);
+    qemu
+}
+
+/// A program that is killed when this process ends, however it does.
+fn ending_with_us(program: &str) -> Command {
+    command("setpriv", &["--pdeathsig", "KILL", program])
+}
+
+fn spawn(command: &mut Command, log: &File) -> Result<Child> {
+    let copy = || log.try_clone().context("cannot write the log of the virtual machine");
+    let child = command.stdin(Stdio::null()).stdout(copy()?).stderr(copy()?).spawn();
+    child.with_context(|| format!("cannot run {command:?}"))
+}

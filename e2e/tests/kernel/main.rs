@@ -1,0 +1,17 @@
+//! Scenarios on the kernel's datapath of Open vSwitch: two Nodes in one guest (`cargo xtask guest`), as namespaces, with
+//! our agent and CNI plugin, and object files in the place of an API server.
+//!
+//! What they make goes with the guest. They run where `cargo xtask test` starts them: elsewhere each says so.
+
+mod cluster;
+mod connectivity;
+mod deletion;
+mod keep_alive;
+mod namespace;
+mod node;
+mod ping;
+mod pod;
+mod restarts;
+mod talk;
+mod tcp;
+mod tunnels;
