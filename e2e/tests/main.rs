@@ -1,5 +1,6 @@
 //! Scenarios on real clusters. They run where `ANTREA_E2E` allows it, as `cargo xtask test` does.
 
+mod agent_crashes;
 mod antctl;
 mod api_server;
 mod bad_input;
