@@ -23,3 +23,4 @@ mod restarts;
 mod traces;
 mod traffic;
 mod tunnels;
+mod upgrades;
