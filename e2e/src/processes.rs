@@ -37,6 +37,8 @@ pub struct Process {
     pub parent: i32,
     /// The last part of its first argument, `etcd`.
     pub program: String,
+    /// What follows that argument.
+    pub arguments: Vec<String>,
     network_namespace: Inode,
     lab: Option<String>,
 }
@@ -55,6 +57,13 @@ impl ProcessId {
     /// Whether it still runs.
     pub fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.start_time)
+    }
+}
+
+impl Process {
+    /// By what it is told from later ones; none when it has ended.
+    pub fn id(&self) -> Option<ProcessId> {
+        Some(ProcessId { pid: self.pid, start_time: start_time(self.pid)? })
     }
 }
 
@@ -157,12 +166,13 @@ fn read(pid: i32) -> Option<Process> {
     if state == 'Z' || state == 'X' {
         return None;
     }
-    let arguments = fs::read(folder.join("cmdline")).ok().filter(|arguments| !arguments.is_empty())?;
-    let first = arguments.split(|byte| *byte == 0).next().unwrap_or_default();
-    let program = String::from_utf8_lossy(first).rsplit('/').next().unwrap_or_default().to_owned();
+    let line = fs::read(folder.join("cmdline")).ok().filter(|line| !line.is_empty())?;
+    let line = String::from_utf8_lossy(line.strip_suffix(b"\0").unwrap_or(&line)).into_owned();
+    let mut arguments = line.split('\0').map(str::to_owned);
+    let program = arguments.next()?.rsplit('/').next().unwrap_or_default().to_owned();
     let network_namespace = inode_of(&folder.join("ns/net"))?;
     let lab = fs::read(folder.join("environ")).ok().and_then(|environment| mark(&environment));
-    Some(Process { pid, parent, program, network_namespace, lab })
+    Some(Process { pid, parent, program, arguments: arguments.collect(), network_namespace, lab })
 }
 
 fn mark(environment: &[u8]) -> Option<String> {

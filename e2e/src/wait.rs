@@ -7,11 +7,31 @@ use anyhow::{Result, bail};
 /// Between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The same where the moment itself matters.
+const SHORT_PAUSE: Duration = Duration::from_millis(5);
+
 /// Asks `condition` until it returns a value.
 ///
 /// # Errors
 /// When `timeout` is over: what was waited for, and the last error that `condition` returned.
 pub fn eventually<T>(
+    timeout: Duration,
+    what: &str,
+    condition: impl FnMut() -> Result<Option<T>>,
+) -> Result<T> {
+    look(PAUSE, timeout, what, condition)
+}
+
+/// Like [`eventually`], but looks so often that the moment of its return is that of the change.
+///
+/// # Errors
+/// As [`eventually`].
+pub fn closely<T>(timeout: Duration, what: &str, condition: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    look(SHORT_PAUSE, timeout, what, condition)
+}
+
+fn look<T>(
+    between: Duration,
     timeout: Duration,
     what: &str,
     mut condition: impl FnMut() -> Result<Option<T>>,
@@ -30,7 +50,7 @@ pub fn eventually<T>(
                 None => bail!("{waited}"),
             }
         }
-        pause();
+        pause(between);
     }
 }
 
@@ -46,8 +66,8 @@ pub fn until(timeout: Duration, what: &str, mut condition: impl FnMut() -> Resul
     clippy::disallowed_methods,
     reason = "the one place that looks again later; there is no runtime here"
 )]
-fn pause() {
-    std::thread::sleep(PAUSE);
+fn pause(time: Duration) {
+    std::thread::sleep(time);
 }
 
 #[cfg(test)]

@@ -123,6 +123,22 @@ impl<'a> Cluster<'a> {
     }
 
     pub(crate) fn agent(&self, node: NodeId) -> Result<Agent> {
+        let (pod, status) = self.agent_container(node, "antrea-agent")?;
+        Ok(Agent {
+            pod: pod["metadata"]["name"].as_str().context("a Pod without a name")?.to_owned(),
+            restarts: status["restartCount"].as_u64().unwrap_or(0),
+            ready: status["ready"] == Value::Bool(true),
+        })
+    }
+
+    /// How often the container of a Node's Open vSwitch was started again.
+    pub(crate) fn ovs_restarts(&self, node: NodeId) -> Result<u64> {
+        let (_, status) = self.agent_container(node, "antrea-ovs")?;
+        status["restartCount"].as_u64().context("a container without a number of restarts")
+    }
+
+    /// The Pod of a Node's agent, and the status of one of its containers.
+    fn agent_container(&self, node: NodeId, container: &str) -> Result<(Value, Value)> {
         let field = format!("spec.nodeName={node}");
         let selected =
             ["get", "pods", "-n", NAMESPACE, "-l", "component=antrea-agent", "--field-selector", &field];
@@ -130,14 +146,10 @@ impl<'a> Cluster<'a> {
         let [pod] = pods["items"].as_array().map(Vec::as_slice).unwrap_or_default() else {
             anyhow::bail!("{node} has not exactly one Pod of the agent");
         };
-        let containers = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
-        let status = containers.into_iter().find(|status| status["name"] == "antrea-agent");
-        let status = status.with_context(|| format!("the agent of {node} has no container yet"))?;
-        Ok(Agent {
-            pod: pod["metadata"]["name"].as_str().context("a Pod without a name")?.to_owned(),
-            restarts: status["restartCount"].as_u64().unwrap_or(0),
-            ready: status["ready"] == Value::Bool(true),
-        })
+        let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+        let status = statuses.into_iter().find(|status| status["name"] == container);
+        let status = status.with_context(|| format!("{container} of {node} has no container yet"))?;
+        Ok((pod.clone(), status.clone()))
     }
 
     /// The process number of a Node's agent, as that Node counts.
@@ -153,6 +165,13 @@ impl<'a> Cluster<'a> {
     pub(crate) fn signal_agent(&self, node: NodeId, signal: &str) -> Result<()> {
         let process = self.agent_process(node)?;
         self.on_node(node, &["kill", &format!("-{signal}"), &process]).map(|_| ())
+    }
+
+    /// Kills the agent of a Node, and waits until there is another.
+    pub(crate) fn crash_agent(&self, node: NodeId) -> Result<()> {
+        let before = self.agent(node)?;
+        self.signal_agent(node, "KILL")?;
+        self.wait_for_restart(node, &before)
     }
 
     /// A kubelet waits before it restarts a container, from the fifth time on for more than a minute.

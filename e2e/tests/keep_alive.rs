@@ -14,10 +14,10 @@ exec 3<>/dev/tcp/$1/$2 || exit
 while [ ! -e /tmp/stop ]; do
   printf 'GET /clientip HTTP/1.1\r\nHost: server\r\n\r\n' >&3
   length=0
-  while IFS= read -r -t 3 line <&3; line=${line%$'\r'}; [ -n "$line" ]; do
+  while IFS= read -r -t $3 line <&3; line=${line%$'\r'}; [ -n "$line" ]; do
     case $line in Content-Length:*) length=${line#*: } ;; esac
   done
-  [ "$length" -gt 0 ] && IFS= read -r -t 3 -N "$length" body <&3 || { echo "no answer within 3 s"; exit; }
+  [ "$length" -gt 0 ] && IFS= read -r -t $3 -N "$length" body <&3 || { echo "no answer within $3 s"; exit; }
   echo "$body"
   sleep 0.1
 done
@@ -25,7 +25,7 @@ echo stopped
 "#;
 
 const START: &str =
-    r#"rm -f /tmp/stop; setsid bash -c "$1" client "$2" "$3" </dev/null >/tmp/answers 2>&1 &"#;
+    r#"rm -f /tmp/stop; setsid bash -c "$1" client "$2" "$3" "$4" </dev/null >/tmp/answers 2>&1 &"#;
 
 pub(crate) struct KeepAlive {
     from: Pod,
@@ -33,7 +33,13 @@ pub(crate) struct KeepAlive {
 
 impl KeepAlive {
     pub(crate) fn start(from: &Pod, to: IpAddr) -> Result<Self> {
-        from.exec(&["bash", "-c", START, "start", CLIENT, &to.to_string(), &PORT.to_string()])?;
+        Self::with_patience(from, to, 3)
+    }
+
+    /// One whose answers may take that many seconds: TCP sends again after growing pauses.
+    pub(crate) fn with_patience(from: &Pod, to: IpAddr, seconds: u8) -> Result<Self> {
+        let (to, port, seconds) = (to.to_string(), PORT.to_string(), seconds.to_string());
+        from.exec(&["bash", "-c", START, "start", CLIENT, &to, &port, &seconds])?;
         let connection = Self { from: from.clone() };
         connection.wait_for_answers(5)?;
         Ok(connection)

@@ -1,5 +1,7 @@
 //! Scenarios on real clusters. They run where `ANTREA_E2E` allows it, as `cargo xtask test` does.
 
+mod adds_cut_short;
+mod agent_crashes;
 mod antctl;
 mod api_server;
 mod bad_input;
@@ -13,10 +15,15 @@ mod lab;
 mod leaks;
 mod nodes;
 mod objects;
+mod ovs_absences;
+mod ovs_crashes;
 mod paused;
+mod pings;
 mod pool;
 mod repairs;
 mod repeated_faults;
 mod restarts;
 mod traces;
+mod traffic;
 mod tunnels;
+mod upgrades;

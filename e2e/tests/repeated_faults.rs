@@ -30,7 +30,7 @@ fn ten_crashes_of_agents_while_pods_come_and_go_leave_nothing() {
         let server = workload.pod_on(there)?.ips.iter().next().copied().context("a Pod without address")?;
         let connection = KeepAlive::start(workload.pod_on(here)?, server)?;
         let rounds = while_pods_come_and_go(&cluster, || {
-            [here, there].into_iter().cycle().take(CRASHES).try_for_each(|node| crash(&cluster, node))
+            [here, there].into_iter().cycle().take(CRASHES).try_for_each(|node| cluster.crash_agent(node))
         })?;
         ensure!(
             rounds >= CRASHES,
@@ -42,12 +42,6 @@ fn ten_crashes_of_agents_while_pods_come_and_go_leave_nothing() {
         workload.delete()?;
         leaks::ensure_none(&cluster)
     });
-}
-
-fn crash(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
-    let before = cluster.agent(node)?;
-    cluster.signal_agent(node, "KILL")?;
-    cluster.wait_for_restart(node, &before)
 }
 
 /// Does `work` while Pods are created and deleted, and returns how often they were.

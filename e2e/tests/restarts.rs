@@ -19,7 +19,7 @@ fn killing_the_agent_keeps_an_http_keep_alive_connection() {
         for address in server.ips.iter() {
             let connection = KeepAlive::start(workload.pod_on(here)?, *address)?;
             for node in [here, there] {
-                kill_and_wait(cluster, node)?;
+                cluster.crash_agent(node)?;
             }
             connection.ensure_it_lasted()?;
         }
@@ -27,12 +27,6 @@ fn killing_the_agent_keeps_an_http_keep_alive_connection() {
         cluster.ensure_connected(&workload)?;
         workload.delete()
     });
-}
-
-fn kill_and_wait(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
-    let before = cluster.agent(node)?;
-    cluster.signal_agent(node, "KILL")?;
-    cluster.wait_for_restart(node, &before)
 }
 
 #[test]

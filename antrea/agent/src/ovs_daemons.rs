@@ -1,19 +1,21 @@
 //! `antrea-agent start-ovs`: runs ovsdb-server and ovs-vswitchd as children, for the OVS container of the DaemonSet.
 //!
-//! The datapath forwards nothing new until the agent has put the flows back: `flow-restore-wait` is set before
-//! ovs-vswitchd starts, and the agent removes it.
+//! One that ends by itself is started again alone: flows and connections outlast ovsdb-server. A new ovs-vswitchd forwards
+//! nothing until the agent has put the flows back: `flow-restore-wait` is set before it starts, and the agent removes it.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use antrea_config::DatapathType;
 use antrea_kit::components::termination_signal;
 use antrea_ovs::ovsdb::OvsDb;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
-use tracing::info;
+use tracing::{info, warn};
 
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
@@ -22,6 +24,11 @@ const START: Duration = Duration::from_secs(30);
 
 /// What a daemon gets to end by itself before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How often daemons may end by themselves …
+const CRASHES: usize = 3;
+/// … within this time. After one more this process ends as well, and Kubernetes tells that something is wrong.
+const MEMORY: Duration = Duration::from_secs(60);
 
 /// Where OVS keeps its files, and which datapath it is for.
 #[derive(Debug, Clone, clap::Args)]
@@ -37,29 +44,86 @@ pub(crate) struct Options {
     hw_offload: bool,
 }
 
-/// Runs both daemons until SIGTERM; one that ends by itself is an error with its name.
+/// The daemons, each a child of this process.
+struct Daemons<'a> {
+    options: &'a Options,
+    database: PathBuf,
+    server: Child,
+    switch: Child,
+}
+
+/// When daemons ended by themselves.
+#[derive(Debug, Default)]
+struct Crashes(Vec<Instant>);
+
+/// Runs both daemons until SIGTERM; one that ends by itself again and again is an error with its name.
 pub(crate) async fn run(options: &Options) -> Result<()> {
     let terminated = termination_signal().context("cannot listen for SIGTERM")?;
     let database = prepare_database(&options.run_dir).await?;
-    let mut server = spawn("ovsdb-server", &server_arguments(options, &database), &options.run_dir)?;
-    let remote = options.run_dir.join("db.sock");
-    configure(&remote, options).await?;
-    let mut switch = spawn("ovs-vswitchd", &switch_arguments(options, &remote), &options.run_dir)?;
+    let mut daemons = Daemons::start(options, database).await?;
     info!(run_dir = %options.run_dir.display(), datapath = %options.datapath, "Open vSwitch is running");
-    let ended = tokio::select! {
-        status = switch.wait() => Err(("ovs-vswitchd", status)),
-        status = server.wait() => Err(("ovsdb-server", status)),
+    let outcome = tokio::select! {
+        outcome = daemons.keep_running() => outcome,
         () = terminated => Ok(()),
     };
     // The switch first: it writes its last statistics to the database.
-    stop("ovs-vswitchd", &mut switch).await;
-    stop("ovsdb-server", &mut server).await;
-    match ended {
-        Ok(()) => Ok(()),
-        Err((name, status)) => {
-            bail!("{name} ended by itself: {}; see its messages above", status.context("cannot wait for it")?)
+    stop("ovs-vswitchd", &mut daemons.switch).await;
+    stop("ovsdb-server", &mut daemons.server).await;
+    outcome
+}
+
+impl<'a> Daemons<'a> {
+    async fn start(options: &'a Options, database: PathBuf) -> Result<Self> {
+        let server = start_server(options, &database)?;
+        let switch = start_switch(options).await?;
+        Ok(Self { options, database, server, switch })
+    }
+
+    /// Starts whichever ends again; returns when that happens too often.
+    async fn keep_running(&mut self) -> Result<()> {
+        let mut crashes = Crashes::default();
+        loop {
+            tokio::select! {
+                biased;
+                // Where both have ended, this one has to be back before the other can start.
+                status = self.server.wait() => {
+                    crashes.count("ovsdb-server", status)?;
+                    self.server = start_server(self.options, &self.database)?;
+                }
+                status = self.switch.wait() => {
+                    crashes.count("ovs-vswitchd", status)?;
+                    self.switch = start_switch(self.options).await?;
+                }
+            }
         }
     }
+}
+
+impl Crashes {
+    fn count(&mut self, name: &str, status: io::Result<ExitStatus>) -> Result<()> {
+        let status = status.with_context(|| format!("cannot wait for {name}"))?;
+        ensure!(self.may_go_on(Instant::now()), "{name} ended by itself: {status}; see its messages above");
+        warn!(name, %status, "A daemon ended by itself and is started again");
+        Ok(())
+    }
+
+    /// Notes one, and says whether there were few enough of late.
+    fn may_go_on(&mut self, now: Instant) -> bool {
+        self.0.retain(|crash| now.duration_since(*crash) < MEMORY);
+        self.0.push(now);
+        self.0.len() <= CRASHES
+    }
+}
+
+fn start_server(options: &Options, database: &Path) -> Result<Child> {
+    spawn("ovsdb-server", &server_arguments(options, database), &options.run_dir)
+}
+
+/// Starts the switch once the database answers and says that it has to wait for its flows.
+async fn start_switch(options: &Options) -> Result<Child> {
+    let remote = options.run_dir.join("db.sock");
+    configure(&remote, options).await?;
+    spawn("ovs-vswitchd", &switch_arguments(options, &remote), &options.run_dir)
 }
 
 /// Creates the database, or converts one that an older Open vSwitch wrote.
@@ -166,5 +230,19 @@ async fn stop(name: &'static str, child: &mut Child) {
     info!(name, "Killing a daemon that did not end in time");
     if let Err(error) = child.kill().await {
         info!(name, %error, "Cannot kill a daemon");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemons_that_end_again_and_again_are_given_up_and_rare_crashes_are_forgotten() {
+        let begun = Instant::now();
+        let mut crashes = Crashes::default();
+        let mut after = |seconds| crashes.may_go_on(begun + Duration::from_secs(seconds));
+        assert_eq!([0, 1, 2, 3].map(&mut after), [true, true, true, false]);
+        assert_eq!([63, 64, 65, 66].map(&mut after), [true, true, true, false]);
     }
 }

@@ -1,5 +1,6 @@
 //! The call to the agent, and what becomes of calls that fail.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use antrea_cni::error::CniError;
@@ -70,7 +71,13 @@ fn unknown_command(status: &Status) -> String {
     format!("antrea-agent does not know this command of the CNI API v1beta1: {}", status.message())
 }
 
+/// A status that has a cause did not come from the agent: the connection broke before an answer was there, as it does
+/// when the agent is killed.
 fn of_status(status: &Status) -> CniError {
+    if let Some(cause) = status.source() {
+        let cause = CniError::from_chain(ErrorCode::TryAgainLater, cause);
+        return CniError { message: format!("antrea-agent did not answer: {}", cause.message), ..cause };
+    }
     let (code, advice) = match status.code() {
         Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {
             (ErrorCode::TryAgainLater, "antrea-agent did not answer")
@@ -90,6 +97,10 @@ mod tests {
             (Status::unavailable("x"), "11 antrea-agent did not answer: x"),
             (Status::deadline_exceeded("x"), "11 antrea-agent did not answer: x"),
             (Status::internal("x"), "201 the call to antrea-agent failed: x"),
+            (
+                Status::from_error("connection closed".into()),
+                "11 antrea-agent did not answer: connection closed",
+            ),
         ] {
             let error = of_status(&status);
             assert_eq!(format!("{} {error}", error.code as i32), expected);

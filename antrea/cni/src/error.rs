@@ -21,13 +21,17 @@ impl CniError {
         Self { code, message: message.into() }
     }
 
-    /// An error whose message is `error` with its causes, outermost first.
+    /// An error whose message is `error` with its causes, outermost first. A cause that says the same as what it causes
+    /// is told once.
     pub fn from_chain(code: ErrorCode, error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
-            message.push_str(": ");
-            message.push_str(&error.to_string());
+            let text = error.to_string();
+            if !message.ends_with(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
             cause = error.source();
         }
         Self { code, message }
@@ -72,6 +76,9 @@ mod tests {
     #[test]
     fn causes_are_part_of_the_message() {
         let error = CniError::from_chain(ErrorCode::IpamFailure, &Outer(io::Error::other("disk full")));
+        assert_eq!(error.message, "cannot reserve 10.0.0.2: disk full");
+        let twice = io::Error::other(Outer(io::Error::other("disk full")));
+        let error = CniError::from_chain(ErrorCode::IpamFailure, &twice);
         assert_eq!(error.message, "cannot reserve 10.0.0.2: disk full");
     }
 }

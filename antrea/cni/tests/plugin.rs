@@ -1,8 +1,10 @@
 //! CNI commands: what goes to the agent, what is printed, with which exit code.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
@@ -67,6 +69,26 @@ fn an_agent_that_is_not_there_yet_is_worth_another_try() {
     let problem = format!("cannot reach antrea-agent on {}: ", socket.display());
     assert!(output.contains(&problem) && output.contains(r#""code":11"#) && code == 1, "{code} {output}");
     assert!(output.contains("No such file or directory"), "{output}");
+}
+
+#[test]
+fn an_agent_that_is_killed_in_the_middle_of_a_command_is_worth_another_try() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("cni.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let agent = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
+        while !read.windows(14).any(|bytes| bytes == b"K8S_POD_NAME=p") {
+            let length = connection.read(&mut chunk).unwrap();
+            assert!(length > 0, "the plugin asked for nothing");
+            read.extend_from_slice(&chunk[..length]);
+        }
+    });
+    let (code, output) = run("ADD", &socket, CONFIG);
+    agent.join().unwrap();
+    let expected = r#"{"cniVersion":"1.0.0","code":11,"msg":"antrea-agent did not answer: "#;
+    assert!(output.starts_with(expected) && code == 1, "{code} {output}");
 }
 
 #[test]

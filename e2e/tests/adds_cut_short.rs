@@ -1,0 +1,123 @@
+//! The agent is killed in the middle of CNI ADDs, and again: every Pod comes up, and nothing stays behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::IpAddr;
+use std::thread;
+use std::time::Duration;
+
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::pods::{PORT, Pod};
+use antrea_e2e::processes::{self, Process};
+use antrea_e2e::wait;
+use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::cluster::{Cluster, on_the_cluster};
+use crate::leaks;
+
+const PODS: usize = 20;
+const KILLS: usize = 2;
+
+/// Asks each address, and prints who answers.
+const ASK_ALL: &str = r#"for url; do curl -gsSf --max-time 5 "$url" && echo || exit; done"#;
+
+#[test]
+fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_adds() {
+    let name = "pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_adds";
+    on_the_cluster(name, |cluster| {
+        let workload = cluster.workload(1)?;
+        let (node, other) = cluster.two_nodes()?;
+        let names: Vec<String> = (1..=PODS).map(|number| format!("burst-{number}")).collect();
+        let wanted: Vec<(&str, NodeId)> = names.iter().map(|name| (name.as_str(), node)).collect();
+        let pods = thread::scope(|scope| {
+            let pods = scope.spawn(|| Pod::create(&cluster.kubectl, &wanted));
+            let kills = (0..KILLS).try_for_each(|_| kill_in_the_middle_of_an_add(cluster, node));
+            let pods = pods.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+            kills.map(|()| pods)
+        })?;
+        ensure_adds_were_cut_short(cluster)?;
+        for from in [node, other] {
+            ensure_all_answer(workload.pod_on(from)?, &pods)?;
+        }
+        leaks::ensure_none(cluster)?;
+        workload.delete()?;
+        leaks::ensure_none(cluster)
+    });
+}
+
+/// Stops the agent while a plugin waits for its answer, makes sure that this is so, and kills it: what it has done by
+/// then is as if it had been killed at once.
+fn kill_in_the_middle_of_an_add(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
+    let before = cluster.agent(node)?;
+    let agent = agent(cluster, node)?;
+    wait::closely(Duration::from_secs(60), "an ADD that the agent can be killed in", || {
+        let Some(add) = running_add(cluster, node)? else { return Ok(None) };
+        kill(agent, Signal::SIGSTOP).context("cannot stop the agent")?;
+        let waits_for_the_agent = !ends_by_itself(&add);
+        let signal = if waits_for_the_agent { Signal::SIGKILL } else { Signal::SIGCONT };
+        kill(agent, signal).context("cannot kill the agent")?;
+        Ok(waits_for_the_agent.then_some(()))
+    })?;
+    cluster.wait_for_restart(node, &before)
+}
+
+/// As this machine counts processes.
+fn agent(cluster: &Cluster<'_>, node: NodeId) -> Result<Pid> {
+    let is_agent = |process: &Process| {
+        process.program == "antrea-agent" && process.arguments.iter().any(|word| word == "--config")
+    };
+    let found = here(cluster, node)?.into_iter().find(is_agent);
+    Ok(Pid::from_raw(found.with_context(|| format!("{node} has no agent"))?.pid))
+}
+
+/// A CNI plugin that is carrying out ADD.
+fn running_add(cluster: &Cluster<'_>, node: NodeId) -> Result<Option<Process>> {
+    let is_add = |process: &Process| {
+        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        process.program == "antrea"
+            && environment.split(|byte| *byte == 0).any(|word| word == b"CNI_COMMAND=ADD")
+    };
+    Ok(here(cluster, node)?.into_iter().find(is_add))
+}
+
+/// A plugin that has its answer is gone at once.
+fn ends_by_itself(plugin: &Process) -> bool {
+    let Some(plugin) = plugin.id() else { return true };
+    let ended = || Ok((!plugin.is_alive()).then_some(()));
+    wait::closely(Duration::from_millis(500), "the end of a plugin", ended).is_ok()
+}
+
+fn here(cluster: &Cluster<'_>, node: NodeId) -> Result<Vec<Process>> {
+    processes::in_namespace(&cluster.lab.plan().namespace(Place::Node(node))?)
+}
+
+/// The kubelet has told of plugins whose connection to the agent broke after they had asked.
+fn ensure_adds_were_cut_short(cluster: &Cluster<'_>) -> Result<()> {
+    let lines = r#"jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}"#;
+    let failures = ["get", "events", "--field-selector=reason=FailedCreatePodSandBox", "-o", lines];
+    let told = cluster.kubectl.text(&failures)?;
+    let of_burst = || told.lines().filter(|line| line.starts_with("burst-"));
+    let cut_short = of_burst().filter(|line| line.contains("antrea-agent did not answer")).count();
+    println!("{cut_short} ADDs were cut short, {} failed in all", of_burst().count());
+    ensure!(cut_short > 0, "no ADD was cut short: {told}");
+    Ok(())
+}
+
+/// Every Pod answers under each of its addresses, by its own name.
+fn ensure_all_answer(from: &Pod, pods: &[Pod]) -> Result<()> {
+    let asked = pods.iter().flat_map(|pod| pod.ips.iter().map(move |ip| (pod.name.clone(), *ip)));
+    let (names, addresses): (Vec<String>, Vec<IpAddr>) = asked.unzip();
+    ensure!(
+        addresses.iter().collect::<BTreeSet<_>>().len() == 2 * PODS,
+        "not 2 addresses each: {addresses:?}"
+    );
+    let url = |ip: &IpAddr| format!("http://{}/hostname", std::net::SocketAddr::new(*ip, PORT));
+    let urls: Vec<String> = addresses.iter().map(url).collect();
+    let mut command = vec!["bash", "-c", ASK_ALL, "ask"];
+    command.extend(urls.iter().map(String::as_str));
+    let answers = from.exec(&command)?;
+    ensure!(answers.lines().eq(names.iter()), "from Pod {}: {answers} and not {names:?}", from.name);
+    Ok(())
+}
