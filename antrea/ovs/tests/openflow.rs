@@ -191,6 +191,8 @@ async fn ports_count_what_ovs_ofctl_says() {
     let port =
         database.ensure_port(BRIDGE, &PortSpec::new("antrea-gw0", InterfaceType::Internal)).await.unwrap();
     ovs.ip(["link", "set", "antrea-gw0", "up"]).unwrap();
+    // Until ovs-vswitchd knows, it drops what is sent there.
+    ovs.vsctl(["--timeout=20", "wait-until", "interface", "antrea-gw0", "admin_state=up"]).unwrap();
     let packet = [[0xff; 6].as_slice(), &[2, 0, 0, 0, 0, 1], &[0x88, 0xb5], &[7; 50]].concat();
     let out = PacketOut::new(reserved_port::CONTROLLER, packet).action(Action::Output(port));
     channel.packet_out(out).await.unwrap();
