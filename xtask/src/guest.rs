@@ -13,7 +13,7 @@ use clap::Args;
 use crate::project;
 
 /// What a command gets in a guest, where it takes about ten times as long as here.
-const LIMIT: Duration = Duration::from_secs(10 * 60);
+const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
