@@ -83,15 +83,28 @@ impl Node {
         Ok(())
     }
 
-    /// Kills ovs-vswitchd as a crash would. The container ends with it, and another begins.
+    /// Kills ovs-vswitchd as a crash would, and waits until there is another one.
     pub(crate) fn crash_switch(&mut self) -> Result<()> {
-        let pid = fs::read_to_string(self.folder.join("ovs/ovs-vswitchd.pid"))
-            .context("ovs-vswitchd does not run")?;
-        let pid = pid.trim().parse().context("no process id")?;
-        kill(Pid::from_raw(pid), Signal::SIGKILL).context("cannot kill ovs-vswitchd")?;
+        let crashed = self.daemon("ovs-vswitchd")?;
+        kill(crashed, Signal::SIGKILL).context("cannot kill ovs-vswitchd")?;
+        wait::until(PATIENCE, "another ovs-vswitchd", || Ok(self.daemon("ovs-vswitchd")? != crashed))
+    }
+
+    /// Kills all processes of the container.
+    pub(crate) fn crash_open_vswitch(&mut self) -> Result<()> {
         let mut container = self.open_vswitch.take().context("Open vSwitch was not started")?;
-        container.wait().context("cannot wait for the end of Open vSwitch")?;
+        container.kill().context("cannot kill start-ovs")?;
+        container.wait().context("cannot wait for the end of start-ovs")?;
+        for name in ["ovs-vswitchd", "ovsdb-server"] {
+            kill(self.daemon(name)?, Signal::SIGKILL).with_context(|| format!("cannot kill {name}"))?;
+        }
         Ok(())
+    }
+
+    fn daemon(&self, name: &str) -> Result<Pid> {
+        let file = self.folder.join(format!("ovs/{name}.pid"));
+        let pid = fs::read_to_string(file).with_context(|| format!("{name} does not run"))?;
+        Ok(Pid::from_raw(pid.trim().parse().context("no process id")?))
     }
 
     /// Starts the agent and waits until it is ready. The folders that are the same on every Node are its own.
@@ -185,7 +198,7 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         // What cannot be removed goes with the guest.
-        let _ = self.crash_switch();
+        let _ = self.crash_open_vswitch();
         let _ = self.crash_agent();
         let _ = command("ip", &["netns", "delete", self.name]).run();
         let _ = fs::remove_dir_all(&self.folder);

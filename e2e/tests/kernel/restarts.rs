@@ -25,9 +25,16 @@ fn agents_that_are_killed_and_started_again_lose_no_packet() {
 }
 
 #[test]
+fn flows_of_the_kernel_outlive_a_switch_that_crashes() {
+    with_cluster("flows_of_the_kernel_outlive_a_switch_that_crashes", |cluster| {
+        ensure_flows_outlive(cluster, Node::crash_switch, |node| node.wait_for_switch())
+    });
+}
+
+#[test]
 fn flows_of_the_kernel_outlive_open_vswitch_that_is_killed() {
     with_cluster("flows_of_the_kernel_outlive_open_vswitch_that_is_killed", |cluster| {
-        ensure_flows_outlive(cluster, Node::crash_switch, |node| {
+        ensure_flows_outlive(cluster, Node::crash_open_vswitch, |node| {
             node.start_open_vswitch()?;
             node.wait_for_switch()
         })
