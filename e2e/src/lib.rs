@@ -32,6 +32,7 @@ pub mod node_init;
 pub mod outside;
 pub mod packages;
 pub mod partition;
+pub mod ping_answer;
 pub mod pki;
 pub mod plan;
 pub mod pod_cidrs;

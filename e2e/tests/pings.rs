@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use antrea_e2e::names::NodeId;
+use antrea_e2e::ping_answer::PingAnswer;
 use antrea_e2e::pods::Pod;
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
@@ -85,7 +86,8 @@ impl Record {
         // The number in the packet has 16 bits, and begins anew every 65,536 packets.
         let mut newest: Option<Answer> = None;
         for line in text.lines().filter(|line| line.contains(" bytes from ")) {
-            let (at, number) = answer(line).with_context(|| format!("{line:?} is no answer to a ping"))?;
+            let PingAnswer { at, number } =
+                PingAnswer::read(line).with_context(|| format!("{line:?} is no answer to a ping"))?;
             let answer = Answer { sequence: nearest(newest.map_or(0, |newest| newest.sequence), number), at };
             newest = newest.filter(|newest| newest.sequence > answer.sequence).or(Some(answer));
             answers.push(answer);
@@ -131,15 +133,6 @@ impl fmt::Display for Record {
             self.answers.len()
         )
     }
-}
-
-/// `[1795285976.870728] 64 bytes from 10.11.1.3: icmp_seq=2 ttl=62 time=1.98 ms`
-fn answer(line: &str) -> Option<(Duration, u16)> {
-    let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let (seconds, microseconds) = time.split_once('.')?;
-    let at = Duration::from_secs(seconds.parse().ok()?) + Duration::from_micros(microseconds.parse().ok()?);
-    let number = rest.split_once("icmp_seq=")?.1.split(' ').next()?;
-    Some((at, number.parse().ok()?))
 }
 
 /// The sequence number next to `sequence` whose last 16 bits are `number`.

@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use antrea_e2e::command::Run as _;
+use antrea_e2e::ping_answer::PingAnswer;
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 
@@ -23,7 +25,7 @@ pub(crate) struct Ping {
     output: PathBuf,
     /// The last request that was answered before anything else began. Of two requests on their way at the beginning the
     /// kernel drops one, when both are the first one of their connection to it.
-    established: u32,
+    established: u16,
 }
 
 /// What became of a ping.
@@ -32,15 +34,9 @@ pub(crate) struct Outcome {
     to: IpAddr,
     answered: usize,
     /// The numbers of requests without an answer, from the connection being established up to the last that got one.
-    pub(crate) lost: Vec<u32>,
-    /// Between two answers, in seconds.
-    longest_gap: f64,
-}
-
-struct Answer {
-    /// In seconds.
-    time: f64,
-    number: u32,
+    pub(crate) lost: Vec<u16>,
+    /// Between two answers.
+    longest_gap: Duration,
 }
 
 /// Three pings, each answered.
@@ -77,9 +73,9 @@ impl Ping {
         outcome(self.to, self.established, &self.answers()?)
     }
 
-    fn answers(&self) -> Result<Vec<Answer>> {
+    fn answers(&self) -> Result<Vec<PingAnswer>> {
         let text = fs::read_to_string(&self.output).context("cannot read the output of ping")?;
-        Ok(text.lines().filter_map(answer).collect())
+        Ok(text.lines().filter_map(PingAnswer::read).collect())
     }
 }
 
@@ -91,22 +87,20 @@ impl Drop for Ping {
     }
 }
 
-/// `[1700000000.123456] 64 bytes from 10.0.0.1: icmp_seq=7 ttl=64 time=0.1 ms`
-fn answer(line: &str) -> Option<Answer> {
-    let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let number = rest.split_once("icmp_seq=")?.1.split_once(" ttl=")?.0;
-    Some(Answer { time: time.parse().ok()?, number: number.parse().ok()? })
-}
-
-fn last(answers: &[Answer]) -> Result<u32> {
+fn last(answers: &[PingAnswer]) -> Result<u16> {
     answers.iter().map(|answer| answer.number).max().context("no answer")
 }
 
-fn outcome(to: IpAddr, established: u32, answers: &[Answer]) -> Result<Outcome> {
-    let answered: BTreeSet<u32> = answers.iter().map(|answer| answer.number).collect();
+fn outcome(to: IpAddr, established: u16, answers: &[PingAnswer]) -> Result<Outcome> {
+    let answered: BTreeSet<u16> = answers.iter().map(|answer| answer.number).collect();
     let lost = (established + 1..=last(answers)?).filter(|number| !answered.contains(number));
-    let gaps = answers.windows(2).map(|pair| pair[1].time - pair[0].time);
-    Ok(Outcome { to, answered: answers.len(), lost: lost.collect(), longest_gap: gaps.fold(0.0, f64::max) })
+    let gaps = answers.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
+    Ok(Outcome {
+        to,
+        answered: answers.len(),
+        lost: lost.collect(),
+        longest_gap: gaps.max().unwrap_or_default(),
+    })
 }
 
 impl std::fmt::Display for Outcome {
@@ -114,8 +108,9 @@ impl std::fmt::Display for Outcome {
         let Self { to, answered, lost, longest_gap } = self;
         write!(
             f,
-            "{to}: {answered} pings answered, {} lost {lost:?}, longest gap {longest_gap:.3} s",
-            lost.len()
+            "{to}: {answered} pings answered, {} lost {lost:?}, longest gap {:.3} s",
+            lost.len(),
+            longest_gap.as_secs_f64()
         )
     }
 }
@@ -125,9 +120,14 @@ fn requests_without_an_answer_are_told_once_there_is_a_connection() {
     let line = |time: &str, number: u32| {
         format!("[{time}] 64 bytes from 10.0.0.1: icmp_seq={number} ttl=64 time=0.1 ms")
     };
-    let lines =
-        ["PING 10.0.0.1".to_owned(), line("10.0", 1), line("10.1", 2), line("10.6", 5), line("10.61", 4)];
-    let answers: Vec<Answer> = lines.iter().filter_map(|line| answer(line)).collect();
+    let lines = [
+        "PING 10.0.0.1".to_owned(),
+        line("10.000000", 1),
+        line("10.100000", 2),
+        line("10.600000", 5),
+        line("10.610000", 4),
+    ];
+    let answers: Vec<PingAnswer> = lines.iter().filter_map(|line| PingAnswer::read(line)).collect();
     let told = |established| outcome("10.0.0.1".parse().unwrap(), established, &answers).unwrap().to_string();
     assert_eq!(told(0), "10.0.0.1: 4 pings answered, 1 lost [3], longest gap 0.500 s");
     assert_eq!(told(3), "10.0.0.1: 4 pings answered, 0 lost [], longest gap 0.500 s");
