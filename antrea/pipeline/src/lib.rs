@@ -12,6 +12,7 @@ pub mod layout;
 mod model;
 pub mod order;
 mod pipeline;
+pub mod service;
 pub mod tables;
 
 pub use model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};

@@ -4,10 +4,12 @@ mod family;
 mod mac;
 mod names;
 mod ofport;
+mod protocol;
 mod tls;
 
 pub use family::{DualStack, IpFamily};
 pub use mac::{GLOBAL_VIRTUAL_MAC, InvalidMacAddr, MacAddr};
 pub use names::{InterfaceName, InvalidName, NodeName, PodRef};
 pub use ofport::OfPort;
+pub use protocol::{Protocol, UnknownProtocol};
 pub use tls::MinimumTls;

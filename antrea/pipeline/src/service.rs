@@ -1,0 +1,189 @@
+//! What the tables of Services are filled from: frontends, groups of endpoints, endpoints.
+
+use std::net::{IpAddr, SocketAddr};
+
+use antrea_openflow::GroupId;
+use antrea_types::{IpFamily, Protocol};
+
+/// What the Node's own proxy serves beside ClusterIPs, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceProxy {
+    /// Who serves NodePorts, and what else comes to Services from outside the cluster.
+    pub external: ExternalTraffic,
+    /// Whether endpoints may answer external clients directly.
+    pub direct_server_return: DirectServerReturn,
+}
+
+/// Who serves NodePorts, LoadBalancer addresses and external IPs to clients outside the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExternalTraffic {
+    /// kube-proxy.
+    ByHost,
+    /// The agent (`proxyAll`).
+    ByAgent {
+        /// The addresses of this Node that NodePorts are served on, without loopback ones.
+        node_port_addresses: Vec<IpAddr>,
+    },
+}
+
+/// Whether the tables for Direct Server Return are realized (feature gate LoadBalancerModeDSR).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectServerReturn {
+    /// No Service uses it.
+    Off,
+    /// Services may use it.
+    On,
+}
+
+/// Where packets to a Service go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Destination {
+    /// A ClusterIP, a LoadBalancer address or an external IP, and the Service's port.
+    Address(SocketAddr),
+    /// A NodePort, on whichever of the Node's addresses.
+    NodePort {
+        /// The family of those addresses.
+        family: IpFamily,
+        /// The port.
+        port: u16,
+    },
+}
+
+impl Destination {
+    /// The IP family of the packets.
+    pub const fn family(&self) -> IpFamily {
+        match self {
+            Self::Address(SocketAddr::V4(_)) => IpFamily::V4,
+            Self::Address(SocketAddr::V6(_)) => IpFamily::V6,
+            Self::NodePort { family, .. } => *family,
+        }
+    }
+}
+
+/// Whether a frontend is for the cluster or for the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// A ClusterIP.
+    Internal,
+    /// A NodePort, LoadBalancer address or external IP.
+    External {
+        /// Where `externalTrafficPolicy` is Local: the group of all endpoints, for clients in this Node's Pods and for
+        /// the Node itself, whose traffic has no source to preserve.
+        short_circuit: Option<GroupId>,
+    },
+}
+
+/// Whether a client stays with the endpoint it had first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SessionAffinity {
+    /// Each connection is balanced by itself.
+    None,
+    /// By the client's address.
+    ClientIp {
+        /// For how many seconds.
+        timeout_seconds: u16,
+    },
+}
+
+/// What endpoints of a Service are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EndpointKind {
+    /// Addresses that packets are sent to.
+    Direct,
+    /// ClusterIPs of other Services of this Node's proxy, among others.
+    Nested,
+}
+
+/// How the answers of endpoints get back to external clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LoadBalancerMode {
+    /// By the Node that the request came to.
+    Nat,
+    /// Directly.
+    Dsr {
+        /// The endpoints of this Node, for requests that another Node has sent on.
+        local_group: GroupId,
+    },
+}
+
+/// A destination, and the group of endpoints that its packets go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Frontend {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Where packets go to.
+    pub destination: Destination,
+    /// Whom it is for.
+    pub origin: Origin,
+    /// The endpoints that the traffic policy allows.
+    pub group: GroupId,
+    /// Whether clients stay with their endpoint.
+    pub affinity: SessionAffinity,
+    /// What the endpoints are.
+    pub endpoints: EndpointKind,
+    /// How answers get back.
+    pub mode: LoadBalancerMode,
+}
+
+/// Where an endpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EndpointPlace {
+    /// On this Node: one of its Pods, or the Node itself.
+    ThisNode,
+    /// On another Node, or outside the cluster.
+    Elsewhere,
+}
+
+/// An endpoint in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Its address and port.
+    pub address: SocketAddr,
+    /// Where it is.
+    pub place: EndpointPlace,
+}
+
+/// Endpoints of which each connection goes to one. Without any, connections are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointGroup {
+    /// Its number.
+    pub id: GroupId,
+    /// The family of the frontends.
+    pub family: IpFamily,
+    /// The endpoints, in an order that does not change by itself.
+    pub endpoints: Vec<Endpoint>,
+    /// That of the frontends.
+    pub affinity: SessionAffinity,
+    /// That of the frontends: with Direct Server Return, where packets go after their endpoint is chosen.
+    pub mode: GroupMode,
+}
+
+/// How packets of a group's Service get back, as far as the group is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GroupMode {
+    /// By this Node.
+    Nat,
+    /// Directly.
+    Dsr,
+}
+
+/// What becomes of packets whose endpoint is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Backend {
+    /// Their destination becomes the endpoint.
+    Translated {
+        /// The protocol.
+        protocol: Protocol,
+        /// The endpoint.
+        address: SocketAddr,
+    },
+    /// The endpoint is the ClusterIP of another Service: they go on to one of its endpoints.
+    Nested {
+        /// The protocol.
+        protocol: Protocol,
+        /// The ClusterIP and port.
+        address: SocketAddr,
+        /// The group of the other Service.
+        group: GroupId,
+    },
+}
