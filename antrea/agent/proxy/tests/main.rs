@@ -1,0 +1,10 @@
+//! AntreaProxy without a switch: objects as users apply them in, what the switch gets out.
+
+mod cluster;
+mod conflicts;
+mod endpoints;
+mod external;
+mod groups;
+mod ignored;
+mod nested;
+mod udp;
