@@ -20,6 +20,7 @@ use antrea_kit::health::Check;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, Switch};
+use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
@@ -193,7 +194,7 @@ fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> Pipel
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
         tunnel_port: Some(ports.tunnel),
         local_pod_cidrs: node.pod_cidrs,
-        service_cidrs: config.service_cidrs,
+        services: Services::ByHost { cidrs: config.service_cidrs },
     }
 }
 

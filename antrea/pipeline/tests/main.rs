@@ -5,6 +5,8 @@
 mod bridge;
 mod cluster;
 mod replay;
+mod served;
+mod service_snapshots;
 mod snapshots;
 mod spoofing;
 mod trace;
