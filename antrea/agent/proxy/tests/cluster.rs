@@ -8,10 +8,10 @@ use antrea_agent_proxy::{
 };
 use antrea_openflow::GroupId;
 use antrea_pipeline::service::{
-    Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode, Origin,
-    ServiceProxy, SessionAffinity,
+    Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
+    Origin, ServiceProxy, Services, SessionAffinity,
 };
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, Services};
+use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_types::{DualStack, IpFamily, OfPort};
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use serde_json::Value;

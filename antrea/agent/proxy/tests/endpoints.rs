@@ -73,7 +73,8 @@ fn an_endpoint_gets_connections_unless_it_says_that_it_is_not_ready() {
 
 #[test]
 fn those_that_terminate_serve_only_where_nothing_is_ready() {
-    let terminating = "- {addresses: [10.10.0.1], conditions: {ready: false, serving: true, terminating: true}}";
+    let terminating =
+        "- {addresses: [10.10.0.1], conditions: {ready: false, serving: true, terminating: true}}";
     check(terminating, "10.10.0.1");
     check(&format!("{terminating}\n- {{addresses: [10.10.0.2]}}"), "10.10.0.2");
     check("- {addresses: [10.10.0.1], conditions: {ready: false, serving: false, terminating: true}}", "");
@@ -83,7 +84,8 @@ fn those_that_terminate_serve_only_where_nothing_is_ready() {
 fn of_an_endpoint_in_two_slices_the_ready_one_counts() {
     let mut cluster = Cluster::new();
     cluster.apply(SERVICE);
-    let terminating = "- {addresses: [10.10.0.1], conditions: {ready: false, serving: true, terminating: true}}";
+    let terminating =
+        "- {addresses: [10.10.0.1], conditions: {ready: false, serving: true, terminating: true}}";
     cluster.apply(&slice(terminating));
     let ready = slice("- {addresses: [10.10.0.1]}").replace("web-1", "web-2");
     let text = cluster.apply(&ready);

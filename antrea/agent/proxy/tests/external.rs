@@ -30,27 +30,83 @@ fn plan(settings: Settings, service: &str) -> String {
 
 #[test]
 fn a_service_is_served_on_all_its_addresses() {
-    insta::assert_snapshot!(plan(settings(), SERVICE), @"");
+    insta::assert_snapshot!(plan(settings(), SERVICE), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP node port 30080 IPv4 -> 5
+      TCP 192.0.2.80:80 -> 5
+      TCP 192.0.2.1:80 -> 5
+      TCP [fd00:96::10]:80 -> 6
+      TCP node port 30080 IPv6 -> 6
+      TCP [fd00:1::1]:80 -> 6
+      group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6: 
+      health :30999 1
+    ");
 }
 
 #[test]
 fn the_host_keeps_what_is_left_to_it() {
     let by_host = || Settings { external: ExternalServices::ByHost, ..settings() };
-    insta::assert_snapshot!(plan(by_host(), SERVICE), @"");
+    insta::assert_snapshot!(plan(by_host(), SERVICE), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP 192.0.2.1:80 -> 5
+      TCP [fd00:96::10]:80 -> 6
+      TCP [fd00:1::1]:80 -> 6
+      group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6: 
+      health :30999 1
+    ");
     let left = Settings { load_balancer_addresses: LoadBalancerAddresses::Left, ..by_host() };
-    insta::assert_snapshot!(plan(left, SERVICE), @"");
+    insta::assert_snapshot!(plan(left, SERVICE), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP [fd00:96::10]:80 -> 6
+      group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6: 
+      health :30999 1
+    ");
 }
 
 #[test]
 fn external_clients_may_have_to_stay_on_the_node_but_local_ones_do_not() {
-    insta::assert_snapshot!(plan(settings(), &SERVICE.replace("Policy: Cluster", "Policy: Local")), @"");
+    insta::assert_snapshot!(plan(settings(), &SERVICE.replace("Policy: Cluster", "Policy: Local")), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP node port 30080 IPv4 -> 6, local clients 5
+      TCP 192.0.2.80:80 -> 6, local clients 5
+      TCP 192.0.2.1:80 -> 6, local clients 5
+      TCP [fd00:96::10]:80 -> 7
+      TCP node port 30080 IPv6 -> 8, local clients 7
+      TCP [fd00:1::1]:80 -> 8, local clients 7
+      group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6: 10.10.0.2:8080
+      group 7: 
+      group 8: 
+      health :30999 1
+    ");
 }
 
 #[test]
 fn answers_may_get_back_directly() {
     let annotation = "annotations: {service.antrea.io/load-balancer-mode: dsr}";
     let service = SERVICE.replace("name: web}", &format!("name: web, {annotation}}}"));
-    insta::assert_snapshot!(plan(settings(), &service), @"");
+    insta::assert_snapshot!(plan(settings(), &service), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP node port 30080 IPv4 -> 5
+      TCP 192.0.2.80:80 -> 5, dsr 6
+      TCP 192.0.2.1:80 -> 5, dsr 6
+      TCP [fd00:96::10]:80 -> 7
+      TCP node port 30080 IPv6 -> 7
+      TCP [fd00:1::1]:80 -> 7, dsr 8
+      group 5 dsr: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6 dsr: 10.10.0.2:8080
+      group 7 dsr: 
+      group 8 dsr: 
+      health :30999 1
+    ");
 }
 
 #[test]
@@ -76,7 +132,17 @@ fn the_kernel_is_told_of_ports_addresses_and_networks() {
         let cidrs = host.service_cidrs();
         ports.chain(ips).chain(cidrs.iter().map(ToString::to_string)).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(text(&cluster), @"");
+    insta::assert_snapshot!(text(&cluster), @"
+    TCP 30080
+    192.0.2.1
+    192.0.2.80
+    fd00:1::1
+    10.96.0.10/32
+    fd00:96::10/128
+    ");
     cluster.delete(SERVICE);
-    insta::assert_snapshot!(text(&cluster), @"");
+    insta::assert_snapshot!(text(&cluster), @"
+    10.96.0.10/32
+    fd00:96::10/128
+    ");
 }

@@ -38,13 +38,25 @@ fn installed(cluster: &mut Cluster, yaml: &str) -> Vec<Flow> {
 #[test]
 fn a_service_keeps_its_groups_when_the_agent_restarts() {
     let mut earlier = Cluster::new();
-    let mut flows = installed(&mut earlier, &service("gone"));
+    let mut flows = installed(&mut earlier, &service("bygone"));
     flows.extend(installed(&mut earlier, &service("kept")));
     let present = group_ids(&[1, 2, 3, 4, 5, 6, 7, 8]);
     let proxy = Proxy::new(settings(), present, Adoption::new(flows));
     let mut cluster = Cluster { proxy, pipeline: pipeline() };
     let new = service("another");
-    insta::assert_snapshot!(cluster.apply(&format!("{new}\n---{}", service("kept"))), @"");
+    insta::assert_snapshot!(cluster.apply(&format!("{new}\n---{}", service("kept"))), @"
+    shop/another
+      TCP 10.96.0.7:80 -> 9
+      TCP node port 30007 IPv4 -> 10, local clients 9
+      group 9: 
+      group 10: 
+
+    shop/kept
+      TCP 10.96.0.4:80 -> 7
+      TCP node port 30004 IPv4 -> 8, local clients 7
+      group 7: 
+      group 8:
+    ");
     cluster.proxy.forget_earlier();
     let text = cluster.apply(&service("afterwards"));
     assert!(text.contains("group 5:") && text.contains("group 6:"), "{text}");

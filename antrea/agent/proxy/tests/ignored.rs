@@ -25,7 +25,8 @@ fn a_service_without_a_virtual_address_has_nothing_to_be_served() {
 
 #[test]
 fn a_service_of_another_proxy_is_left_to_it() {
-    let labelled = SERVICE.replace("name: web}", "name: web, labels: {service.kubernetes.io/service-proxy-name: other}}");
+    let labelled = SERVICE
+        .replace("name: web}", "name: web, labels: {service.kubernetes.io/service-proxy-name: other}}");
     let other = || Settings { service_proxy_name: Some("other".to_owned()), ..settings() };
     assert!(!serves(settings(), &labelled));
     assert!(serves(other(), &labelled));
@@ -37,7 +38,10 @@ fn a_service_can_be_skipped_by_name_and_by_address() {
     let names = [ServiceName::new("shop", "web")].into();
     assert!(!serves(Settings { skipped: Skipped { names, ..Skipped::default() }, ..settings() }, SERVICE));
     let cluster_ips = ["10.96.0.10".parse().unwrap()].into();
-    assert!(!serves(Settings { skipped: Skipped { cluster_ips, ..Skipped::default() }, ..settings() }, SERVICE));
+    assert!(!serves(
+        Settings { skipped: Skipped { cluster_ips, ..Skipped::default() }, ..settings() },
+        SERVICE
+    ));
 }
 
 #[test]

@@ -27,13 +27,41 @@ endpoints: [{addresses: [10.10.0.2], nodeName: n1}]";
 #[test]
 fn an_endpoint_that_is_a_service_leads_to_its_endpoints() {
     let mut cluster = Cluster::new();
-    insta::assert_snapshot!(cluster.apply(&format!("{OUTER}\n---{INNER}")), @"");
+    insta::assert_snapshot!(cluster.apply(&format!("{OUTER}\n---{INNER}")), @"
+    shop/antrea-mc-web
+      TCP 10.96.0.20:80 -> 5
+      group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
+      10.96.0.10:80 is group 6
+
+    shop/web
+      TCP 10.96.0.10:80 -> 6
+      group 6: 10.10.0.2:8080
+    ");
 }
 
 #[test]
 fn it_follows_the_service_as_that_comes_and_goes() {
     let mut cluster = Cluster::new();
-    insta::assert_snapshot!(cluster.apply(OUTER), @"");
-    insta::assert_snapshot!(cluster.apply(INNER), @"");
-    insta::assert_snapshot!(cluster.delete(INNER), @"");
+    insta::assert_snapshot!(cluster.apply(OUTER), @"
+    shop/antrea-mc-web
+      TCP 10.96.0.20:80 -> 5
+      group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
+    ");
+    insta::assert_snapshot!(cluster.apply(INNER), @"
+    shop/antrea-mc-web
+      TCP 10.96.0.20:80 -> 5
+      group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
+      10.96.0.10:80 is group 6
+
+    shop/web
+      TCP 10.96.0.10:80 -> 6
+      group 6: 10.10.0.2:8080
+    ");
+    insta::assert_snapshot!(cluster.delete(INNER), @"
+    shop/antrea-mc-web
+      TCP 10.96.0.20:80 -> 5
+      group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
+
+    shop/web
+    ");
 }

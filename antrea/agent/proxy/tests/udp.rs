@@ -18,6 +18,17 @@ endpoints: [{addresses: [10.10.0.2], nodeName: n1}]";
 fn connections_to_an_endpoint_that_is_gone_are_forgotten() {
     let mut cluster = Cluster::new();
     cluster.apply(&format!("{SERVICE}\n---{SLICE}"));
-    insta::assert_snapshot!(cluster.apply(&SLICE.replace("10.10.0.2", "10.10.0.3")), @"");
-    insta::assert_snapshot!(cluster.delete(SERVICE), @"");
+    insta::assert_snapshot!(cluster.apply(&SLICE.replace("10.10.0.2", "10.10.0.3")), @"
+    shop/dns
+      UDP 10.96.0.10:53 -> 5
+      UDP node port 30053 IPv4 -> 5
+      group 5: 10.10.0.3:5353
+      forget udp :53 -> 10.10.0.2:5353
+      forget udp :30053 -> 10.10.0.2:5353
+    ");
+    insta::assert_snapshot!(cluster.delete(SERVICE), @"
+    shop/dns
+      forget udp :53 -> 10.10.0.3:5353
+      forget udp :30053 -> 10.10.0.3:5353
+    ");
 }
