@@ -58,6 +58,6 @@ fn a_service_keeps_its_groups_when_the_agent_restarts() {
       group 8:
     ");
     cluster.proxy.forget_earlier();
-    let text = cluster.apply(&service("afterwards"));
+    let text = cluster.apply(&service("later"));
     assert!(text.contains("group 5:") && text.contains("group 6:"), "{text}");
 }

@@ -1,5 +1,7 @@
 //! AntreaProxy without a switch: objects as users apply them in, what the switch gets out.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 mod cluster;
 mod conflicts;
 mod endpoints;
