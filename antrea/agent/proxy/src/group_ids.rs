@@ -1,8 +1,10 @@
 //! Numbers of groups: each in use once, those of an earlier agent left alone until they are taken over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_openflow::GroupId;
+
+use crate::service_name::ServiceName;
 
 /// The first number for Services: 1 to 4 are of the groups that log packets of policies.
 const FIRST: GroupId = GroupId(5);
@@ -14,8 +16,8 @@ pub(crate) struct GroupIds {
     next: GroupId,
     /// Free again; the last one back is the first one out.
     free: Vec<GroupId>,
-    /// Free as soon as the switch has no use of them any more.
-    released: Vec<GroupId>,
+    /// Free as soon as the switch has what the Service needs instead.
+    released: BTreeMap<ServiceName, Vec<GroupId>>,
     /// Of an earlier agent, taken over.
     adopted: BTreeSet<GroupId>,
     /// Of an earlier agent, and nobody's yet.
@@ -28,7 +30,7 @@ impl GroupIds {
         Self {
             next: FIRST,
             free: Vec::new(),
-            released: Vec::new(),
+            released: BTreeMap::new(),
             adopted: BTreeSet::new(),
             foreign: present.into_iter().collect(),
         }
@@ -54,14 +56,14 @@ impl GroupIds {
         None
     }
 
-    /// The number will be free once what used it is gone from the switch.
-    pub(crate) fn release(&mut self, id: GroupId) {
-        self.released.push(id);
+    /// The number will be free once the switch has what the Service needs instead.
+    pub(crate) fn release(&mut self, service: &ServiceName, id: GroupId) {
+        self.released.entry(service.clone()).or_default().push(id);
     }
 
-    /// What was released is gone from the switch.
-    pub(crate) fn settle(&mut self) {
-        for id in std::mem::take(&mut self.released) {
+    /// The switch has what the Service needs, and no more.
+    pub(crate) fn settle(&mut self, service: &ServiceName) {
+        for id in self.released.remove(service).unwrap_or_default() {
             self.adopted.remove(&id);
             self.give_back(id);
         }
@@ -98,10 +100,11 @@ mod tests {
     #[test]
     fn a_number_is_given_out_again_only_when_it_is_gone_from_the_switch() {
         let mut ids = GroupIds::new([]);
+        let service = ServiceName::new("shop", "web");
         take(&mut ids, 2);
-        ids.release(GroupId(5));
+        ids.release(&service, GroupId(5));
         assert_eq!(take(&mut ids, 1), [7]);
-        ids.settle();
+        ids.settle(&service);
         assert_eq!(take(&mut ids, 2), [5, 8]);
     }
 

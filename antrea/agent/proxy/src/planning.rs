@@ -137,7 +137,7 @@ impl Proxy {
         entry.udp = udp;
         let unused: Vec<GroupKey> = entry.groups.keys().filter(|key| !used.contains(key)).copied().collect();
         for id in unused.iter().filter_map(|key| entry.groups.remove(key)) {
-            self.group_ids.release(id);
+            self.group_ids.release(&change.service, id);
         }
         let name = change.service.clone();
         self.forget_if_empty(&name);

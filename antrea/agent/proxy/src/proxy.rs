@@ -220,17 +220,37 @@ impl Proxy {
         }
     }
 
-    /// What has to be done for Services that changed since the last time.
-    pub fn take_changes(&mut self, pipeline: &Pipeline) -> Vec<Change> {
-        let changed = std::mem::take(&mut self.changed);
-        let changes = changed.into_iter().map(|name| self.plan(name, pipeline)).collect();
-        self.adoption = Adoption::default();
+    /// Whether there is something to be done.
+    pub fn has_changes(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// What has to be done for Services that changed, `limit` of them at most. Those that lead to other Services come
+    /// after those: the switch takes no flow to a group that is not there.
+    pub fn take_changes(&mut self, pipeline: &Pipeline, limit: usize) -> Vec<Change> {
+        let alone = self.changed.iter().filter(|name| self.unplaced_of(name).is_empty());
+        let mut names: Vec<ServiceName> = alone.take(limit).cloned().collect();
+        if names.is_empty() {
+            names = self.changed.iter().take(limit).cloned().collect();
+        }
+        names.iter().for_each(|name| {
+            self.changed.remove(name);
+        });
+        let changes = names.into_iter().map(|name| self.plan(name, pipeline)).collect();
+        if self.changed.is_empty() {
+            self.adoption = Adoption::default();
+        }
         changes
     }
 
-    /// The switch has all changes that were taken.
-    pub fn settle(&mut self) {
-        self.group_ids.settle();
+    /// The switch has what the Service needs.
+    pub fn settle(&mut self, service: &ServiceName) {
+        self.group_ids.settle(service);
+    }
+
+    /// The switch did not take what the Service needs.
+    pub fn try_again(&mut self, service: ServiceName) {
+        self.changed.insert(service);
     }
 
     /// What an earlier agent left is gone from the switch.

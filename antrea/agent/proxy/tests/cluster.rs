@@ -100,8 +100,11 @@ impl Cluster {
     }
 
     pub(crate) fn changes(&mut self) -> String {
-        let changes = self.proxy.take_changes(&self.pipeline);
-        self.proxy.settle();
+        let mut changes = Vec::new();
+        while self.proxy.has_changes() {
+            changes.extend(self.proxy.take_changes(&self.pipeline, 100));
+        }
+        changes.iter().for_each(|change| self.proxy.settle(&change.service));
         changes.iter().map(text).collect::<Vec<_>>().join("\n")
     }
 }

@@ -30,7 +30,7 @@ fn installed(cluster: &mut Cluster, yaml: &str) -> Vec<Flow> {
     let object = serde_json::from_value(object).unwrap();
     let (name, service) = service::parse(&object, cluster.proxy.settings());
     cluster.proxy.set_service(name, service);
-    let changes = cluster.proxy.take_changes(&cluster.pipeline);
+    let changes = cluster.proxy.take_changes(&cluster.pipeline, 100);
     let frontends = changes.iter().flat_map(|change| &change.plan.frontends);
     frontends.flat_map(|frontend| cluster.pipeline.frontend_flows(frontend)).collect()
 }

@@ -28,14 +28,14 @@ endpoints: [{addresses: [10.10.0.2], nodeName: n1}]";
 fn an_endpoint_that_is_a_service_leads_to_its_endpoints() {
     let mut cluster = Cluster::new();
     insta::assert_snapshot!(cluster.apply(&format!("{OUTER}\n---{INNER}")), @"
-    shop/antrea-mc-web
-      TCP 10.96.0.20:80 -> 5
-      group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
-      10.96.0.10:80 is group 6
-
     shop/web
-      TCP 10.96.0.10:80 -> 6
-      group 6: 10.10.0.2:8080
+      TCP 10.96.0.10:80 -> 5
+      group 5: 10.10.0.2:8080
+
+    shop/antrea-mc-web
+      TCP 10.96.0.20:80 -> 6
+      group 6: 10.96.0.10:80 remote, 10.112.0.10:80 remote
+      10.96.0.10:80 is group 5
     ");
 }
 
@@ -48,20 +48,20 @@ fn it_follows_the_service_as_that_comes_and_goes() {
       group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
     ");
     insta::assert_snapshot!(cluster.apply(INNER), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 6
+      group 6: 10.10.0.2:8080
+
     shop/antrea-mc-web
       TCP 10.96.0.20:80 -> 5
       group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
       10.96.0.10:80 is group 6
-
-    shop/web
-      TCP 10.96.0.10:80 -> 6
-      group 6: 10.10.0.2:8080
     ");
     insta::assert_snapshot!(cluster.delete(INNER), @"
+    shop/web
+
     shop/antrea-mc-web
       TCP 10.96.0.20:80 -> 5
       group 5: 10.96.0.10:80 remote, 10.112.0.10:80 remote
-
-    shop/web
     ");
 }
