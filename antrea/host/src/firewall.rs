@@ -11,9 +11,7 @@
 //! Those of a family that is not in use are not run.
 
 use antrea_hostplan::iptables::{Ruleset, SavedRuleset, removal_text, restore_text};
-use antrea_hostplan::{
-    HostPlan, IpSet, ip_set_changes, ip_set_updates, parse_ip_set_save, replace_ip_sets,
-};
+use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, ip_set_updates, parse_ip_set_save, replace_ip_sets};
 use antrea_types::IpFamily;
 
 use crate::command::{self, CommandError};

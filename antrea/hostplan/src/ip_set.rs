@@ -165,7 +165,8 @@ mod tests {
     #[test]
     fn replacing_fills_a_second_set_and_swaps() {
         let set = IpSet::of_nets("ANTREA-POD-IP6", IpFamily::V6, &["fd00:11::/64".parse().unwrap()]);
-        let known = IpSet { name: "ANTREA-EXTERNAL-IP".to_owned(), content: IpSetContent::AsItIs, ..set.clone() };
+        let known =
+            IpSet { name: "ANTREA-EXTERNAL-IP".to_owned(), content: IpSetContent::AsItIs, ..set.clone() };
         insta::assert_snapshot!(replace_ip_sets(&[set, known]), @r"
         create ANTREA-POD-IP6 hash:net family inet6
         create ANTREA-POD-IP6.new hash:net family inet6

@@ -8,7 +8,10 @@ use crate::service_traffic::{external_ip_set, node_port_set};
 /// What passes between the outside and the bridge is not tracked: its connections are the bridge's, and answers that
 /// take another way would be taken for broken ones.
 pub(crate) fn untracked_incoming(family: IpFamily) -> [Rule; 2] {
-    [untracked_outgoing(family), untracked("do not track reply packets sourced from external IPs", family, SetDirection::Source)]
+    [
+        untracked_outgoing(family),
+        untracked("do not track reply packets sourced from external IPs", family, SetDirection::Source),
+    ]
 }
 
 /// The same for what the Node itself sends.

@@ -84,7 +84,10 @@ impl AgentServices {
         let entries = |services: &HostServices| {
             let of_address = |ip: &IpAddr| {
                 let ip = *ip;
-                services.node_ports.iter().map(move |(protocol, port)| IpSetEntry::IpPort(ip, *protocol, *port))
+                services
+                    .node_ports
+                    .iter()
+                    .map(move |(protocol, port)| IpSetEntry::IpPort(ip, *protocol, *port))
             };
             addresses.flat_map(of_address).collect()
         };

@@ -108,8 +108,7 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     let of_services = |line: &&str| {
         ["NODEPORT", "EXTERNAL", "virtual", "10256", "*"].iter().any(|word| line.contains(word))
     };
-    let text: String =
-        host.to_string().lines().filter(of_services).map(|line| format!("{line}\n")).collect();
+    let text: String = host.to_string().lines().filter(of_services).map(|line| format!("{line}\n")).collect();
     insta::assert_snapshot!(text, @r#"
     create ANTREA-NODEPORT-IP hash:ip,port family inet
     create ANTREA-EXTERNAL-IP hash:ip family inet
@@ -134,7 +133,8 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
 fn where_the_host_serves_services_it_gets_nothing_of_ours_and_what_was_left_goes() {
     let plan = host_rules(&recorded_node());
     let text = restore_text(&plan.rulesets.v4.unwrap(), &SavedRuleset::parse(IPTABLES_SAVE)).unwrap();
-    for line in ["-D PREROUTING -m comment --comment \"Antrea: jump to Antrea prerouting rules\"", "-X ANTREA-OUTPUT"]
+    for line in
+        ["-D PREROUTING -m comment --comment \"Antrea: jump to Antrea prerouting rules\"", "-X ANTREA-OUTPUT"]
     {
         assert!(text.contains(line), "{text}");
     }
