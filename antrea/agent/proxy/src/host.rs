@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use antrea_hostplan::HostServices;
 use antrea_pipeline::service::Destination;
 use antrea_types::{DualStack, IpFamily, Protocol};
 use ipnet::IpNet;
 
 /// Counts, because several Services or ports may have one address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostServices {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostCounts {
     node_ports: BTreeMap<(Protocol, u16), u32>,
     external_ips: BTreeMap<IpAddr, u32>,
     service_cidrs: DualStack<IpNet>,
@@ -36,7 +37,7 @@ impl HostAddress {
     }
 }
 
-impl HostServices {
+impl HostCounts {
     /// One more Service has the address.
     pub fn add(&mut self, address: HostAddress) {
         match address {
@@ -57,19 +58,13 @@ impl HostServices {
         }
     }
 
-    /// The NodePorts.
-    pub fn node_ports(&self) -> impl Iterator<Item = (Protocol, u16)> {
-        self.node_ports.keys().copied()
-    }
-
-    /// The external addresses.
-    pub fn external_ips(&self) -> impl Iterator<Item = IpAddr> {
-        self.external_ips.keys().copied()
-    }
-
-    /// In each family the smallest network that holds all ClusterIPs that there have been.
-    pub const fn service_cidrs(&self) -> DualStack<IpNet> {
-        self.service_cidrs
+    /// What the kernel has to know. The networks are the smallest that hold all ClusterIPs that there have been.
+    pub(crate) fn services(&self) -> HostServices {
+        HostServices {
+            service_cidrs: self.service_cidrs,
+            node_ports: self.node_ports.keys().copied().collect(),
+            external_ips: self.external_ips.keys().copied().collect(),
+        }
     }
 
     fn grow(&mut self, ip: IpAddr) {
@@ -108,9 +103,9 @@ mod tests {
 
     #[track_caller]
     fn check_networks(ips: &str, expect: &str) {
-        let mut services = HostServices::default();
+        let mut services = HostCounts::default();
         ips.split(' ').for_each(|ip| services.add(HostAddress::ClusterIp(ip.parse().unwrap())));
-        let networks: Vec<_> = services.service_cidrs().iter().map(ToString::to_string).collect();
+        let networks: Vec<_> = services.service_cidrs.iter().map(ToString::to_string).collect();
         assert_eq!(networks.join(" "), expect);
     }
 
@@ -124,14 +119,14 @@ mod tests {
 
     #[test]
     fn an_address_stays_as_long_as_one_service_has_it() {
-        let mut services = HostServices::default();
+        let mut services = HostCounts::default();
         let ip = HostAddress::External("192.0.2.1".parse().unwrap());
         services.add(ip);
         services.add(ip);
         services.remove(ip);
-        assert_eq!(services.external_ips().count(), 1);
+        assert_eq!(services.external_ips.len(), 1);
         services.remove(ip);
         services.remove(ip);
-        assert_eq!(services.external_ips().count(), 0);
+        assert_eq!(services.external_ips.len(), 0);
     }
 }

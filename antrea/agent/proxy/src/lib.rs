@@ -22,7 +22,6 @@ mod stale_udp;
 
 pub use adoption::Adoption;
 pub use health::HealthCheck;
-pub use host::HostServices;
 pub use plan::ServicePlan;
 pub use problem::Problem;
 pub use proxy::{Change, Proxy};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use antrea_hostplan::HostServices;
 use antrea_openflow::GroupId;
 use antrea_pipeline::Pipeline;
 
@@ -12,7 +13,7 @@ use crate::claims::{Claims, Rank};
 use crate::endpoint_slice::{EndpointNode, Slice};
 use crate::group_ids::GroupIds;
 use crate::health::HealthCheck;
-use crate::host::{HostAddress, HostServices};
+use crate::host::{HostAddress, HostCounts};
 use crate::plan::{self, GroupKey, ServicePlan};
 use crate::problem::Problem;
 use crate::select::Location;
@@ -61,7 +62,7 @@ pub struct Proxy {
     pub(crate) group_ids: GroupIds,
     pub(crate) adoption: Adoption,
     pub(crate) node_addresses: BTreeSet<IpAddr>,
-    host: HostServices,
+    host: HostCounts,
     changed: BTreeSet<ServiceName>,
 }
 
@@ -80,7 +81,7 @@ impl Proxy {
             group_ids: GroupIds::new(present),
             adoption,
             node_addresses: BTreeSet::new(),
-            host: HostServices::default(),
+            host: HostCounts::default(),
             changed: BTreeSet::new(),
         }
     }
@@ -91,8 +92,8 @@ impl Proxy {
     }
 
     /// What the kernel has to know.
-    pub const fn host(&self) -> &HostServices {
-        &self.host
+    pub fn host_services(&self) -> HostServices {
+        self.host.services()
     }
 
     /// The Node is in another zone than before.
@@ -141,13 +142,13 @@ impl Proxy {
             let users = service.cluster_ips.iter().filter_map(|ip| self.unplaced.get(ip));
             self.changed.extend(users.flatten().cloned());
         }
-        after.iter().for_each(|service| self.count(service, HostServices::add));
-        before.iter().for_each(|service| self.count(service, HostServices::remove));
+        after.iter().for_each(|service| self.count(service, HostCounts::add));
+        before.iter().for_each(|service| self.count(service, HostCounts::remove));
         self.changed.insert(name);
     }
 
     /// The host has a part in Services only where the agent serves all of them.
-    fn count(&mut self, service: &Service, count: fn(&mut HostServices, HostAddress)) {
+    fn count(&mut self, service: &Service, count: fn(&mut HostCounts, HostAddress)) {
         if self.settings.external == ExternalServices::ByHost {
             return;
         }

@@ -126,11 +126,14 @@ fn the_kernel_is_told_of_ports_addresses_and_networks() {
     let mut cluster = Cluster::new();
     cluster.apply(SERVICE);
     let text = |cluster: &Cluster| {
-        let host = cluster.proxy.host();
-        let ports = host.node_ports().map(|(protocol, port)| format!("{protocol} {port}"));
-        let ips = host.external_ips().map(|ip| ip.to_string());
-        let cidrs = host.service_cidrs();
-        ports.chain(ips).chain(cidrs.iter().map(ToString::to_string)).collect::<Vec<_>>().join("\n")
+        let host = cluster.proxy.host_services();
+        let ports = host.node_ports.iter().map(|(protocol, port)| format!("{protocol} {port}"));
+        let ips = host.external_ips.iter().map(ToString::to_string);
+        ports
+            .chain(ips)
+            .chain(host.service_cidrs.iter().map(ToString::to_string))
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     insta::assert_snapshot!(text(&cluster), @"
     TCP 30080
