@@ -161,11 +161,13 @@ impl FlowBuilder {
     /// The flow, going on in `table`.
     pub fn goto(mut self, table: Option<TableId>) -> Flow {
         self.flow.goto = table;
-        self.flow
+        self.done()
     }
 
     /// The flow, ending with its actions. Without any it drops.
-    pub fn done(self) -> Flow {
+    pub fn done(mut self) -> Flow {
+        // Flows of endpoints are kept by the hundred thousand, most of them with one action.
+        self.flow.actions.shrink_to_fit();
         self.flow
     }
 
@@ -177,8 +179,8 @@ impl FlowBuilder {
 
 /// Commits to a zone, with marks of the connection.
 pub(crate) fn commit_marked(zone: u16, marks: &[Mark]) -> CtCommit {
-    let load = |commit: CtCommit, mark: &Mark| commit.exec(Action::load(mark.range, mark.value));
-    marks.iter().fold(CtCommit::new(zone), load)
+    let exec = marks.iter().map(|mark| Action::load(mark.range, mark.value)).collect();
+    CtCommit { exec, ..CtCommit::new(zone) }
 }
 
 const SENDER_MAC_TO_RECEIVER: Move = copy(SubField::whole(Field::EthSrc), SubField::whole(Field::EthDst));

@@ -4,6 +4,7 @@
 
 mod bridge;
 mod cluster;
+mod recorded_services;
 mod replay;
 mod served;
 mod service_snapshots;
@@ -11,3 +12,4 @@ mod snapshots;
 mod spoofing;
 mod trace;
 mod upstream;
+mod upstream_services;
