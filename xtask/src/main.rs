@@ -33,7 +33,7 @@ enum Command {
     Demo(demo::Arguments),
     /// Run the tests; the last line says how many passed, failed and were skipped.
     Test {
-        /// Also what is long: repeated faults, every demo.
+        /// Also what is long: repeated faults, every demo, conformance suites.
         #[arg(long)]
         all: bool,
     },
