@@ -51,7 +51,7 @@ fn ensure_served_by_antrea(cluster: &ClusterPlan) -> Result<()> {
     Ok(())
 }
 
-/// Measures while the Services of a fleet are there and realized.
+/// Measures while the Services of a fleet are there and realized, and removes them whatever happens.
 fn with_fleet(
     fleet: Fleet,
     lab: &Lab,
@@ -59,10 +59,11 @@ fn with_fleet(
     node: NodeId,
     measure: impl FnOnce() -> Result<Vec<Figure>>,
 ) -> Result<Vec<Figure>> {
-    fleet.create(api)?;
-    wait_until_realized(fleet, lab, node)?;
-    let figures = measure()?;
-    fleet.remove(api)?;
+    let figures =
+        fleet.create(api).and_then(|()| wait_until_realized(fleet, lab, node)).and_then(|()| measure());
+    let removed = fleet.remove(api);
+    let figures = figures?;
+    removed?;
     switch::settled(&mut Switch::of(lab, node)?, REALIZED_WITHIN)?;
     Ok(figures)
 }

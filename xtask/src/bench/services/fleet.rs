@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Request};
 
-const NAMESPACE: &str = "bench-services";
-
 /// The Pod CIDR of the second Node in a cluster with [`POD_CIDR`] and [`NODE_MASK`]: room for 131,072 Pods.
 const FIRST_ENDPOINT: Ipv4Addr = Ipv4Addr::new(10, 130, 0, 0);
 
@@ -32,24 +30,25 @@ pub(super) enum Readiness {
 
 impl Fleet {
     pub(super) fn create(self, api: &Api) -> Result<()> {
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace()}});
         api.send(&Request::Create { path: "/api/v1/namespaces".into(), object: namespace })?;
-        let services =
-            (0..self.services).map(|number| Request::Create { path: services(), object: service(number) });
+        let services = (0..self.services)
+            .map(|number| Request::Create { path: self.services_path(), object: service(number) });
         api.send_all(&services.collect::<Vec<_>>()).context("cannot create the Services")?;
-        let slices =
-            (0..self.services).map(|number| Request::Create { path: slices(), object: self.slice(number) });
+        let slices = (0..self.services)
+            .map(|number| Request::Create { path: self.slices_path(), object: self.slice(number) });
         api.send_all(&slices.collect::<Vec<_>>()).context("cannot create the EndpointSlices")
     }
 
     /// Removes all but the Namespace, which goes by itself.
     pub(super) fn remove(self, api: &Api) -> Result<()> {
-        let name = |number| format!("{}/{}", services(), name(number));
+        let name = |number| format!("{}/{}", self.services_path(), name(number));
         let deletions: Vec<Request> =
             (0..self.services).map(|number| Request::Delete { path: name(number) }).collect();
         api.send_all(&deletions).context("cannot delete the Services")?;
-        api.send(&Request::Delete { path: slices() })?;
-        api.send(&Request::Delete { path: format!("/api/v1/namespaces/{NAMESPACE}") })
+        api.send(&Request::Delete { path: self.slices_path() })?;
+        api.send(&Request::Delete { path: format!("/api/v1/namespaces/{}", self.namespace()) })
     }
 
     /// The change after which the first endpoint of a Service is ready or not.
@@ -58,13 +57,26 @@ impl Fleet {
         if let Some(first) = endpoints.first_mut() {
             first["conditions"] = conditions(readiness);
         }
-        let path = format!("{}/{}", slices(), name(number));
+        let path = format!("{}/{}", self.slices_path(), name(number));
         Request::Merge { path, patch: json!({ "endpoints": endpoints }) }
     }
 
     /// The address of an endpoint: no other Service has it.
     pub(super) fn address(self, service: u32, endpoint: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(FIRST_ENDPOINT.to_bits() + service * self.endpoints + endpoint)
+    }
+
+    /// Its own: that of the fleet before takes a while to go.
+    fn namespace(self) -> String {
+        format!("bench-{}x{}", self.services, self.endpoints)
+    }
+
+    fn services_path(self) -> String {
+        format!("/api/v1/namespaces/{}/services", self.namespace())
+    }
+
+    fn slices_path(self) -> String {
+        format!("/apis/discovery.k8s.io/v1/namespaces/{}/endpointslices", self.namespace())
     }
 
     fn endpoints_of(self, service: u32) -> Vec<Value> {
@@ -112,14 +124,6 @@ fn name(number: u32) -> String {
     format!("s{number:05}")
 }
 
-fn services() -> String {
-    format!("/api/v1/namespaces/{NAMESPACE}/services")
-}
-
-fn slices() -> String {
-    format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +141,7 @@ mod tests {
     fn a_flip_changes_one_endpoint_of_one_service() {
         let fleet = Fleet { services: 2, endpoints: 2 };
         let Request::Merge { path, patch } = fleet.flip(1, Readiness::NotReady) else { panic!("it patches") };
-        assert_eq!(path, "/apis/discovery.k8s.io/v1/namespaces/bench-services/endpointslices/s00001");
+        assert_eq!(path, "/apis/discovery.k8s.io/v1/namespaces/bench-2x2/endpointslices/s00001");
         let ready: Vec<&Value> = patch["endpoints"]
             .as_array()
             .unwrap()
