@@ -113,7 +113,7 @@ mod tests {
 
     fn request(install: Install, service_proxy: ServiceProxy) -> Request {
         let name = "lab".parse().unwrap();
-        let families = Families::Dual;
+        let (families, service_proxy) = (Families::Dual, Some(service_proxy));
         Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings: Vec::new() }
     }
 

@@ -85,7 +85,10 @@ fn lab_settings(cluster: &ClusterPlan) -> Result<Vec<String>> {
         settings.push(format!("kubeAPIServerOverride={}", cluster.api_url()?));
     }
     match cluster.service_proxy {
-        ServiceProxy::Antrea => settings.push("antreaProxy.proxyAll=true".to_owned()),
+        ServiceProxy::Antrea => {
+            settings.extend(["antreaProxy.enable=true", "antreaProxy.proxyAll=true"].map(str::to_owned));
+        }
+        // A user's own settings come later and win: `antreaProxy.enable=true` is AntreaProxy beside kube-proxy.
         ServiceProxy::KubeProxy | ServiceProxy::None => settings.push("antreaProxy.enable=false".to_owned()),
     }
     Ok(settings)
@@ -98,7 +101,7 @@ mod tests {
 
     fn settings(families: Families, service_proxy: ServiceProxy) -> String {
         let name = "lab".parse().unwrap();
-        let (install, settings) = (Install::Antrea, Vec::new());
+        let (install, settings, service_proxy) = (Install::Antrea, Vec::new(), Some(service_proxy));
         let request = Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings };
         lab_settings(&request.plan(&[]).unwrap().clusters[0]).unwrap().join("\n")
     }
@@ -118,6 +121,14 @@ mod tests {
         serviceCIDRv6=fd00:20:1::/108
         kubeAPIServerOverride=https://[fd00:172:18:2::2]:6443
         antreaProxy.enable=false
+        ");
+        insta::assert_snapshot!(settings(Families::Ipv4, ServiceProxy::Antrea), @r"
+        ovs.datapathType=netdev
+        transportInterface=eth1
+        serviceCIDR=10.111.0.0/16
+        kubeAPIServerOverride=https://172.18.2.2:6443
+        antreaProxy.enable=true
+        antreaProxy.proxyAll=true
         ");
     }
 }

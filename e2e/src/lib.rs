@@ -12,6 +12,7 @@ pub mod cleanup;
 pub mod cluster_dns;
 pub mod cnitool;
 pub mod command;
+pub mod conformance;
 pub mod connectivity;
 pub mod control_plane;
 pub mod dump;

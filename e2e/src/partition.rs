@@ -129,7 +129,7 @@ fn set<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Families, Install, Request, ServiceProxy};
+    use crate::plan::{Families, Install, Request};
 
     fn cut_of(a: &str, b: &str) -> String {
         let request = Request {
@@ -137,7 +137,7 @@ mod tests {
             clusters: 2,
             nodes: 2,
             families: Families::Dual,
-            service_proxy: ServiceProxy::KubeProxy,
+            service_proxy: None,
             install: Install::Bridge,
             settings: Vec::new(),
         };

@@ -120,7 +120,7 @@ fn build(sources: &Path, folder: &Path) -> Result<()> {
 }
 
 /// What the linker is told: no symbols, and the version.
-fn flags() -> String {
+pub(crate) fn flags() -> String {
     let version = "k8s.io/component-base/version";
     let (major, minor) = ("1", KUBERNETES_VERSION.split('.').nth(1).unwrap_or_default());
     format!(
@@ -130,8 +130,18 @@ fn flags() -> String {
 
 /// Builds a program of the Go module in `sources`, as its `go.sum` has it.
 pub(crate) fn go_build(sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
+    go(sources, &["build"], package, flags, output)
+}
+
+/// Builds the tests of a package as a program.
+pub(crate) fn go_build_tests(sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
+    go(sources, &["test", "-c"], package, flags, output)
+}
+
+fn go(sources: &Path, verb: &[&str], package: &str, flags: &str, output: &Path) -> Result<()> {
     Command::new("go")
-        .args(["build", "-trimpath", "-mod=readonly", "-ldflags", flags, "-o"])
+        .args(verb)
+        .args(["-trimpath", "-mod=readonly", "-ldflags", flags, "-o"])
         .arg(output)
         .arg(package)
         .env("CGO_ENABLED", "0")
@@ -177,7 +187,7 @@ pub(crate) fn go_version() -> Result<String> {
     go_env("GOVERSION")
 }
 
-fn go_env(name: &str) -> Result<String> {
+pub(crate) fn go_env(name: &str) -> Result<String> {
     match Command::new("go").args(["env", name]).env("GOTOOLCHAIN", "local").text() {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(_) => bail!("Go is missing: install it (https://go.dev/dl) and put it on PATH"),

@@ -12,7 +12,7 @@ use crate::dump;
 use crate::install::Product;
 use crate::lab::{Lab, Lifetime};
 use crate::names::LabName;
-use crate::plan::{Families, Install, Request, ServiceProxy};
+use crate::plan::{Families, Install, Request};
 
 /// Which tests are run: `ANTREA_E2E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ pub fn request(install: Install) -> Request {
         clusters: 1,
         nodes: 2,
         families: Families::Ipv4,
-        service_proxy: ServiceProxy::KubeProxy,
+        service_proxy: None,
         install,
         settings: Vec::new(),
     }

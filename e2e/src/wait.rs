@@ -19,7 +19,7 @@ pub fn eventually<T>(
     what: &str,
     condition: impl FnMut() -> Result<Option<T>>,
 ) -> Result<T> {
-    look(PAUSE, timeout, what, condition)
+    every(PAUSE, timeout, what, condition)
 }
 
 /// Like [`eventually`], but looks so often that the moment of its return is that of the change.
@@ -27,10 +27,14 @@ pub fn eventually<T>(
 /// # Errors
 /// As [`eventually`].
 pub fn closely<T>(timeout: Duration, what: &str, condition: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    look(SHORT_PAUSE, timeout, what, condition)
+    every(SHORT_PAUSE, timeout, what, condition)
 }
 
-fn look<T>(
+/// Like [`eventually`], with a pause of the caller's: short where the moment matters, long where looking costs.
+///
+/// # Errors
+/// As [`eventually`].
+pub fn every<T>(
     between: Duration,
     timeout: Duration,
     what: &str,

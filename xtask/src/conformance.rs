@@ -1,24 +1,54 @@
-//! `cargo xtask conformance SUITE`: public suites on a running lab.
+//! `cargo xtask conformance SUITE`: public suites on a lab, a line for each spec, and one that sums up.
+
+mod report;
+mod run;
+mod suite;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use antrea_e2e::conformance;
+use antrea_e2e::names::LabName;
+use anyhow::Result;
 use clap::Args;
+
+use crate::own_lab::{OwnLab, Wanted};
+pub(crate) use report::Report;
+use suite::Suite;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The suite.
+    /// The suite: services.
     suite: String,
-    /// The lab.
-    #[arg(long, default_value = "lab")]
-    name: String,
+    /// Only specs whose full name matches this regular expression (Go's).
+    #[arg(long, value_name = "REGEX")]
+    focus: Option<String>,
+    /// A lab that is up already; without one, the suite makes a lab of its own and removes it.
+    #[arg(long)]
+    name: Option<LabName>,
 }
 
-/// No suite is built yet; each is refused by its name.
+/// Ends with 0 only when every spec that was to run passed, or said why it cannot.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    bail!(
-        "there is no conformance suite {:?} yet, so lab {:?} was left alone; suites there are: none",
-        arguments.suite,
-        arguments.name
-    )
+    let suite = Suite::of_name(&arguments.suite)?;
+    let report = judge(suite, arguments.focus.as_deref(), arguments.name.as_ref())?;
+    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The suites there are.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    suite::SUITES.iter().map(|suite| suite.name)
+}
+
+/// All of a suite on a lab of its own.
+pub(crate) fn all_of(name: &str) -> Result<Report> {
+    judge(Suite::of_name(name)?, None, None)
+}
+
+fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
+    let wanted = Wanted { needs: conformance::needs()?, ..Wanted::antrea("conformance") };
+    let lab = OwnLab::open(name, &wanted)?;
+    let programs = conformance::ensure_built()?;
+    let report = run::to_the_end(suite, focus, &programs, lab.lab())?;
+    println!("{report}");
+    Ok(report)
 }

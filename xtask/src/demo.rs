@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::LabName;
-use antrea_e2e::plan::{ClusterPlan, Families, Install, Request, ServiceProxy};
+use antrea_e2e::plan::{ClusterPlan, Families, Install, Request};
 use antrea_e2e::progress::step;
 use antrea_e2e::workload::Workload;
 use antrea_e2e::{admission, cleanup, connectivity, preflight};
@@ -65,7 +65,7 @@ fn up(name: &LabName) -> Result<Lab> {
         clusters: 1,
         nodes: 2,
         families: Families::Dual,
-        service_proxy: ServiceProxy::KubeProxy,
+        service_proxy: None,
         install: Install::Antrea,
         settings: Vec::new(),
     };

@@ -7,6 +7,7 @@ mod demo;
 mod guest;
 mod image;
 mod lab;
+mod own_lab;
 mod product;
 mod project;
 mod test;
@@ -32,7 +33,7 @@ enum Command {
     Demo(demo::Arguments),
     /// Run the tests; the last line says how many passed, failed and were skipped.
     Test {
-        /// Also what is long: repeated faults, every demo.
+        /// Also what is long: repeated faults, every demo, conformance suites.
         #[arg(long)]
         all: bool,
     },
@@ -42,7 +43,7 @@ enum Command {
     Image,
     /// Run a command under a kernel that has Open vSwitch's module, with the files of this machine.
     Guest(guest::Arguments),
-    /// Run a public suite on a running lab.
+    /// Run a public suite on a lab.
     Conformance(conformance::Arguments),
     /// Measure, one line a figure.
     Bench(bench::Arguments),

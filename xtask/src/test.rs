@@ -4,6 +4,7 @@
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
 mod artifacts;
+mod conformance;
 mod demo;
 mod libtest;
 mod suite;
@@ -104,12 +105,16 @@ fn clusters(
         }
         _ => suites.skip("lab", NEEDS_FAILED),
     }
-    if extent == Extent::All {
-        match images {
-            Some(_) => suites.add(demo::run()),
-            None => suites.skip("demo", NEEDS_FAILED),
+    match (extent, images) {
+        (Extent::Standard, _) => suites.skip("conformance", "it is long; --all runs it"),
+        (Extent::All, Some(_)) => {
+            suites.add(demo::run());
+            suites.add(conformance::run());
         }
-        suites.skip("conformance", "no suite is there yet");
+        (Extent::All, None) => {
+            suites.skip("demo", NEEDS_FAILED);
+            suites.skip("conformance", NEEDS_FAILED);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use ipnet::IpNet;
 
 use super::addresses::{families_of, overlap};
-use super::{ClusterPlan, Install, Plan};
+use super::{ClusterPlan, Install, Plan, ServiceProxy};
 
 /// The third octet of a subnet has room for two subnets a cluster.
 pub(super) const MOST_CLUSTERS: u8 = 100;
@@ -23,6 +23,12 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
             cluster.nodes.len() <= MOST_NODES,
             "{id} has {} Nodes; {MOST_NODES} fit",
             cluster.nodes.len()
+        );
+        // With nothing installed, Antrea may still be, by hand.
+        ensure!(
+            cluster.service_proxy != ServiceProxy::Antrea || cluster.install != Install::Bridge,
+            "Services of {id} cannot be served by antrea, as {} is what is installed there: choose kube-proxy or none",
+            cluster.install
         );
         check_families(cluster, "podCIDR", families_of(&cluster.pod_cidrs) == Some(cluster.families))?;
         check_families(
@@ -106,7 +112,7 @@ mod tests {
         let settings = settings.iter().map(|text| text.parse()).collect::<Result<Vec<_>, _>>();
         let plan = settings.and_then(|settings| {
             let name = "lab".parse()?;
-            let (service_proxy, install) = (ServiceProxy::KubeProxy, Install::Bridge);
+            let (service_proxy, install) = (None, Install::Bridge);
             Request { name, clusters, nodes, families, service_proxy, install, settings }.plan(&[])
         });
         match plan {
@@ -154,6 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn services_are_served_by_what_goes_with_the_installation() {
+        let name = || "lab".parse().unwrap();
+        let proxies = |service_proxy, settings: &[&str]| -> Vec<ServiceProxy> {
+            let settings = settings.iter().map(|text| text.parse().unwrap()).collect();
+            let (families, install) = (Families::Ipv4, Install::Antrea);
+            let request =
+                Request { name: name(), clusters: 3, nodes: 1, families, service_proxy, install, settings };
+            request.plan(&[]).unwrap().clusters.iter().map(|cluster| cluster.service_proxy).collect()
+        };
+        use ServiceProxy::{Antrea, KubeProxy, None as Nobody};
+        let settings = ["c2:install=bridge", "c3:serviceProxy=none"];
+        assert_eq!(proxies(None, &settings), [Install::Antrea.service_proxy(), KubeProxy, Nobody]);
+        assert_eq!(proxies(Some(KubeProxy), &settings), [KubeProxy, KubeProxy, Nobody]);
+        assert_eq!(proxies(Some(Antrea), &["c2:install=none"]), [Antrea, Antrea, Antrea]);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_in_one_sentence() {
         let check = |settings: &[&str]| plan(1, 2, Families::Ipv4, settings);
         let refused = [
@@ -174,6 +197,7 @@ mod tests {
             check(&["c1:node=1"]),
             check(&["c1:nodes"]),
             check(&["c1:serviceProxy=ipvs"]),
+            check(&["c1:serviceProxy=antrea"]),
             plan(101, 1, Families::Ipv4, &[]),
         ];
         insta::assert_snapshot!(refused.join("\n"), @r#"
@@ -194,6 +218,7 @@ mod tests {
         error: "node" is no key of a cluster; the keys are: nodes, serviceCIDR, podCIDR, nodeMask, ipFamily, serviceProxy, install
         error: "c1:nodes" is not of the form cN:KEY=VALUE
         error: "ipvs" is no Service proxy; it is one of: antrea, kube-proxy, none
+        error: Services of c1 cannot be served by antrea, as bridge is what is installed there: choose kube-proxy or none
         error: a lab has 1 to 100 clusters
         "#);
     }

@@ -76,6 +76,15 @@ keyword!(
     None = "none"
 );
 
+impl Install {
+    /// Who serves Services where nobody was asked for.
+    pub const fn service_proxy(self) -> ServiceProxy {
+        match self {
+            Self::Antrea | Self::AntreaMc | Self::Bridge | Self::None => ServiceProxy::KubeProxy,
+        }
+    }
+}
+
 impl Families {
     /// Whether `family` is among them.
     pub const fn has(self, family: IpFamily) -> bool {
@@ -97,8 +106,8 @@ pub struct Request {
     pub nodes: u8,
     /// `--ip-family`
     pub families: Families,
-    /// `--service-proxy`
-    pub service_proxy: ServiceProxy,
+    /// `--service-proxy`; what goes with each cluster's [`Install`] otherwise
+    pub service_proxy: Option<ServiceProxy>,
     /// `--install`
     pub install: Install,
     /// `--cluster`, each time it was given
@@ -210,7 +219,7 @@ impl Request {
                 Change::PodCidr(value) => pod_cidrs = Some(*value),
                 Change::NodeMask(value) => masks = Some(value.as_slice()),
                 Change::Families(value) => families = *value,
-                Change::ServiceProxy(value) => service_proxy = *value,
+                Change::ServiceProxy(value) => service_proxy = Some(*value),
                 Change::Install(value) => install = *value,
             }
         }
@@ -219,7 +228,7 @@ impl Request {
         Ok(ClusterPlan {
             id,
             families,
-            service_proxy,
+            service_proxy: service_proxy.unwrap_or(install.service_proxy()),
             install,
             pod_cidrs: pod_cidrs.unwrap_or(only(addresses::default_pod_cidrs(id), families)),
             node_masks: node_masks(id, masks, families)?,

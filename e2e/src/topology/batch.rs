@@ -133,7 +133,7 @@ pub(super) fn host(plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Families, Install, Request, ServiceProxy};
+    use crate::plan::{Families, Install, Request};
 
     fn plan() -> Plan {
         let request = Request {
@@ -141,7 +141,7 @@ mod tests {
             clusters: 2,
             nodes: 1,
             families: Families::Dual,
-            service_proxy: ServiceProxy::KubeProxy,
+            service_proxy: None,
             install: Install::None,
             settings: Vec::new(),
         };

@@ -1,17 +1,15 @@
 //! The agent itself: how fast it starts, and what it needs while nothing happens.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{LabName, NodeId};
-use antrea_e2e::{node, wait};
-use anyhow::{Context, Result, ensure};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use antrea_e2e::node;
+use anyhow::{Result, ensure};
 
-use super::lab::Bench;
-use super::process::Agent;
+use super::process::{Agent, now};
 use super::{Figure, burst, percentile, replay};
+use crate::own_lab::{OwnLab, Wanted};
 
 /// The kubelet waits longer before each restart, so there are few.
 const STARTS: usize = 3;
@@ -23,7 +21,7 @@ const SETTLE: Duration = Duration::from_secs(70);
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
-    let bench = Bench::open(name)?;
+    let bench = OwnLab::open(name, &Wanted::antrea("bench"))?;
     let lab = bench.lab();
     let (cluster, node) = bench.first_node()?;
     let mut starts = Vec::new();
@@ -32,8 +30,7 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     }
     starts.sort_by(f64::total_cmp);
     let agent = Agent::of(lab, node)?;
-    let idle_since = agent.started()?;
-    wait::until(SETTLE * 2, "the agent to be idle", || Ok(now()?.saturating_sub(idle_since) >= SETTLE))?;
+    agent.wait_for_age(SETTLE)?;
     let mut figures: Vec<Figure> = percentile(&starts, 0.5)
         .map(|value| Figure::seconds("agent/Start/seconds", value))
         .into_iter()
@@ -49,10 +46,8 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
 /// Kills the agent, and returns the seconds from the start of the next one until it is ready.
 fn restart(lab: &Lab, node: NodeId) -> Result<f64> {
     let old = Agent::of(lab, node)?;
-    kill(Pid::from_raw(old.pid), Signal::SIGKILL).context("cannot kill the agent")?;
-    let new = wait::eventually(Duration::from_secs(180), "the kubelet to restart the agent", || {
-        Ok(Agent::of(lab, node).ok().filter(|agent| agent.pid != old.pid))
-    })?;
+    old.kill()?;
+    let new = old.next(lab, node)?;
     let ready = time_of(READY_WITHIN, || is_ready(lab, node))?;
     Ok(ready.saturating_sub(new.started()?).as_secs_f64())
 }
@@ -73,10 +68,6 @@ fn is_ready(lab: &Lab, node: NodeId) -> Result<bool> {
         .arg("https://127.0.0.1:10350/readyz")
         .status()?;
     Ok(status.success())
-}
-
-fn now() -> Result<Duration> {
-    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 
 #[cfg(test)]

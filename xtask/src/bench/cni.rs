@@ -9,17 +9,17 @@ use anyhow::Result;
 
 use super::agent_log::AgentLog;
 use super::burst::{self, BURST};
-use super::lab::Bench;
 use super::process::Agent;
 use super::{Figure, distribution};
+use crate::own_lab::{OwnLab, Wanted};
 
 /// How often ADD and DEL are measured alone.
 const SINGLE: usize = 50;
 
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
-    let (mut figures, seconds) = with_antrea(&Bench::open(name)?)?;
+    let (mut figures, seconds) = with_antrea(&OwnLab::open(name, &Wanted::antrea("bench"))?)?;
     // The same beside the plugin that does least, in a lab that is like the other but for that.
-    let bridge = Bench::of_its_own("bridge", Install::Bridge)?;
+    let bridge = OwnLab::make(&Wanted { install: Install::Bridge, ..Wanted::antrea("bridge") })?;
     let (cluster, node) = bridge.first_node()?;
     let beside = burst::start(bridge.lab(), cluster, node)?;
     figures.push(Figure::seconds("cni/AddInBurst60/seconds", seconds));
@@ -29,7 +29,7 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
 }
 
 /// All that concerns the agent, and how long the burst of Pods took.
-fn with_antrea(bench: &Bench) -> Result<(Vec<Figure>, f64)> {
+fn with_antrea(bench: &OwnLab) -> Result<(Vec<Figure>, f64)> {
     let lab = bench.lab();
     let (cluster, node) = bench.first_node()?;
     let log = AgentLog::of(lab.kubectl(cluster)?, node);

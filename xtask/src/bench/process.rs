@@ -5,11 +5,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{NodeId, Place};
-use antrea_e2e::processes;
+use antrea_e2e::{processes, wait};
 use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Ticks of /proc/PID/stat a second (USER_HZ), which is 100 on every architecture that Linux runs Kubernetes on.
 const TICKS: f64 = 100.0;
+
+/// The kubelet pauses for longer before each restart.
+const RESTART: Duration = Duration::from_secs(180);
 
 /// A running agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,33 @@ impl Agent {
         Ok(Self { pid: own.with_context(|| format!("no antrea-agent runs on {node}"))? })
     }
 
+    /// Kills the agent of a Node.
+    pub(super) fn kill(self) -> Result<()> {
+        self.signal(Signal::SIGKILL)
+    }
+
+    /// Stops it where it is; it can only be killed after that.
+    pub(super) fn freeze(self) -> Result<()> {
+        self.signal(Signal::SIGSTOP)
+    }
+
+    fn signal(self, signal: Signal) -> Result<()> {
+        kill(Pid::from_raw(self.pid), signal).with_context(|| format!("cannot send {signal} to the agent"))
+    }
+
+    /// The agent that the kubelet starts in place of this one, which was killed.
+    pub(super) fn next(self, lab: &Lab, node: NodeId) -> Result<Self> {
+        wait::eventually(RESTART, "the kubelet to restart the agent", || {
+            Ok(Self::of(lab, node).ok().filter(|agent| *agent != self))
+        })
+    }
+
+    /// Waits until it has run for so long.
+    pub(super) fn wait_for_age(self, age: Duration) -> Result<()> {
+        let started = self.started()?;
+        wait::until(age * 2, "the agent to be idle", || Ok(now()?.saturating_sub(started) >= age))
+    }
+
     /// When it was started, after the epoch.
     pub(super) fn started(self) -> Result<Duration> {
         let ticks: f64 = self.stat_field(22)?;
@@ -37,8 +69,7 @@ impl Agent {
         let uptime: f64 =
             uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
         let age = uptime - ticks / TICKS;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        Ok(now.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
+        Ok(now()?.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
     }
 
     /// User and system time, in seconds.
@@ -66,6 +97,11 @@ impl Agent {
             .and_then(|field| field.parse().ok())
             .with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.pid))
     }
+}
+
+/// The time after the epoch.
+pub(super) fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 
 fn command_line(pid: i32) -> Option<String> {

@@ -32,9 +32,9 @@ pub(crate) struct UpArguments {
     /// ipv4, ipv6 or dual.
     #[arg(long, default_value = "ipv4")]
     ip_family: Families,
-    /// antrea, kube-proxy or none.
-    #[arg(long, default_value = "kube-proxy")]
-    service_proxy: ServiceProxy,
+    /// antrea, kube-proxy or none; by default kube-proxy.
+    #[arg(long)]
+    service_proxy: Option<ServiceProxy>,
     /// antrea, antrea-mc, bridge or none.
     #[arg(long, default_value = "antrea")]
     install: Install,

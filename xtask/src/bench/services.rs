@@ -1,0 +1,81 @@
+//! Services at sizes that clusters have: from nothing, after a restart of the agent, and one endpoint among 100,000.
+
+mod api;
+mod fleet;
+mod flip;
+mod restart;
+mod switch;
+
+use std::time::Duration;
+
+use antrea_e2e::lab::Lab;
+use antrea_e2e::names::{LabName, NodeId};
+use antrea_e2e::plan::{ClusterPlan, ServiceProxy};
+use anyhow::{Result, ensure};
+
+use super::Figure;
+use crate::own_lab::{OwnLab, Wanted};
+use api::Api;
+use fleet::Fleet;
+use switch::Switch;
+
+/// What upstream's figures were measured with.
+const RESTARTED: Fleet = Fleet { services: 2_000, endpoints: 5 };
+const LARGE: Fleet = Fleet { services: 10_000, endpoints: 10 };
+
+/// An agent that has not realized them by then has no figure but a fault.
+const REALIZED_WITHIN: Duration = Duration::from_secs(300);
+
+pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
+    let settings = vec![fleet::POD_CIDR, fleet::NODE_MASK];
+    let own = OwnLab::open(name, &Wanted { nodes: 1, settings, ..Wanted::antrea("bench") })?;
+    let (cluster, node) = own.first_node()?;
+    ensure_served_by_antrea(own.lab().plan().cluster(cluster)?)?;
+    let api = Api::open(own.lab(), cluster)?;
+    let mut figures = with_fleet(RESTARTED, own.lab(), &api, node, || restart::with_flows(own.lab(), node))?;
+    figures.extend(with_fleet(LARGE, own.lab(), &api, node, || {
+        let mut figures = restart::from_nothing(own.lab(), node)?;
+        figures.extend(flip::measure(LARGE, own.lab(), &api, node)?);
+        Ok(figures)
+    })?);
+    Ok(figures)
+}
+
+fn ensure_served_by_antrea(cluster: &ClusterPlan) -> Result<()> {
+    ensure!(
+        cluster.service_proxy == ServiceProxy::Antrea,
+        "Services of {} are served by {}, and AntreaProxy is what is measured here",
+        cluster.id,
+        cluster.service_proxy
+    );
+    Ok(())
+}
+
+/// Measures while the Services of a fleet are there and realized, and removes them whatever happens.
+fn with_fleet(
+    fleet: Fleet,
+    lab: &Lab,
+    api: &Api,
+    node: NodeId,
+    measure: impl FnOnce() -> Result<Vec<Figure>>,
+) -> Result<Vec<Figure>> {
+    let figures =
+        fleet.create(api).and_then(|()| wait_until_realized(fleet, lab, node)).and_then(|()| measure());
+    let removed = fleet.remove(api);
+    let figures = figures?;
+    removed?;
+    switch::settled(&mut Switch::of(lab, node)?, REALIZED_WITHIN)?;
+    Ok(figures)
+}
+
+fn wait_until_realized(fleet: Fleet, lab: &Lab, node: NodeId) -> Result<()> {
+    let mut switch = Switch::of(lab, node)?;
+    switch::settled(&mut switch, REALIZED_WITHIN)?;
+    let groups = switch.groups()?;
+    ensure!(
+        usize::try_from(fleet.services).is_ok_and(|services| groups >= services),
+        "br-int of {node} has {groups} groups for {} Services",
+        fleet.services
+    );
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The lab that a command works on: one that is there, or one that it makes and removes.
+
+use antrea_e2e::admission;
+use antrea_e2e::install::Product;
+use antrea_e2e::lab::{Lab, Lifetime};
+use antrea_e2e::names::{ClusterId, LabName, NodeId};
+use antrea_e2e::plan::{Families, Install, Request};
+use antrea_e2e::room::Need;
+use anyhow::{Context, Result};
+
+use crate::product::{self, FirstBuild};
+
+/// A lab, removed at the end unless it was there before.
+pub(crate) struct OwnLab {
+    lab: Lab,
+    end: End,
+}
+
+/// What becomes of a lab with its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Stays,
+    IsRemoved,
+}
+
+/// What a lab is to be that is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// How many Nodes it has.
+    pub(crate) nodes: u8,
+    /// What is installed.
+    pub(crate) install: Install,
+    /// `--cluster`, each time.
+    pub(crate) settings: Vec<&'static str>,
+    /// What has to fit on the disk beside it.
+    pub(crate) needs: Vec<Need>,
+}
+
+impl Wanted {
+    /// Two Nodes with Antrea.
+    pub(crate) const fn antrea(name: &'static str) -> Self {
+        Self { name, nodes: 2, install: Install::Antrea, settings: Vec::new(), needs: Vec::new() }
+    }
+
+    fn request(&self) -> Result<Request> {
+        let settings = self.settings.iter().map(|setting| setting.parse());
+        Ok(Request {
+            name: self.name.parse().context("the lab's name is wrong")?,
+            clusters: 1,
+            nodes: self.nodes,
+            families: Families::Ipv4,
+            service_proxy: None,
+            install: self.install,
+            settings: settings.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl OwnLab {
+    /// The lab of that name, or a new one.
+    pub(crate) fn open(name: Option<&LabName>, wanted: &Wanted) -> Result<Self> {
+        match name {
+            Some(name) => Ok(Self { lab: Lab::open(name)?, end: End::Stays }),
+            None => Self::make(wanted),
+        }
+    }
+
+    /// A new lab.
+    pub(crate) fn make(wanted: &Wanted) -> Result<Self> {
+        let request = wanted.request()?;
+        let mut needs = product::needs(FirstBuild::Product);
+        needs.extend(wanted.needs.iter().cloned());
+        admission::check(&request, &needs)?;
+        let product = match wanted.install {
+            Install::Antrea | Install::AntreaMc => product::build()?,
+            Install::Bridge | Install::None => Product::default(),
+        };
+        Ok(Self { lab: Lab::up(&request, &product, Lifetime::OfThisProcess)?, end: End::IsRemoved })
+    }
+
+    pub(crate) fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    /// The Node that everything is measured on, and its cluster.
+    pub(crate) fn first_node(&self) -> Result<(ClusterId, NodeId)> {
+        let cluster = self.lab.plan().clusters.first().context("the lab has no cluster")?;
+        Ok((cluster.id, cluster.nodes.first().context("the cluster has no Node")?.id))
+    }
+}
+
+impl Drop for OwnLab {
+    fn drop(&mut self) {
+        if self.end == End::IsRemoved
+            && let Err(error) = self.lab.down()
+        {
+            eprintln!("The lab was not removed: {error:#}");
+        }
+    }
+}
