@@ -16,10 +16,10 @@ pub fn service_routes(
     let Some(agent) = traffic.agent() else { return Vec::new() };
     let mut routes = Vec::new();
     for family in families {
-        let next_hop = virtual_ip::service(family);
+        let next_hop = virtual_ip::SERVICE.of(family);
         routes.push(Route::link(next_hop.into(), gateway));
         let destinations = agent.services.iter().flat_map(|services| destinations(services, family));
-        let destinations = destinations.chain([virtual_ip::node_port(family).into()]);
+        let destinations = destinations.chain([virtual_ip::NODE_PORT.of(family).into()]);
         routes.extend(destinations.map(|net| Route::via(net, next_hop, gateway)));
     }
     routes
@@ -32,7 +32,7 @@ fn destinations(services: &HostServices, family: IpFamily) -> impl Iterator<Item
 
 /// Whether a route is one of those, of whichever Services.
 pub fn is_service_route(route: &Route) -> bool {
-    route.gateway() == Some(virtual_ip::service(route.family()))
+    route.gateway() == Some(virtual_ip::SERVICE.of(route.family()))
 }
 
 /// The neighbours of the families that Pods have.
@@ -44,6 +44,8 @@ pub fn service_neighbours(
     let neighbour = |ip: IpAddr| Neighbour { ip, device: gateway.clone(), mac: GLOBAL_VIRTUAL_MAC };
     match traffic {
         ServiceTraffic::ByHost => Vec::new(),
-        ServiceTraffic::ByAgent(_) => families.map(virtual_ip::service).map(neighbour).collect(),
+        ServiceTraffic::ByAgent(_) => {
+            families.map(|family| neighbour(virtual_ip::SERVICE.of(family))).collect()
+        }
     }
 }

@@ -26,12 +26,12 @@ fn untracked(comment: &str, family: IpFamily, direction: SetDirection) -> Rule {
 /// NodePorts get the one address that the bridge knows them by.
 pub(crate) fn node_port_dnat(comment: &str, family: IpFamily) -> Rule {
     let set = node_port_set(family).to_owned();
-    Rule::new(comment, Target::Dnat(virtual_ip::node_port(family)))
+    Rule::new(comment, Target::Dnat(virtual_ip::NODE_PORT.of(family)))
         .matching(Match::InSet(set, SetDirection::DestinationAndPort))
 }
 
 /// What the bridge sends out by the host in the name of Services.
 pub(crate) fn virtual_source_masquerade(family: IpFamily) -> Rule {
     Rule::new("masquerade OVS virtual source IP", Target::Masquerade(SourcePorts::Kept))
-        .source(virtual_ip::service(family).into())
+        .source(virtual_ip::SERVICE.of(family).into())
 }

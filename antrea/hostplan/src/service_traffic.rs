@@ -35,8 +35,7 @@ pub struct HostServices {
     pub service_cidrs: DualStack<IpNet>,
     /// Every NodePort.
     pub node_ports: BTreeSet<(Protocol, u16)>,
-    /// Addresses from outside the cluster: LoadBalancer addresses and external IPs. Neither this Node nor a peer may have
-    /// one of them, since all traffic to it goes to the bridge.
+    /// LoadBalancer addresses and external IPs. All traffic to them goes to the bridge.
     pub external_ips: BTreeSet<IpAddr>,
 }
 
@@ -70,6 +69,16 @@ impl ServiceTraffic {
             Self::ByHost => None,
             Self::ByAgent(agent) => Some(agent),
         }
+    }
+}
+
+impl HostServices {
+    /// Takes the addresses that Nodes have from the external IPs, and returns them: with all traffic to them, the bridge
+    /// would get the tunnels to those Nodes and the Kubernetes API.
+    pub fn leave_out_nodes(&mut self, nodes: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
+        let left_out: BTreeSet<IpAddr> = self.external_ips.intersection(nodes).copied().collect();
+        self.external_ips.retain(|ip| !left_out.contains(ip));
+        left_out
     }
 }
 
@@ -114,5 +123,20 @@ impl AgentServices {
             None => IpSetContent::AsItIs,
         };
         IpSet { name: name.to_owned(), kind, family, content }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn external_ips_that_are_addresses_of_nodes_are_left_out() {
+        let ips =
+            |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<BTreeSet<IpAddr>>();
+        let mut services =
+            HostServices { external_ips: ips(&["192.0.2.80", "172.18.0.12"]), ..HostServices::default() };
+        assert_eq!(services.leave_out_nodes(&ips(&["172.18.0.11", "172.18.0.12"])), ips(&["172.18.0.12"]));
+        assert_eq!(services.external_ips, ips(&["192.0.2.80"]));
     }
 }

@@ -1,33 +1,48 @@
-//! Addresses that no interface has and that are the same on every Node, by which the host and the bridge hand Service
-//! traffic to each other.
+//! Addresses that no interface has: the host sends Service traffic to them, through the gateway, and the pipeline
+//! answers from them. They are the same on every Node.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::IpFamily;
 
-/// The next hop of the host to Services, and the source of packets that the bridge sends to the host in their name.
-pub const fn service(family: IpFamily) -> IpAddr {
-    match family {
-        IpFamily::V4 => IpAddr::V4(Ipv4Addr::new(169, 254, 0, 253)),
-        IpFamily::V6 => IpAddr::V6(Ipv6Addr::new(0xfc01, 0, 0, 0, 0, 0xaabb, 0xccdd, 0xeeff)),
+/// An address for each IP family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualIp {
+    v4: Ipv4Addr,
+    v6: Ipv6Addr,
+}
+
+impl VirtualIp {
+    /// The address of a family.
+    pub const fn of(self, family: IpFamily) -> IpAddr {
+        match family {
+            IpFamily::V4 => IpAddr::V4(self.v4),
+            IpFamily::V6 => IpAddr::V6(self.v6),
+        }
     }
 }
 
-/// What the host makes of the destination of packets to NodePorts, so that the bridge gets them.
-pub const fn node_port(family: IpFamily) -> IpAddr {
-    match family {
-        IpFamily::V4 => IpAddr::V4(Ipv4Addr::new(169, 254, 0, 252)),
-        IpFamily::V6 => IpAddr::V6(Ipv6Addr::new(0xfc01, 0, 0, 0, 0, 0xaabb, 0xccdd, 0xeefe)),
-    }
-}
+/// The next hop of the host's routes to Services, and the source of connections that the host, or somebody behind it,
+/// has to itself through a Service.
+pub const SERVICE: VirtualIp = VirtualIp {
+    v4: Ipv4Addr::new(169, 254, 0, 253),
+    v6: Ipv6Addr::new(0xfc01, 0, 0, 0, 0, 0xaabb, 0xccdd, 0xeeff),
+};
+
+/// What the host makes the destination of packets to a NodePort, whichever of its addresses they came to.
+pub const NODE_PORT: VirtualIp = VirtualIp {
+    v4: Ipv4Addr::new(169, 254, 0, 252),
+    v6: Ipv6Addr::new(0xfc01, 0, 0, 0, 0, 0xaabb, 0xccdd, 0xeefe),
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn virtual_addresses_are_those_of_upstream() {
-        let texts = IpFamily::ALL.map(|family| format!("{} {}", service(family), node_port(family)));
-        assert_eq!(texts, ["169.254.0.253 169.254.0.252", "fc01::aabb:ccdd:eeff fc01::aabb:ccdd:eefe"]);
+    fn the_addresses_are_those_of_upstream() {
+        let text = |address: VirtualIp| IpFamily::ALL.map(|family| address.of(family).to_string());
+        assert_eq!(text(SERVICE), ["169.254.0.253", "fc01::aabb:ccdd:eeff"]);
+        assert_eq!(text(NODE_PORT), ["169.254.0.252", "fc01::aabb:ccdd:eefe"]);
     }
 }
