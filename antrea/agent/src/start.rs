@@ -15,7 +15,7 @@ use antrea_agent_routing::{OwnNode as RoutedNode, TrafficMode, gateway_ips};
 use antrea_config::{AgentConfig, DatapathType, TransportInterface};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
-use antrea_hostplan::Transport;
+use antrea_hostplan::{ServiceTraffic, Transport};
 use antrea_kit::health::Check;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
@@ -25,6 +25,7 @@ use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
+use tokio::sync::watch;
 use tracing::{info, warn};
 
 use crate::agent_info::Identity;
@@ -105,7 +106,9 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         nodes,
     );
     let gateway = gateway(&config, node, &ports);
-    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone());
+    let (_, services) = watch::channel(ServiceTraffic::ByHost);
+    let mut host =
+        HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone(), services);
     let store = InterfaceStore::default();
     let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store)?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
