@@ -18,7 +18,7 @@ pub(crate) struct HostCounts {
 
 /// An address of a Service that the host takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostAddress {
+pub(crate) enum HostAddress {
     /// A ClusterIP.
     ClusterIp(IpAddr),
     /// A NodePort.
@@ -29,7 +29,7 @@ pub enum HostAddress {
 
 impl HostAddress {
     /// An address other than a ClusterIP.
-    pub const fn of(protocol: Protocol, destination: Destination) -> Self {
+    pub(crate) const fn of(protocol: Protocol, destination: Destination) -> Self {
         match destination {
             Destination::NodePort { port, .. } => Self::NodePort(protocol, port),
             Destination::Address(address) => Self::External(address.ip()),
@@ -39,7 +39,7 @@ impl HostAddress {
 
 impl HostCounts {
     /// One more Service has the address.
-    pub fn add(&mut self, address: HostAddress) {
+    pub(crate) fn add(&mut self, address: HostAddress) {
         match address {
             HostAddress::ClusterIp(ip) => self.grow(ip),
             HostAddress::NodePort(protocol, port) => {
@@ -50,7 +50,7 @@ impl HostCounts {
     }
 
     /// One Service less has it. The networks of ClusterIPs do not shrink: there will be others.
-    pub fn remove(&mut self, address: HostAddress) {
+    pub(crate) fn remove(&mut self, address: HostAddress) {
         match address {
             HostAddress::ClusterIp(_) => {}
             HostAddress::NodePort(protocol, port) => less(&mut self.node_ports, &(protocol, port)),

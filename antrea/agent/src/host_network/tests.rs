@@ -60,6 +60,7 @@ fn routes() -> NodeRoutes {
         created: 0,
         pod_cidrs: vec!["10.11.1.0/24".to_owned()],
         addresses: ["172.18.0.12".parse::<IpAddr>().unwrap()].into_iter().collect(),
+        zone: None,
         transport_addresses: None,
     };
     plan(&own, &[peer])
