@@ -49,7 +49,7 @@ pub(crate) struct HostNetwork {
 /// What is known of the kernel.
 enum State {
     /// It had all of this a moment ago.
-    Reached(Wanted),
+    Reached(Box<Wanted>),
     /// Something failed, that many times in a row.
     Failed(u32),
 }
@@ -140,7 +140,7 @@ impl HostNetwork {
             );
         }
         self.state = match self.state {
-            _ if !failed => State::Reached(wanted),
+            _ if !failed => State::Reached(Box::new(wanted)),
             State::Failed(times) => State::Failed(times.saturating_add(1)),
             State::Reached(_) => State::Failed(0),
         };

@@ -127,7 +127,7 @@ pub(crate) type Gates = BTreeMap<String, Spanned<bool>>;
 pub(crate) fn read(gates: &Setting<Gates>, component: Component, problems: &mut Problems) -> FeatureGates {
     for (name, on) in gates.iter().flat_map(|gates| &gates.value) {
         if let Some(message) = refusal(name, on.value, component) {
-            refuse_gate(name, on, message, problems);
+            refuse_gate(name, on, &message, problems);
         }
     }
     let said = |name: &str| {
@@ -167,11 +167,11 @@ fn refusal(name: &str, on: bool, component: Component) -> Option<String> {
 pub(crate) fn refuse_in_vain(gates: &Setting<Gates>, name: &str, reason: &str, problems: &mut Problems) {
     let on = gates.as_ref().and_then(|gates| gates.value.get(name)).filter(|on| on.value);
     if let Some(on) = on {
-        refuse_gate(name, on, format!("{reason}; leave it out, or set it to false"), problems);
+        refuse_gate(name, on, &format!("{reason}; leave it out, or set it to false"), problems);
     }
 }
 
-fn refuse_gate(name: &str, on: &Spanned<bool>, message: String, problems: &mut Problems) {
+fn refuse_gate(name: &str, on: &Spanned<bool>, message: &str, problems: &mut Problems) {
     let (line, column) = (on.referenced.line(), on.referenced.column());
     problems.add(line, column, format!("featureGates.{name} {}: {message}", shown(&on.value)));
 }

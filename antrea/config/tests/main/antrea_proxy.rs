@@ -11,7 +11,7 @@ use crate::{agent, agent_refuses};
 fn proxy(text: &str) -> ProxyConfig {
     match agent(text).antrea_proxy {
         AntreaProxy::On(proxy) => proxy,
-        AntreaProxy::Off => panic!("it is off"),
+        AntreaProxy::Off => unreachable!("it is off"),
     }
 }
 
