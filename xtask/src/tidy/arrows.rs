@@ -9,10 +9,11 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",
+    "antrea/packet",
     "antrea/pipeline",
     "antrea/hostplan",
     "antrea/agent/routing",
