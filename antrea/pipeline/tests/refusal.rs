@@ -62,6 +62,10 @@ impl Drop for PodNamespace {
     }
 }
 
+fn is_missing(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_err()
+}
+
 fn run(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -102,6 +106,11 @@ fn answer(pipeline: &Pipeline, packet: &PacketIn) -> antrea_openflow::message::P
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_of_a_service_without_endpoints_are_refused() {
     static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
+    let missing = ["bash", "ethtool", "tcpdump"].into_iter().find(|program| is_missing(program));
+    if let Some(program) = missing {
+        println!("SKIPPED clients_of_a_service_without_endpoints_are_refused: there is no program {program}");
+        return;
+    }
     let proxy = answering_directly(DUAL);
     let mut groups = Served::by(&proxy, DUAL);
     // What another Node has sent on finds no endpoint either.
