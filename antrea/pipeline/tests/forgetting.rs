@@ -59,13 +59,13 @@ async fn connections_to_an_endpoint_are_forgotten_and_no_others() {
                 ..CtTuple::default()
             },
         };
-        channel.flush_conntrack(flush).await.unwrap();
+        channel.flush_connections(flush).await.unwrap();
         let left = bridge.connections().join("\n");
         assert!(!left.contains("3001"), "{left}");
         assert!(left.contains("3002") && left.contains("3003"), "{left}");
         // Whoever the client is.
         let original = CtTuple { source_port: None, ..flush.original };
-        channel.flush_conntrack(CtFlush { original, ..flush }).await.unwrap();
+        channel.flush_connections(CtFlush { original, ..flush }).await.unwrap();
         let left = bridge.connections().join("\n");
         assert!(!left.contains("3002") && left.contains("3003"), "{left}");
         channel.flush_conntrack_zone(ct_zone(family)).await.unwrap();

@@ -153,12 +153,12 @@ impl Channel {
         self.ask_with_barrier("the flush of a conntrack zone", Message::CtFlushZone(zone)).await
     }
 
-    /// Forgets some connections of a zone.
+    /// Forgets connections, and waits until the switch has.
     ///
     /// # Errors
     /// See [`OpenFlowError`].
-    pub async fn flush_conntrack(&self, flush: CtFlush) -> Result<(), OpenFlowError> {
-        self.ask_with_barrier("the flush of connections", Message::CtFlush(Box::new(flush))).await
+    pub async fn flush_connections(&self, connections: CtFlush) -> Result<(), OpenFlowError> {
+        self.ask_with_barrier("the flush of connections", Message::CtFlush(Box::new(connections))).await
     }
 
     /// For messages that the switch answers only when it refuses them.
