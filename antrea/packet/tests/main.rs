@@ -1,6 +1,6 @@
 //! Refusals byte by byte, and what is not answered.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod damage;
 mod refusal;

@@ -1,32 +1,52 @@
 //! A real Open vSwitch with the flows of a Node, in a network namespace of its own.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
-use antrea_pipeline::Pipeline;
+use antrea_pipeline::service::ServiceProxy;
 use antrea_types::OfPort;
 
 use crate::cluster::{BridgeNames, DUAL, POD_A, POD_B, all_flows, node, peers, pods, services};
+use crate::served::{self, Served, answering_directly, everything};
 
 /// The bridge of a dual-stack Node with two Pods and two peers. The underlay is a bridge beside it, as the userspace
 /// datapath wants it.
 pub(crate) struct Bridge {
-    ovs: OvsProcess,
-    names: BridgeNames,
+    pub(crate) ovs: OvsProcess,
+    pub(crate) names: BridgeNames,
 }
 
 /// The bridge that the tests running now share; none where there cannot be one, which is then said.
 pub(crate) fn bridge() -> Option<Arc<Bridge>> {
     static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
+    shared(&SHARED, || {
+        let pipeline = node(DUAL, services());
+        Bridge::start(BridgeNames::of(&pipeline), &all_flows(&pipeline, &pods(DUAL), &peers(DUAL)), &[""; 0])
+    })
+}
+
+/// The bridge of such a Node that serves Services itself.
+pub(crate) fn service_bridge() -> Option<Arc<Bridge>> {
+    static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
+    shared(&SHARED, || Bridge::serving(everything(DUAL)))
+}
+
+/// As [`service_bridge`], with endpoints that may answer directly.
+pub(crate) fn direct_bridge() -> Option<Arc<Bridge>> {
+    static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
+    shared(&SHARED, || Bridge::serving(answering_directly(DUAL)))
+}
+
+pub(crate) fn shared(bridge: &Mutex<Weak<Bridge>>, start: impl FnOnce() -> Bridge) -> Option<Arc<Bridge>> {
     if let Some(reason) = obstacle() {
         println!("SKIPPED {}: {reason}", std::thread::current().name().unwrap_or("a test"));
         return None;
     }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let bridge = shared.upgrade().unwrap_or_else(|| Arc::new(Bridge::start(&node(DUAL, services()))));
+    let mut shared = bridge.lock().unwrap_or_else(PoisonError::into_inner);
+    let bridge = shared.upgrade().unwrap_or_else(|| Arc::new(start()));
     *shared = Arc::downgrade(&bridge);
     Some(bridge)
 }
@@ -39,17 +59,22 @@ fn obstacle() -> Option<String> {
 }
 
 impl Bridge {
-    fn start(pipeline: &Pipeline) -> Self {
-        let bridge = Self { ovs: OvsProcess::start().unwrap(), names: BridgeNames::of(pipeline) };
+    /// With the flows of a Node that serves Services.
+    fn serving(proxy: ServiceProxy) -> Self {
+        let groups = Served::by(&proxy, DUAL);
+        let pipeline = served::node(DUAL, proxy);
+        let flows = served::node_flows(&pipeline, DUAL);
+        Self::start(BridgeNames::of(&pipeline), &flows, &groups.groups(&pipeline))
+    }
+
+    pub(crate) fn start<F: Display, G: Display>(names: BridgeNames, flows: &[F], groups: &[G]) -> Self {
+        let bridge = Self { ovs: OvsProcess::start().unwrap(), names };
         bridge.add_ports();
-        let flows = all_flows(pipeline, &pods(DUAL), &peers(DUAL));
-        let text = flows.iter().fold(String::new(), |mut text, flow| {
-            writeln!(text, "{flow}").unwrap();
-            text
-        });
-        let file = bridge.ovs.directory().join("flows");
-        fs::write(&file, text).unwrap();
-        bridge.ovs.ofctl(["replace-flows", "br-int", &file.display().to_string()]).unwrap();
+        for (command, text) in [("add-groups", lines(groups)), ("replace-flows", lines(flows))] {
+            let file = bridge.ovs.directory().join(command);
+            fs::write(&file, text).unwrap();
+            bridge.ovs.ofctl([command, "br-int", &file.display().to_string()]).unwrap();
+        }
         bridge
     }
 
@@ -99,6 +124,13 @@ impl Bridge {
         let arguments = ["ofproto/trace", "--names", "br-int", packet, "--ct-next", state];
         summary(&self.ovs.appctl(arguments).unwrap(), &self.names)
     }
+}
+
+fn lines<T: Display>(objects: &[T]) -> String {
+    objects.iter().fold(String::new(), |mut text, object| {
+        writeln!(text, "{object}").unwrap();
+        text
+    })
 }
 
 /// One line for each pass: the tables of br-int, then what they do to the packet.

@@ -1,15 +1,21 @@
 //! The flows of whole Nodes: as text, beside those of upstream, and under packets in a real Open vSwitch.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod bridge;
 mod cluster;
+mod forgetting;
+mod packets;
+mod passage;
 mod recorded_services;
+mod refusal;
 mod replay;
 mod served;
+mod service_passages;
 mod service_snapshots;
 mod snapshots;
 mod spoofing;
 mod trace;
 mod upstream;
+mod upstream_passages;
 mod upstream_services;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
-use antrea_pipeline::service::Services;
+use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
 use anyhow::Result;
@@ -60,14 +60,21 @@ struct Nodes {
     v6: Names,
     /// Where the networks of Services are not known.
     without_services: Names,
+    /// Where the agent serves Services: ClusterIPs; NodePorts, too; and with endpoints that answer directly.
+    proxied: [Names; 3],
 }
 
 impl Nodes {
     fn new() -> Result<Self> {
         Ok(Self {
-            v4: names(&[IpFamily::V4], true)?,
-            v6: names(&[IpFamily::V6], true)?,
-            without_services: names(&IpFamily::ALL, false)?,
+            v4: names(&[IpFamily::V4], by_host(&[IpFamily::V4])?)?,
+            v6: names(&[IpFamily::V6], by_host(&[IpFamily::V6])?)?,
+            without_services: names(&IpFamily::ALL, by_host(&[])?)?,
+            proxied: [
+                by_agent(ExternalTraffic::ByHost, DirectServerReturn::Off)?,
+                by_agent(node_ports(), DirectServerReturn::Off)?,
+                by_agent(node_ports(), DirectServerReturn::On)?,
+            ],
         })
     }
 
@@ -78,24 +85,42 @@ impl Nodes {
             (true, true) => Some(" (while kube-proxy serves Services)"),
             (true, false) => Some(" (IPv4)"),
             (false, true) => Some(" (IPv6)"),
-            (false, false) => None,
+            (false, false) => self.with_proxy(table),
         }
+    }
+
+    /// What a table needs that only Nodes with a proxy of their own have.
+    fn with_proxy(&self, table: &str) -> Option<&'static str> {
+        let words = [" (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
+        self.proxied.iter().zip(words).find(|(names, _)| names.contains(table)).map(|(_, word)| word)
     }
 }
 
-fn names(families: &[IpFamily], services: bool) -> Result<Names> {
-    let nets = |v4: &str, v6: &str| -> Result<DualStack<IpNet>> {
-        let both: [IpNet; 2] = [v4.parse()?, v6.parse()?];
-        Ok(both.into_iter().filter(|net| families.contains(&IpFamily::of_net(net))).collect())
-    };
+fn node_ports() -> ExternalTraffic {
+    ExternalTraffic::ByAgent { node_port_addresses: Vec::new() }
+}
+
+fn by_agent(external: ExternalTraffic, direct_server_return: DirectServerReturn) -> Result<Names> {
+    names(&IpFamily::ALL, Services::ByProxy(ServiceProxy { external, direct_server_return }))
+}
+
+fn by_host(known: &[IpFamily]) -> Result<Services> {
+    Ok(Services::ByHost { cidrs: nets(known, "10.96.0.0/12", "fd00:96::/112")? })
+}
+
+fn nets(families: &[IpFamily], v4: &str, v6: &str) -> Result<DualStack<IpNet>> {
+    let both: [IpNet; 2] = [v4.parse()?, v6.parse()?];
+    Ok(both.into_iter().filter(|net| families.contains(&IpFamily::of_net(net))).collect())
+}
+
+fn names(families: &[IpFamily], services: Services) -> Result<Names> {
     let ips = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let ips = ips.into_iter().filter(|ip| families.contains(&IpFamily::of(ip))).collect();
-    let cidrs = if services { nets("10.96.0.0/12", "fd00:96::/112")? } else { DualStack::default() };
     let pipeline = Pipeline::new(PipelineConfig {
         gateway: Gateway { of_port: OfPort::GATEWAY, mac: GLOBAL_VIRTUAL_MAC, ips },
         tunnel_port: Some(OfPort::TUNNEL),
-        local_pod_cidrs: nets("10.10.0.0/24", "fd00:10::/64")?,
-        services: Services::ByHost { cidrs },
+        local_pod_cidrs: nets(families, "10.10.0.0/24", "fd00:10::/64")?,
+        services,
     });
     Ok(pipeline.table_names().into_iter().map(|(_, name)| name).collect())
 }
@@ -111,6 +136,9 @@ mod tests {
             ["Classifier", "ARPSpoofGuard", "IPv6", "DNAT", "EgressRule"].map(|name| nodes.with(name));
         let services = " (while kube-proxy serves Services)";
         assert_eq!(which, [Some(""), Some(" (IPv4)"), Some(" (IPv6)"), Some(services), None]);
+        let which = ["ServiceLB", "NodePortMark", "DSRServiceMark"].map(|name| nodes.with(name));
+        let words = [" (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
+        assert_eq!(which, words.map(Some));
     }
 
     #[test]

@@ -13,6 +13,7 @@ const PURE: [&str; 7] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",
+    "antrea/packet",
     "antrea/pipeline",
     "antrea/hostplan",
     "antrea/agent/proxy",

@@ -97,8 +97,9 @@ fn node_port_flows(layout: &Layout, proxy: &ServiceProxy, family: IpFamily) -> V
 fn direct_flows(layout: &Layout, family: IpFamily) -> Vec<Flow> {
     let mut flows = Vec::new();
     flows.extend(conntrack_state::perhaps_answered_directly(layout, family));
-    flows.extend(dsr_service_mark::invalid(layout, family));
+    flows.extend(conntrack_state::perhaps_answered_directly_but_known(layout, family));
     flows.extend(endpoint_dnat::direct(layout, family));
+    flows.extend(endpoint_dnat::invalid(layout, family));
     flows
 }
 

@@ -51,6 +51,16 @@ pub fn perhaps_answered_directly(layout: &Layout, family: IpFamily) -> Option<Fl
     Some(flow.marked(FROM_EXTERNAL).goto(layout.first_of(Stage::PreRouting)))
 }
 
+/// The same where connection tracking takes half a connection for a whole one, as that of Open vSwitch's userspace
+/// datapath does.
+pub fn perhaps_answered_directly_but_known(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::TRK).unset(CtState::NEW | CtState::RPL);
+    let flow = table.flow(HIGH, Category::Service).matching(Match::new().ip(family).ct_state(state));
+    let flow = flow.marked(SERVICE_CONNECTION.unset()).marked(FROM_EXTERNAL);
+    Some(flow.goto(layout.first_of(Stage::PreRouting)))
+}
+
 /// First packets.
 pub fn new(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;

@@ -3,7 +3,7 @@
 //! Stage PreRouting. Matches EndpointIP, EndpointPort and ServiceEPState, DSRService, NestedService, SvcNoEp; commits
 //! with the mark Service; next table: that of stage EgressSecurity. Filled by Services.
 
-use antrea_openflow::{CtCommit, Flow, Match, Nat};
+use antrea_openflow::{CtCommit, CtState, Flow, Match, Nat};
 use antrea_types::IpFamily;
 
 use crate::cookie::Category;
@@ -55,6 +55,14 @@ pub fn direct(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(HIGH, Category::Service).matching(Match::new().ip(family)).marked(DSR_SERVICE);
     Some(flow.commit_as(CtCommit::new(ct_zone(family)), table.next()).done())
+}
+
+/// What ConntrackState let through as perhaps answered directly, and is not: no connection translates it.
+pub fn invalid(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::INV | CtState::TRK);
+    let flow = table.flow(HIGH, Category::Service).matching(Match::new().ip(family).ct_state(state));
+    Some(flow.marked(DSR_SERVICE.unset()).done())
 }
 
 /// To an endpoint that is there no more, though a client has been with it: another one is chosen.
