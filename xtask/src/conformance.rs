@@ -46,8 +46,12 @@ pub(crate) fn all_of(name: &str) -> Result<Report> {
 
 fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
     let wanted = Wanted { needs: conformance::needs()?, ..Wanted::antrea("conformance") };
-    let lab = OwnLab::open(name, &wanted)?;
+    if name.is_none() {
+        wanted.check()?;
+    }
+    // Before there is a lab, so that Go has the processors for itself.
     let programs = conformance::ensure_built()?;
+    let lab = OwnLab::open(name, &wanted)?;
     let report = run::to_the_end(suite, focus, &programs, lab.lab())?;
     println!("{report}");
     Ok(report)
