@@ -44,8 +44,12 @@ pub(crate) fn all_of(name: &str) -> Result<Report> {
     judge(Suite::of_name(name)?, None, None)
 }
 
+fn wanted() -> Wanted {
+    Wanted::antrea("conform")
+}
+
 fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
-    let wanted = Wanted { needs: conformance::needs()?, ..Wanted::antrea("conformance") };
+    let wanted = Wanted { needs: conformance::needs()?, ..wanted() };
     if name.is_none() {
         wanted.check()?;
     }
@@ -55,4 +59,14 @@ fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<R
     let report = run::to_the_end(suite, focus, &programs, lab.lab())?;
     println!("{report}");
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lab_of_a_suite_can_be_planned() {
+        wanted().request().unwrap().plan(&[]).unwrap();
+    }
 }

@@ -51,7 +51,7 @@ impl Wanted {
         admission::check(&self.request()?, &needs)
     }
 
-    fn request(&self) -> Result<Request> {
+    pub(crate) fn request(&self) -> Result<Request> {
         let settings = self.settings.iter().map(|setting| setting.parse());
         Ok(Request {
             name: self.name.parse().context("the lab's name is wrong")?,
