@@ -7,6 +7,7 @@ mod suite;
 use std::process::ExitCode;
 
 use antrea_e2e::conformance;
+use antrea_e2e::lab::Lab;
 use antrea_e2e::names::LabName;
 use anyhow::Result;
 use clap::Args;
@@ -50,8 +51,9 @@ fn wanted() -> Wanted {
 
 fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
     let wanted = Wanted { needs: conformance::needs()?, ..wanted() };
-    if name.is_none() {
-        wanted.check()?;
+    match name {
+        Some(name) => drop(Lab::open(name)?),
+        None => wanted.check()?,
     }
     // Before there is a lab, so that Go has the processors for itself.
     let programs = conformance::ensure_built()?;
