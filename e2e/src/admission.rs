@@ -1,10 +1,10 @@
 //! Whether a lab may be made, and the moment from which it is known to be: its name and its addresses are taken.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use ipnet::IpNet;
 
 use crate::names::LabName;
-use crate::plan::{Install, Plan, Request, ServiceProxy};
+use crate::plan::{Install, Plan, Request};
 use crate::processes::{self, ProcessId};
 use crate::programs::Programs;
 use crate::room::Need;
@@ -27,11 +27,6 @@ fn refuse_what_is_to_come(plan: &Plan) -> Result<()> {
         if cluster.install == Install::AntreaMc {
             return refuse_multicluster();
         }
-        ensure!(
-            cluster.service_proxy != ServiceProxy::Antrea,
-            "Services of {} cannot be served by antrea: AntreaProxy does not exist yet",
-            cluster.id
-        );
     }
     Ok(())
 }
@@ -109,7 +104,7 @@ fn taken_networks() -> Result<Vec<IpNet>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Families;
+    use crate::plan::{Families, ServiceProxy};
 
     fn request(install: Install, service_proxy: ServiceProxy) -> Request {
         let name = "lab".parse().unwrap();
@@ -127,12 +122,6 @@ mod tests {
         assert_eq!(check(Install::Antrea, ServiceProxy::KubeProxy, &[]), Ok(()));
         let error = check(Install::AntreaMc, ServiceProxy::None, &[]).unwrap_err();
         assert!(error.starts_with("antrea-mc cannot be installed"), "{error}");
-        for settings in [&[][..], &["c1:install=none"]] {
-            let error = check(Install::Antrea, ServiceProxy::Antrea, settings).unwrap_err();
-            assert!(error.contains("AntreaProxy does not exist yet"), "{error}");
-        }
-        let error = check(Install::None, ServiceProxy::None, &["c1:serviceProxy=antrea"]).unwrap_err();
-        assert!(error.starts_with("Services of c1"), "{error}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::proxy::Realized;
 use crate::{node_routes, pods};
 
 const FLOW_RESTORE_WAIT: &str = "flow-restore-wait";
@@ -39,7 +40,9 @@ pub(crate) struct FlowRestore {
     pub(crate) inventory: Inventory,
     pub(crate) interfaces: InterfaceStore,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
-    pub(crate) round: RoundState,
+    /// Whether the switch has all Services; none where the host serves them.
+    pub(crate) services: Option<watch::Receiver<Realized>>,
+    pub(crate) round: watch::Sender<RoundState>,
 }
 
 /// Whether flows of earlier rounds may still be in the switch.
@@ -65,13 +68,17 @@ impl FlowRestore {
                 () = stop.cancelled() => return Ok(()),
                 outcome = changed.changed() => outcome.context("the connection to OVSDB ended")?,
                 outcome = channel.changed() => outcome.context("the connection to the switch ended")?,
-                _ = retry.tick(), if self.round == RoundState::Begun => {
+                _ = retry.tick(), if self.round_is(RoundState::Begun) => {
                     stop.run_until_cancelled(self.ask_again()).await;
                 }
             }
             changed.borrow_and_update();
             channel.borrow_and_update();
         }
+    }
+
+    fn round_is(&self, state: RoundState) -> bool {
+        *self.round.borrow() == state
     }
 
     /// Asks for what is missing of the round, and finishes it when nothing is.
@@ -92,7 +99,7 @@ impl FlowRestore {
     /// If everything was installed, the flows of earlier rounds go, and then the number of this one is noted, so that
     /// an agent killed in between does it again. Otherwise those flows are all that connects somebody, and stay.
     pub(crate) async fn finish_round(&mut self) -> Result<()> {
-        if self.round == RoundState::Finished {
+        if self.round_is(RoundState::Finished) {
             return Ok(());
         }
         let missing = self.missing().await;
@@ -109,18 +116,21 @@ impl FlowRestore {
             .set_bridge_external_id(&self.bridge, ROUND, &round.to_string())
             .await
             .context("cannot note the round of the flows")?;
-        self.round = RoundState::Finished;
+        self.round.send_replace(RoundState::Finished);
         info!(%round, "All flows are of this round");
         Ok(())
     }
 
-    /// The sets of flows of Pods and peers that the switch does not have.
+    /// The sets of flows that the switch does not have.
     async fn missing(&self) -> Vec<String> {
         let interfaces = self.interfaces.containers();
         // Without a number on the bridge there are no flows.
         let numbered = interfaces.iter().filter(|interface| interface.pod_interface().is_some());
         let peers: Vec<_> = self.routes.borrow().peers.keys().map(node_routes::key).collect();
         let mut missing = Vec::new();
+        if self.services.as_ref().is_some_and(|services| *services.borrow() == Realized::NotYet) {
+            missing.push("services".to_owned());
+        }
         for key in numbered.map(|interface| pods::key(&interface.name)).chain(peers) {
             if !self.switch.has(key.as_str()).await {
                 missing.push(key);

@@ -1,44 +1,64 @@
-//! The Node's kernel: routes and neighbours of all Pod networks, iptables rules, IP sets and sysctls. The one writer of
-//! them; what somebody else removes comes back within a minute.
+//! The Node's kernel: routes and neighbours of all Pod networks and of Services, iptables rules, IP sets and sysctls. The
+//! one writer of them; what somebody else removes comes back within a minute.
 
+mod wanted;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::AgentConfig;
-use antrea_host::{Netlink, Outcome, firewall};
-use antrea_hostplan::iptables::SourcePorts;
-use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, TunnelTraffic, host_rules,
-};
-use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, InterfaceName};
+use antrea_host::{Netlink, Outcome, find_node_port_addresses, firewall};
+use antrea_hostplan::{Changes, Neighbour, Route, ServiceTraffic, neighbour_changes, route_changes};
+use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC};
 use anyhow::Result;
 use ipnet::IpNet;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::gateway::GatewayInterface;
-use crate::tunnel;
+use wanted::{Fixed, Wanted};
 
 /// How often the kernel is compared with what it shall have.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Keeps the kernel in line with Nodes.
+/// How soon it is compared again after something failed; twice as long after each further failure.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// How long changes are gathered before they are acted on together.
+const BURST: Duration = Duration::from_millis(10);
+
+/// More routes than this are not logged one by one.
+const LOGGED_ROUTES: usize = 16;
+
+/// Keeps the kernel in line with Nodes and Services.
 pub(crate) struct HostNetwork {
     netlink: Netlink,
     gateway: GatewayInterface,
-    rules: Rules,
+    fixed: Fixed,
     routes: watch::Receiver<NodeRoutes>,
+    services: watch::Receiver<ServiceTraffic>,
+    state: State,
 }
 
-/// What the rules depend on beside the Pod networks of peers.
-#[derive(Clone, Debug)]
-struct Rules {
-    gateway: InterfaceName,
-    own_pod_cidrs: DualStack<IpNet>,
-    tunnel: TunnelTraffic,
-    agent_api_port: u16,
-    source_ports: SourcePorts,
+/// What is known of the kernel.
+enum State {
+    /// It had all of this a moment ago.
+    Reached(Wanted),
+    /// Something failed, that many times in a row.
+    Failed(u32),
+}
+
+/// Why there is something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Occasion {
+    Changed,
+    TimeIsUp,
 }
 
 impl HostNetwork {
@@ -48,126 +68,173 @@ impl HostNetwork {
         config: &AgentConfig,
         own_pod_cidrs: DualStack<IpNet>,
         routes: watch::Receiver<NodeRoutes>,
+        services: watch::Receiver<ServiceTraffic>,
     ) -> Self {
-        let rules = Rules {
-            gateway: gateway.name.clone(),
-            own_pod_cidrs,
-            tunnel: tunnel::traffic(config.tunnel),
-            agent_api_port: config.api_port,
-            source_ports: if config.snat_fully_random_ports {
-                SourcePorts::RandomFully
-            } else {
-                SourcePorts::Kept
-            },
-        };
-        Self { netlink, gateway, rules, routes }
+        let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs);
+        Self { netlink, gateway, fixed, routes, services, state: State::Failed(0) }
     }
 
     /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
     /// not keep the Node from its own Pods.
     pub(crate) async fn start(&mut self) -> Result<()> {
-        let routes = self.routes.borrow_and_update().clone();
         self.gateway.configure(&self.netlink).await?;
-        firewall::apply_at_start(&self.rules.plan(routes.pod_cidrs())).await?;
-        report(self.sync_routes(&routes).await);
-        report(self.sync_neighbours(&routes).await);
+        let wanted = self.wanted().await;
+        firewall::apply_at_start(&wanted.plan).await?;
+        let outcomes = [self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
+        self.remember(wanted, outcomes);
         Ok(())
     }
 
-    /// Follows Nodes, and repairs what others change, until `stop`.
+    /// Follows Nodes and Services, and repairs what others change, until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
-        while stop.run_until_cancelled(change_or_period(&mut self.routes)).await.is_some() {
-            let routes = self.routes.borrow_and_update().clone();
-            stop.run_until_cancelled(self.sync(&routes)).await;
+        while let Some(occasion) = stop.run_until_cancelled(self.wait()).await {
+            stop.run_until_cancelled(self.act(occasion)).await;
         }
         Ok(())
     }
 
-    /// Each part by itself: what fails keeps nothing else back.
-    async fn sync(&self, routes: &NodeRoutes) {
-        report(self.gateway.configure(&self.netlink).await);
-        report(self.sync_routes(routes).await);
-        report(self.sync_neighbours(routes).await);
-        report(self.sync_firewall(routes).await);
+    async fn wait(&mut self) -> Occasion {
+        let patience = match self.state {
+            State::Reached(_) => PERIOD,
+            State::Failed(times) => PERIOD.min(RETRY.saturating_mul(1 << times.min(5))),
+        };
+        let occasion = change_or_time(&mut self.routes, &mut self.services, patience).await;
+        if occasion == Occasion::Changed {
+            tokio::time::sleep(BURST).await;
+        }
+        occasion
     }
 
-    async fn sync_firewall(&self, routes: &NodeRoutes) -> Result<()> {
-        if firewall::sync(&self.rules.plan(routes.pod_cidrs())).await? == Outcome::Changed {
+    /// A change is told from what was reached before; when time is up, or that is not known, all is compared. Each part
+    /// by itself: what fails keeps nothing else back.
+    async fn act(&mut self, occasion: Occasion) {
+        let wanted = self.wanted().await;
+        match &self.state {
+            State::Reached(before) if occasion == Occasion::Changed && before.stale == wanted.stale => {
+                let outcomes = [
+                    self.change_routes(before, &wanted).await,
+                    self.change_neighbours(before, &wanted).await,
+                    self.update_firewall(before, &wanted).await,
+                ];
+                self.remember(wanted, outcomes);
+            }
+            _ => {
+                let outcomes = [
+                    self.gateway.configure(&self.netlink).await,
+                    self.sync_routes(&wanted).await,
+                    self.sync_neighbours(&wanted).await,
+                    self.sync_firewall(&wanted).await,
+                ];
+                self.remember(wanted, outcomes);
+            }
+        }
+    }
+
+    fn remember<const N: usize>(&mut self, wanted: Wanted, outcomes: [Result<()>; N]) {
+        let mut failed = false;
+        for error in outcomes.into_iter().filter_map(Result::err) {
+            failed = true;
+            warn!(
+                error = format!("{error:#}"),
+                "Part of the Node's network was not brought in line; trying again"
+            );
+        }
+        self.state = match self.state {
+            _ if !failed => State::Reached(wanted),
+            State::Failed(times) => State::Failed(times.saturating_add(1)),
+            State::Reached(_) => State::Failed(0),
+        };
+    }
+
+    async fn wanted(&mut self) -> Wanted {
+        let own = find_node_port_addresses(&self.netlink, &self.gateway.name, &[]).await;
+        let own = own.unwrap_or_else(|error| {
+            warn!(%error, "The addresses of this Node are not known");
+            BTreeSet::new()
+        });
+        let services = self.services.borrow_and_update().clone();
+        let wanted = self.fixed.wanted(&self.routes.borrow_and_update(), services, own);
+        let reported = match &self.state {
+            State::Reached(before) => before.left_out.clone(),
+            State::Failed(_) => BTreeSet::new(),
+        };
+        report_left_out(&wanted.left_out, &reported);
+        wanted
+    }
+
+    async fn sync_routes(&self, wanted: &Wanted) -> Result<()> {
+        let gateway = &self.gateway.name;
+        let owned = |route: &Route| wanted.owns(route, gateway);
+        let changes = self.netlink.sync_routes(&wanted.routes, owned).await?;
+        log_routes(&changes);
+        Ok(())
+    }
+
+    async fn change_routes(&self, before: &Wanted, wanted: &Wanted) -> Result<()> {
+        let changes = route_changes(&wanted.routes, &before.routes);
+        self.netlink.change_routes(&changes).await?;
+        log_routes(&changes);
+        Ok(())
+    }
+
+    async fn sync_neighbours(&self, wanted: &Wanted) -> Result<()> {
+        let gateway = &self.gateway.name;
+        let ours =
+            |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
+        self.netlink.sync_neighbours(&wanted.neighbours, ours).await?;
+        Ok(())
+    }
+
+    async fn change_neighbours(&self, before: &Wanted, wanted: &Wanted) -> Result<()> {
+        let changes = neighbour_changes(&wanted.neighbours, &before.neighbours);
+        Ok(self.netlink.change_neighbours(&changes).await?)
+    }
+
+    async fn sync_firewall(&self, wanted: &Wanted) -> Result<()> {
+        if firewall::sync(&wanted.plan).await? == Outcome::Changed {
             info!("Changed iptables rules, IP sets or sysctls");
         }
         Ok(())
     }
 
-    async fn sync_routes(&self, routes: &NodeRoutes) -> Result<()> {
-        let gateway = &self.rules.gateway;
-        let changes = self.netlink.sync_routes(&routes.routes(), |route| is_ours(route, gateway)).await?;
-        for route in &changes.set {
-            info!(%route, "Set a route");
-        }
-        for route in &changes.delete {
-            info!(%route, "Deleted a route");
+    async fn update_firewall(&self, before: &Wanted, wanted: &Wanted) -> Result<()> {
+        if firewall::update(&before.plan, &wanted.plan).await? == Outcome::Changed {
+            debug!("Changed entries of IP sets");
         }
         Ok(())
     }
+}
 
-    async fn sync_neighbours(&self, routes: &NodeRoutes) -> Result<()> {
-        let gateway = &self.rules.gateway;
-        let ours =
-            |neighbour: &Neighbour| neighbour.device == *gateway && neighbour.mac == GLOBAL_VIRTUAL_MAC;
-        self.netlink.sync_neighbours(&routes.neighbours(), ours).await?;
-        Ok(())
+fn log_routes(changes: &Changes<Route>) {
+    if changes.set.len() + changes.delete.len() > LOGGED_ROUTES {
+        info!(set = changes.set.len(), deleted = changes.delete.len(), "Changed routes");
+        return;
+    }
+    for route in &changes.set {
+        info!(%route, "Set a route");
+    }
+    for route in &changes.delete {
+        info!(%route, "Deleted a route");
     }
 }
 
-fn report(outcome: Result<()>) {
-    if let Err(error) = outcome {
-        warn!(
-            error = format!("{error:#}"),
-            "Part of the Node's network was not brought in line; trying again"
-        );
+/// Tells of each such address once.
+fn report_left_out(left_out: &BTreeSet<IpAddr>, reported: &BTreeSet<IpAddr>) {
+    for address in left_out.difference(reported) {
+        warn!(%address, "An external IP of a Service is the address of a Node: it is served to Pods only");
     }
 }
 
-impl Rules {
-    fn plan(&self, pod_cidrs: Vec<IpNet>) -> HostPlan {
-        host_rules(&HostConfig {
-            gateway: self.gateway.clone(),
-            own_pod_cidrs: self.own_pod_cidrs,
-            pod_cidrs,
-            tunnel: Some(self.tunnel),
-            agent_api_port: self.agent_api_port,
-            membership_port: None,
-            external_masquerade: ExternalMasquerade::On(self.source_ports),
-        })
-    }
-}
-
-/// Until there is something to do. Who computes the routes ends before this component does: then there are no changes
-/// any more, and the last ones hold.
-async fn change_or_period<T>(routes: &mut watch::Receiver<T>) {
+/// Until there is something to do. Who computes routes and Services ends before this component does: then there are no
+/// changes any more, and the last ones hold.
+async fn change_or_time<A, B>(
+    routes: &mut watch::Receiver<A>,
+    services: &mut watch::Receiver<B>,
+    patience: Duration,
+) -> Occasion {
     tokio::select! {
-        Ok(()) = routes.changed() => {}
-        () = tokio::time::sleep(PERIOD) => {}
-    }
-}
-
-/// Routes by the gateway that no kernel made by itself.
-fn is_ours(route: &Route, gateway: &InterfaceName) -> bool {
-    route.device == *gateway && route.protocol == RouteProtocol::BOOT
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::FutureExt;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_change_is_acted_on_at_once_and_the_last_one_holds_when_there_are_no_more() {
-        let (sender, mut routes) = watch::channel(1);
-        sender.send_replace(2);
-        assert!(change_or_period(&mut routes).now_or_never().is_some());
-        drop(sender);
-        assert!(change_or_period(&mut routes).now_or_never().is_none());
+        Ok(()) = routes.changed() => Occasion::Changed,
+        Ok(()) = services.changed() => Occasion::Changed,
+        () = tokio::time::sleep(patience) => Occasion::TimeIsUp,
     }
 }

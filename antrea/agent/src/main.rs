@@ -13,6 +13,7 @@ mod node_routes;
 mod observer;
 mod ovs_daemons;
 mod pods;
+mod proxy;
 mod random;
 mod run;
 mod start;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_agent_routing::{NodeRecord, NodeRoutes, OwnNode, Problem, plan};
+use antrea_agent_routing::{NodeFacts, NodeRecord, NodeRoutes, OwnNode, Problem, plan};
 use antrea_kit::kube_client::bounded;
 use antrea_kit::watch::WatchEvent;
 use antrea_ovs::Switch;
@@ -28,6 +28,9 @@ use crate::node::{addresses, pod_cidrs};
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
+/// Where the cloud or the administrator says which zone a Node is in.
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
 /// Keeps flows to peers in line with Nodes.
 pub(crate) struct NodeRouteController {
     own: OwnNode,
@@ -37,6 +40,7 @@ pub(crate) struct NodeRouteController {
     installed: BTreeMap<NodeName, Peer>,
     reported: Vec<(NodeName, Problem)>,
     routes: watch::Sender<NodeRoutes>,
+    facts: watch::Sender<NodeFacts>,
 }
 
 /// What is kept of a Node; `None` for a name that cannot be one.
@@ -48,6 +52,7 @@ pub(crate) fn record(node: Node) -> Option<NodeRecord> {
         created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
         pod_cidrs,
         addresses,
+        zone: node.metadata.labels.unwrap_or_default().remove(ZONE_LABEL),
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
     })
 }
@@ -68,10 +73,24 @@ impl NodeRouteController {
         nodes: Vec<NodeRecord>,
     ) -> (Self, watch::Receiver<NodeRoutes>) {
         let (routes, receiver) = watch::channel(plan(&own, &nodes));
+        let facts = watch::Sender::new(NodeFacts::of(&own.name, &nodes));
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
-        let controller =
-            Self { own, pipeline, switch, nodes, installed: BTreeMap::new(), reported: Vec::new(), routes };
+        let controller = Self {
+            own,
+            pipeline,
+            switch,
+            nodes,
+            installed: BTreeMap::new(),
+            reported: Vec::new(),
+            routes,
+            facts,
+        };
         (controller, receiver)
+    }
+
+    /// What Services depend on of Nodes.
+    pub(crate) fn facts(&self) -> watch::Receiver<NodeFacts> {
+        self.facts.subscribe()
     }
 
     /// Follows Nodes until `stop`.
@@ -131,6 +150,12 @@ impl NodeRouteController {
     /// Brings the switch in line with Nodes, and tells what the kernel needs.
     pub(crate) async fn realize(&mut self) {
         let nodes: Vec<NodeRecord> = self.nodes.values().cloned().collect();
+        let facts = NodeFacts::of(&self.own.name, &nodes);
+        self.facts.send_if_modified(|present| {
+            let changed = *present != facts;
+            *present = facts;
+            changed
+        });
         let routes = plan(&self.own, &nodes);
         self.report(&routes.problems);
         let wanted: BTreeMap<NodeName, Peer> =

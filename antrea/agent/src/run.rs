@@ -1,6 +1,7 @@
 //! The agent's life: start-up in order, the table of components, and the end.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use antrea_config::AgentConfig;
@@ -9,6 +10,7 @@ use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Check, Checks, Kind};
 use antrea_kit::object_files;
 use antrea_kit::watch::watch;
+use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client};
@@ -16,6 +18,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::flow_restore::FlowRestore;
+use crate::proxy::{self, ServiceComponents};
 use crate::uninstall::Files;
 use crate::{agent_info, cleanup, node, node_routes, observer, pods, start};
 
@@ -118,6 +122,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         routes,
         host,
         restore,
+        services,
         bridge,
         info,
         observer,
@@ -140,6 +145,9 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     });
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
+    if let Some(services) = services {
+        add_services(&mut components, services, &client, &node.name, &restore);
+    }
     components.add("flow-restore", |stop| restore.run(stop));
     components.add("pods", |stop| pods::run(pod_server, inventory, pods_client, node.name, database, stop));
     components.add("agent-info", |stop| agent_info::run(client, info, observer, stop));
@@ -148,4 +156,25 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         cni.serve(&socket, stop.cancelled()).await.context("the CNI server ended")
     });
     components
+}
+
+/// The components of AntreaProxy.
+fn add_services(
+    components: &mut Components,
+    services: ServiceComponents,
+    client: &Client,
+    node: &NodeName,
+    restore: &FlowRestore,
+) {
+    let ServiceComponents { controller, packet_ins, notices, health_server } = services;
+    let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
+    let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
+    let realized = controller.realized();
+    components.add("services", |stop| controller.run(round, stop));
+    components
+        .add("service-refusals", |stop| proxy::refuse_connections(packet_ins, connection, pipeline, stop));
+    components.add("service-events", |stop| proxy::report_notices(client, node, notices, stop));
+    if let Some(address) = health_server {
+        components.add("service-health", move |stop| proxy::serve_health(address, realized, stop));
+    }
 }

@@ -15,15 +15,18 @@ use antrea_agent_routing::{OwnNode as RoutedNode, TrafficMode, gateway_ips};
 use antrea_config::{AgentConfig, DatapathType, TransportInterface};
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{Netlink, NodeTransport, TxChecksumOffload, find_transport};
-use antrea_hostplan::Transport;
+use antrea_hostplan::{ServiceTraffic, Transport};
 use antrea_kit::health::Check;
+use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, Switch};
+use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use kube::Client;
+use tokio::sync::{mpsc, watch};
 use tracing::{info, warn};
 
 use crate::agent_info::Identity;
@@ -36,6 +39,7 @@ use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
 use crate::pods::SwitchFlows;
+use crate::proxy::{self, ProxySetup, ServiceBase, ServiceComponents};
 use crate::{flow_restore, gateway, tunnel, uplink};
 
 /// Where host-local IPAM keeps which address is whose, as the standard plugin does for a network called `antrea`.
@@ -56,6 +60,7 @@ pub(crate) struct Agent {
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
     pub(crate) restore: FlowRestore,
+    pub(crate) services: Option<ServiceComponents>,
     pub(crate) bridge: BridgeKeeper,
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
@@ -93,18 +98,33 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     let surroundings = survey(&config, &client, ready).await?;
     let Surroundings { node, database, netlink, transport, pod_mtu } = &surroundings;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
-    let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports)));
+    let proxy = proxy::set_up(&config, node, netlink).await?;
+    let pipeline = Arc::new(Pipeline::new(pipeline_config(&config, node, &ports, proxy.as_ref())));
     let nodes = node_routes::list(&client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
-    let switch = open_switch(&config, &pipeline, Round::next(previous));
+    let (switch, packet_ins) = open_switch(&config, &pipeline, Round::next(previous));
     let (mut routes, wanted_routes) = NodeRouteController::new(
         routed_node(&config, node, &transport.transport),
         Arc::clone(&pipeline),
         switch.clone(),
         nodes,
     );
+    let (mut services, traffic) = match proxy {
+        Some(setup) => {
+            let base = ServiceBase {
+                pipeline: Arc::clone(&pipeline),
+                switch: switch.clone(),
+                nodes: routes.facts(),
+                packet_ins,
+            };
+            let (services, traffic) = ServiceComponents::new(setup, &client, base).await?;
+            (Some(services), traffic)
+        }
+        None => (None, watch::Sender::new(ServiceTraffic::ByHost).subscribe()),
+    };
     let gateway = gateway(&config, node, &ports);
-    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone());
+    let mut host =
+        HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone(), traffic);
     let store = InterfaceStore::default();
     let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store)?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
@@ -116,9 +136,10 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         inventory: inventory.clone(),
         interfaces: store.clone(),
         routes: wanted_routes.clone(),
-        round: RoundState::Begun,
+        services: services.as_ref().map(ServiceComponents::realized),
+        round: watch::Sender::new(RoundState::Begun),
     };
-    connect(&pipeline, &mut restore, &mut routes, &mut host).await?;
+    connect(&pipeline, &mut restore, &mut routes, &mut host, services.as_mut()).await?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
         info: Identity::new(&config, node, transport, *pod_mtu, api_authority),
@@ -140,6 +161,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         routes,
         host,
         restore,
+        services,
     })
 }
 
@@ -149,15 +171,24 @@ async fn connect(
     restore: &mut FlowRestore,
     routes: &mut NodeRouteController,
     host: &mut HostNetwork,
+    services: Option<&mut ServiceComponents>,
 ) -> Result<()> {
-    let (base, (), (), host_started) = tokio::join!(
+    let services = async {
+        match services {
+            Some(services) => services.controller.start().await,
+            None => Ok(()),
+        }
+    };
+    let (base, (), (), host_started, services_started) = tokio::join!(
         restore.switch.apply("base", pipeline.base_flows()),
         restore.restore_pods(),
         routes.realize(),
-        host.start()
+        host.start(),
+        services
     );
     base.context("the switch refuses the flows of the pipeline")?;
     host_started.context("cannot set up the Node's network")?;
+    services_started.context("cannot set up Services")?;
     restore.end_wait().await;
     restore.finish_round().await
 }
@@ -187,13 +218,21 @@ async fn survey(config: &AgentConfig, client: &Client, ready: &Check) -> Result<
     Ok(Surroundings { node, database, netlink, transport, pod_mtu })
 }
 
-fn pipeline_config(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> PipelineConfig {
+fn pipeline_config(
+    config: &AgentConfig,
+    node: &OwnNode,
+    ports: &Ports,
+    proxy: Option<&ProxySetup>,
+) -> PipelineConfig {
     let ips = gateway_ips(&node.pod_cidrs);
     PipelineConfig {
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
         tunnel_port: Some(ports.tunnel),
         local_pod_cidrs: node.pod_cidrs,
-        service_cidrs: config.service_cidrs,
+        services: match proxy {
+            Some(proxy) => Services::ByProxy(proxy.pipeline.clone()),
+            None => Services::ByHost { cidrs: config.service_cidrs },
+        },
     }
 }
 
@@ -208,12 +247,15 @@ fn routed_node(config: &AgentConfig, node: &OwnNode, transport: &Transport) -> R
     }
 }
 
-fn open_switch(config: &AgentConfig, pipeline: &Pipeline, round: Round) -> Switch {
+fn open_switch(
+    config: &AgentConfig,
+    pipeline: &Pipeline,
+    round: Round,
+) -> (Switch, mpsc::Receiver<PacketIn>) {
     let socket = config.ovs.run_dir.join(format!("{}.mgmt", config.ovs.bridge));
-    // Nothing sends packets to the controller yet.
-    let (connection, _) = Connection::open(socket);
+    let (connection, unasked) = Connection::open(socket);
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
-    Switch::new(connection, round, tables)
+    (Switch::new(connection, round, tables), unasked.packet_ins)
 }
 
 fn gateway(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> GatewayInterface {

@@ -1,11 +1,16 @@
-//! The feature gates of upstream, and which of them can be turned on.
+//! The feature gates of upstream, which of them are available here, and what a file makes of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_saphyr::Spanned;
 
 use crate::error::Problems;
 use crate::section::{Setting, shown};
+
+pub use table::FEATURE_GATES;
+
+mod table;
 
 /// A program that has feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,87 +21,159 @@ pub enum Component {
     Controller,
 }
 
-/// A feature gate of upstream. None of the features is available here yet, so each gate is off.
+/// How mature a feature is, in upstream's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Off unless asked for.
+    Alpha,
+    /// On unless turned off.
+    Beta,
+    /// Here to stay.
+    Ga,
+    /// About to go.
+    Deprecated,
+}
+
+/// Whether a feature is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It is.
+    Enabled,
+    /// It is not.
+    Disabled,
+}
+
+/// Whether a feature exists here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// Its gate can be set either way.
+    Available,
+    /// It is always on: its gate cannot be turned off.
+    Locked,
+    /// It does not exist yet: it is off, also where upstream's default is on, and cannot be turned on.
+    NotYet,
+}
+
+/// A feature gate of upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGate {
     /// The name in `featureGates`.
     pub name: &'static str,
     /// The programs that know it.
     pub components: &'static [Component],
+    /// How mature the feature is.
+    pub stage: Stage,
+    /// Whether it exists here.
+    pub availability: Availability,
+    /// Upstream's default.
+    pub upstream_default: Status,
 }
 
-const fn gate(name: &'static str, components: &'static [Component]) -> FeatureGate {
-    FeatureGate { name, components }
+impl FeatureGate {
+    /// Whether the feature is on without a word in the file.
+    pub const fn default_status(&self) -> Status {
+        match self.availability {
+            Availability::Available | Availability::Locked => self.upstream_default,
+            Availability::NotYet => Status::Disabled,
+        }
+    }
 }
 
-const AGENT: &[Component] = &[Component::Agent];
-const CONTROLLER: &[Component] = &[Component::Controller];
-const BOTH: &[Component] = &[Component::Agent, Component::Controller];
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alpha => "ALPHA",
+            Self::Beta => "BETA",
+            Self::Ga => "GA",
+            Self::Deprecated => "DEPRECATED",
+        })
+    }
+}
 
-/// All gates, in alphabetical order.
-pub const FEATURE_GATES: &[FeatureGate] = &[
-    gate("AdminNetworkPolicy", CONTROLLER),
-    gate("AntreaIPAM", BOTH),
-    gate("AntreaNodeConfig", AGENT),
-    gate("AntreaPolicy", BOTH),
-    gate("AntreaProxy", AGENT),
-    gate("BGPPolicy", AGENT),
-    gate("CleanupStaleUDPSvcConntrack", AGENT),
-    gate("ClusterNetworkPolicy", CONTROLLER),
-    gate("Egress", BOTH),
-    gate("EgressSeparateSubnet", AGENT),
-    gate("EgressTrafficShaping", AGENT),
-    gate("EndpointSlice", AGENT),
-    gate("ExternalNode", BOTH),
-    gate("FlowExporter", AGENT),
-    gate("IPsecCertAuth", BOTH),
-    gate("L7NetworkPolicy", BOTH),
-    gate("LoadBalancerModeDSR", AGENT),
-    gate("Multicast", BOTH),
-    gate("Multicluster", BOTH),
-    gate("NFTablesHostNetworkMode", AGENT),
-    gate("NetworkPolicyStats", BOTH),
-    gate("NodeIPAM", CONTROLLER),
-    gate("NodeLatencyMonitor", AGENT),
-    gate("NodeNetworkPolicy", AGENT),
-    gate("NodePortLocal", AGENT),
-    gate("PacketCapture", AGENT),
-    gate("PreferSameTrafficDistribution", AGENT),
-    gate("SecondaryNetwork", AGENT),
-    gate("ServiceExternalIP", BOTH),
-    gate("ServiceTrafficDistribution", AGENT),
-    gate("SupportBundleCollection", BOTH),
-    gate("TopologyAwareHints", AGENT),
-    gate("Traceflow", BOTH),
-    gate("TrafficControl", AGENT),
-];
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Enabled => "Enabled",
+            Self::Disabled => "Disabled",
+        })
+    }
+}
+
+/// Every gate of a program, and whether its feature is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureGates(Vec<(&'static FeatureGate, Status)>);
+
+impl FeatureGates {
+    /// All of them, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static FeatureGate, Status)> {
+        self.0.iter().copied()
+    }
+
+    /// Whether the feature called `name` is on; one that the program does not have is not.
+    pub fn status(&self, name: &str) -> Status {
+        let found = self.iter().find(|(gate, _)| gate.name == name);
+        found.map_or(Status::Disabled, |(_, status)| status)
+    }
+}
 
 /// The gates that stand for all of a stage.
-const TOGGLES: [&str; 2] = ["AllAlpha", "AllBeta"];
+const TOGGLES: [(&str, Stage); 2] = [("AllAlpha", Stage::Alpha), ("AllBeta", Stage::Beta)];
 
 /// The value of `featureGates`.
 pub(crate) type Gates = BTreeMap<String, Spanned<bool>>;
 
-/// Refuses names that do not exist, and gates of features that are not available.
-pub(crate) fn validate(gates: &Setting<Gates>, component: Component, problems: &mut Problems) {
+/// What the file makes of the gates of a program. Names that do not exist are refused, and so is turning on what is not
+/// available, and turning off what always is.
+pub(crate) fn read(gates: &Setting<Gates>, component: Component, problems: &mut Problems) -> FeatureGates {
     for (name, on) in gates.iter().flat_map(|gates| &gates.value) {
-        let (line, column) = (on.referenced.line(), on.referenced.column());
-        let mut refuse = |message: String| {
-            problems.add(line, column, format!("featureGates.{name} {}: {message}", shown(&on.value)));
-        };
-        let toggle = TOGGLES.contains(&name.as_str());
-        let known = toggle || of(component).any(|gate| gate.name == name);
-        if !known {
-            let names: Vec<_> = TOGGLES.into_iter().chain(of(component).map(|gate| gate.name)).collect();
-            refuse(format!("there is no such feature gate; allowed are {}", names.join(", ")));
-        } else if on.value && toggle {
-            refuse(
-                "it includes features that are not available yet; leave it out, or set it to false".into(),
-            );
-        } else if on.value {
-            refuse(format!("feature gate {name} is not available yet; leave it out, or set it to false"));
+        if let Some(message) = refusal(name, on.value, component) {
+            refuse_gate(name, on, message, problems);
         }
     }
+    let said = |name: &str| {
+        let on = gates.as_ref()?.value.get(name)?.value;
+        Some(if on { Status::Enabled } else { Status::Disabled })
+    };
+    let of_stage = |stage| TOGGLES.iter().find(|(_, of)| *of == stage).and_then(|(name, _)| said(name));
+    let status = |gate: &FeatureGate| {
+        let asked = said(gate.name).or_else(|| of_stage(gate.stage));
+        asked.filter(|_| gate.availability == Availability::Available).unwrap_or(gate.default_status())
+    };
+    FeatureGates(of(component).map(|gate| (gate, status(gate))).collect())
+}
+
+fn refusal(name: &str, on: bool, component: Component) -> Option<String> {
+    if TOGGLES.iter().any(|(toggle, _)| *toggle == name) {
+        let message = "it includes features that are not available yet; leave it out, or set it to false";
+        return on.then(|| message.to_owned());
+    }
+    let Some(gate) = of(component).find(|gate| gate.name == name) else {
+        let names = TOGGLES.iter().map(|(toggle, _)| *toggle).chain(of(component).map(|gate| gate.name));
+        let names: Vec<_> = names.collect();
+        return Some(format!("there is no such feature gate; allowed are {}", names.join(", ")));
+    };
+    match (gate.availability, on) {
+        (Availability::NotYet, true) => {
+            Some(format!("feature gate {name} is not available yet; leave it out, or set it to false"))
+        }
+        (Availability::Locked, false) => {
+            Some("the feature is always on; leave it out, or set it to true".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Notes that the gate is turned on although nothing comes of it, because of `reason`.
+pub(crate) fn refuse_in_vain(gates: &Setting<Gates>, name: &str, reason: &str, problems: &mut Problems) {
+    let on = gates.as_ref().and_then(|gates| gates.value.get(name)).filter(|on| on.value);
+    if let Some(on) = on {
+        refuse_gate(name, on, format!("{reason}; leave it out, or set it to false"), problems);
+    }
+}
+
+fn refuse_gate(name: &str, on: &Spanned<bool>, message: String, problems: &mut Problems) {
+    let (line, column) = (on.referenced.line(), on.referenced.column());
+    problems.add(line, column, format!("featureGates.{name} {}: {message}", shown(&on.value)));
 }
 
 fn of(component: Component) -> impl Iterator<Item = &'static FeatureGate> {

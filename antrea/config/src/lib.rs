@@ -14,10 +14,13 @@ mod parse;
 mod section;
 mod shared;
 
-pub use agent::{AgentConfig, Ovs, TransportInterface, Tunnel};
+pub use agent::{
+    AgentConfig, AntreaProxy, ExternalServices, InvalidSkippedService, LoadBalancerIps, Ovs, ProxyConfig,
+    SkippedService, TransportInterface, Tunnel,
+};
 pub use controller::ControllerConfig;
 pub use error::{ConfigError, Problem};
-pub use feature_gates::{Component, FEATURE_GATES, FeatureGate};
-pub use modes::{DatapathType, InvalidChoice, TunnelType};
+pub use feature_gates::{Availability, Component, FEATURE_GATES, FeatureGate, FeatureGates, Stage, Status};
+pub use modes::{DatapathType, InvalidChoice, LoadBalancerMode, TunnelType};
 pub use section::Key;
 pub use shared::{ApiServerAddress, InvalidApiServerAddress};

@@ -112,6 +112,16 @@ choice! {
 }
 
 choice! {
+    /// How answers of endpoints get back to clients outside the cluster (`antreaProxy.defaultLoadBalancerMode`).
+    pub LoadBalancerMode {
+        /// By the Node that the request came to.
+        Nat = "nat",
+        /// Directly: Direct Server Return.
+        Dsr = "dsr",
+    }
+}
+
+choice! {
     /// What the agent runs on (`nodeType`).
     pub(crate) NodeType {
         /// A Kubernetes Node.

@@ -6,11 +6,12 @@
 //! | first start of a Node | `ipset restore`, `iptables-restore`, `ip6tables-restore` |
 //! | another start, nothing changed | `ipset restore`, `iptables-save`, `ip6tables-save` |
 //! | periodic sync, nothing changed | `ipset save`, `iptables-save`, `ip6tables-save` |
+//! | entries of IP sets changed | `ipset restore` with the changes |
 //!
 //! Those of a family that is not in use are not run.
 
 use antrea_hostplan::iptables::{Ruleset, SavedRuleset, removal_text, restore_text};
-use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, parse_ip_set_save, replace_ip_sets};
+use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, ip_set_updates, parse_ip_set_save, replace_ip_sets};
 use antrea_types::IpFamily;
 
 use crate::command::{self, CommandError};
@@ -69,7 +70,8 @@ pub async fn sync(plan: &HostPlan) -> Result<Outcome, FirewallError> {
         outcome = Outcome::Changed;
     }
     let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
-    if let Some(changes) = ip_set_changes(&plan.ip_sets, &parse_ip_set_save(&saved)) {
+    let there = parse_ip_set_save(&saved);
+    if let Some(changes) = ip_set_changes(&plan.ip_sets, &there) {
         restore_ip_sets(&changes).await?;
         outcome = Outcome::Changed;
     }
@@ -79,7 +81,27 @@ pub async fn sync(plan: &HostPlan) -> Result<Outcome, FirewallError> {
             outcome = Outcome::Changed;
         }
     }
+    let unwanted = plan.unwanted_ip_sets.iter().copied().filter(|name| there.contains_key(*name));
+    if destroy_ip_sets(unwanted).await? == Outcome::Changed {
+        outcome = Outcome::Changed;
+    }
     Ok(outcome)
+}
+
+/// Takes the Node from a plan that was applied to another one. Where nothing but entries of IP sets differs, only these
+/// are changed, which takes as long as there are changes; otherwise all is compared, as by [`sync`].
+///
+/// # Errors
+/// As [`sync`].
+pub async fn update(applied: &HostPlan, plan: &HostPlan) -> Result<Outcome, FirewallError> {
+    let same_rules = applied.rulesets == plan.rulesets && applied.sysctls == plan.sysctls;
+    if !same_rules || applied.unwanted_ip_sets != plan.unwanted_ip_sets {
+        return sync(plan).await;
+    }
+    match ip_set_updates(&applied.ip_sets, &plan.ip_sets) {
+        Some(changes) => restore_ip_sets(&changes).await.map(|()| Outcome::Changed),
+        None => Ok(Outcome::Unchanged),
+    }
 }
 
 /// Gives each set exactly its entries, with one process and without a moment in which a running set lacks entries.
@@ -104,9 +126,16 @@ pub async fn remove() -> Result<(), FirewallError> {
     }
     let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
     let there = parse_ip_set_save(&saved);
-    let ours = there.keys().filter(|name| name.starts_with(IP_SET_PREFIX));
-    let text: String = ours.map(|name| format!("destroy {name}\n")).collect();
-    if text.is_empty() { Ok(()) } else { restore_ip_sets(&text).await }
+    let ours = there.keys().map(String::as_str).filter(|name| name.starts_with(IP_SET_PREFIX));
+    destroy_ip_sets(ours).await.map(drop)
+}
+
+async fn destroy_ip_sets(names: impl Iterator<Item = &str>) -> Result<Outcome, FirewallError> {
+    let text: String = names.map(|name| format!("destroy {name}\n")).collect();
+    if text.is_empty() {
+        return Ok(Outcome::Unchanged);
+    }
+    restore_ip_sets(&text).await.map(|()| Outcome::Changed)
 }
 
 fn families(plan: &HostPlan) -> impl Iterator<Item = (IpFamily, &Ruleset)> {

@@ -1,7 +1,13 @@
-//! Finds the interface that carries traffic between Nodes.
+//! What a Node's interfaces and addresses are for: traffic between Nodes, NodePorts.
 
-use antrea_hostplan::{InterfaceAddresses, Transport, TransportError, TransportSelector, select_transport};
-use antrea_types::MacAddr;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use antrea_hostplan::{
+    InterfaceAddresses, Transport, TransportError, TransportSelector, node_port_addresses, select_transport,
+};
+use antrea_types::{InterfaceName, MacAddr};
+use ipnet::IpNet;
 
 use crate::netlink::Link;
 use crate::{Netlink, NetlinkError};
@@ -40,17 +46,33 @@ pub async fn find_transport(
     selector: &TransportSelector,
 ) -> Result<NodeTransport, FindTransportError> {
     let links = netlink.links().await?;
+    let interfaces = interfaces(netlink, &links).await?;
+    let transport = select_transport(selector, &interfaces)?;
+    let link = links.into_iter().find(|link| link.name == transport.interface);
+    let link = link.ok_or_else(|| NetlinkError::NoInterface(transport.interface.clone()))?;
+    Ok(NodeTransport { transport, index: link.index, mtu: link.mtu, mac: link.mac })
+}
+
+/// The addresses of the Node that NodePorts are served on: [`antrea_hostplan::node_port_addresses`] as things are.
+///
+/// # Errors
+/// The kernel cannot be asked.
+pub async fn find_node_port_addresses(
+    netlink: &Netlink,
+    gateway: &InterfaceName,
+    cidrs: &[IpNet],
+) -> Result<BTreeSet<IpAddr>, NetlinkError> {
+    let links = netlink.links().await?;
+    Ok(node_port_addresses(&interfaces(netlink, &links).await?, gateway, cidrs))
+}
+
+async fn interfaces(netlink: &Netlink, links: &[Link]) -> Result<Vec<InterfaceAddresses>, NetlinkError> {
     let addresses = netlink.all_addresses().await?;
     let addresses_of = |link: &Link| {
         let of_link = addresses.iter().filter(|(index, _)| *index == link.index);
         of_link.map(|(_, address)| address.net).collect()
     };
-    let interfaces: Vec<InterfaceAddresses> = links
-        .iter()
-        .map(|link| InterfaceAddresses { name: link.name.clone(), addresses: addresses_of(link) })
-        .collect();
-    let transport = select_transport(selector, &interfaces)?;
-    let link = links.into_iter().find(|link| link.name == transport.interface);
-    let link = link.ok_or_else(|| NetlinkError::NoInterface(transport.interface.clone()))?;
-    Ok(NodeTransport { transport, index: link.index, mtu: link.mtu, mac: link.mac })
+    let interface =
+        |link: &Link| InterfaceAddresses { name: link.name.clone(), addresses: addresses_of(link) };
+    Ok(links.iter().map(interface).collect())
 }

@@ -2,11 +2,11 @@
 
 use antrea_host::{Outcome, firewall};
 use antrea_hostplan::iptables::SourcePorts;
-use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, TunnelTraffic, host_rules};
+use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, ServiceTraffic, TunnelTraffic, host_rules};
 
 use crate::sandbox::{isolated, sh};
 
-fn config() -> HostConfig {
+pub(crate) fn config() -> HostConfig {
     HostConfig {
         gateway: "antrea-gw0".parse().unwrap(),
         own_pod_cidrs: ["10.11.0.0/24", "fd00:11::/64"]
@@ -18,6 +18,7 @@ fn config() -> HostConfig {
         agent_api_port: 10350,
         membership_port: Some(10351),
         external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),
+        services: ServiceTraffic::ByHost,
     }
 }
 
@@ -26,7 +27,7 @@ fn node() -> HostPlan {
     host_rules(&config())
 }
 
-fn saved() -> String {
+pub(crate) fn saved() -> String {
     let rules = sh("iptables-save; ip6tables-save");
     let lines = rules.lines().filter(|line| !line.starts_with('#'));
     let sets = sh("ipset save | sort");

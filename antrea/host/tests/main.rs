@@ -9,6 +9,7 @@ mod links;
 mod pod_interface;
 mod routes;
 mod sandbox;
+mod services;
 mod sysctl;
 mod transport;
 mod uplink;

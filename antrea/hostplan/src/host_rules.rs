@@ -1,66 +1,20 @@
 //! The iptables rules, IP sets and sysctls of a Node that carries Pod traffic.
 
-use std::fmt;
-
-use antrea_types::{DualStack, InterfaceName, IpFamily};
+use antrea_types::IpFamily;
 use ipnet::IpNet;
 
 use crate::iptables::{
     BuiltinChain, InterfaceIs, Layer4, Match, Port, Rule, Ruleset, SetDirection, SourcePorts, Table,
     TableRules, Target,
 };
-use crate::{IpSet, Sysctl};
+use crate::service_rules::{
+    node_port_dnat, untracked_incoming, untracked_outgoing, virtual_source_masquerade,
+};
+use crate::service_traffic::service_sets;
+use crate::{ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, Sysctl, TunnelTraffic};
 
 /// Marks packets that the Node itself sends to its Pods, so that no policy applies to the kubelet's probes.
 const HOST_LOCAL_SOURCE_MARK: u32 = 0x8000_0000;
-
-/// How traffic between Nodes is encapsulated, as a firewall sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TunnelTraffic {
-    /// Geneve, VXLAN and the like, by their UDP port.
-    Udp(u16),
-    /// GRE, which has no ports.
-    Gre,
-}
-
-/// What becomes of the source of packets from Pods to the outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExternalMasquerade {
-    /// The network knows the way back to Pods (`noSNAT`).
-    Off,
-    /// It becomes the Node's address.
-    On(SourcePorts),
-}
-
-/// What the rules of a Node depend on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostConfig {
-    /// The interface between the Node and its Pods.
-    pub gateway: InterfaceName,
-    /// The Node's own Pod CIDRs. A family without one gets no rules.
-    pub own_pod_cidrs: DualStack<IpNet>,
-    /// The Pod CIDRs of all Nodes, this one included.
-    pub pod_cidrs: Vec<IpNet>,
-    /// How traffic between Nodes is encapsulated; none where it is not.
-    pub tunnel: Option<TunnelTraffic>,
-    /// The port of the agent's API server.
-    pub agent_api_port: u16,
-    /// The port of the cluster of agents (`clusterPort`), where something needs that cluster.
-    pub membership_port: Option<u16>,
-    /// What becomes of the source of packets from Pods to the outside.
-    pub external_masquerade: ExternalMasquerade,
-}
-
-/// All that a Node's kernel must have beside links, addresses and routes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostPlan {
-    /// IP sets, which the rules refer to and which therefore come first.
-    pub ip_sets: Vec<IpSet>,
-    /// iptables of each family that is in use.
-    pub rulesets: DualStack<Ruleset>,
-    /// Kernel parameters.
-    pub sysctls: Vec<Sysctl>,
-}
 
 /// The name of the IP set that holds the Pod CIDRs of all Nodes.
 const fn pod_ip_set(family: IpFamily) -> &'static str {
@@ -70,14 +24,26 @@ const fn pod_ip_set(family: IpFamily) -> &'static str {
     }
 }
 
-/// Computes what a Node needs. Both IP sets are always there, as upstream has them.
+/// Computes what a Node needs. IP sets are always there for both families, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
-    let ip_sets = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
     let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
     if config.tunnel == Some(TunnelTraffic::Gre) {
         rulesets.v4.get_or_insert_with(|| tunnel_rules(config, IpFamily::V4));
     }
-    HostPlan { ip_sets: ip_sets.into(), rulesets, sysctls: sysctls(config) }
+    HostPlan {
+        ip_sets: ip_sets(config),
+        unwanted_ip_sets: match config.services {
+            ServiceTraffic::ByHost => service_sets().into(),
+            ServiceTraffic::ByAgent(_) => Vec::new(),
+        },
+        rulesets,
+        sysctls: sysctls(config),
+    }
+}
+
+fn ip_sets(config: &HostConfig) -> Vec<IpSet> {
+    let pods = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
+    pods.into_iter().chain(config.services.agent().into_iter().flat_map(|agent| agent.ip_sets())).collect()
 }
 
 fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
@@ -96,7 +62,7 @@ fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
 fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
     Ruleset {
         tables: [
-            (Table::Raw, raw(config, IpFamily::of_net(&pod_cidr))),
+            (Table::Raw, raw(config, IpFamily::of_net(&pod_cidr), &config.services)),
             (Table::Mangle, mangle(config)),
             (Table::Nat, nat(config, pod_cidr)),
             (Table::Filter, filter(config, IpFamily::of_net(&pod_cidr))),
@@ -107,7 +73,8 @@ fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
 
 /// For a family that Pods do not have, but the tunnel between Nodes.
 fn tunnel_rules(config: &HostConfig, family: IpFamily) -> Ruleset {
-    Ruleset { tables: [(Table::Raw, raw(config, family)), (Table::Filter, filter(config, family))].into() }
+    let raw = raw(config, family, &ServiceTraffic::ByHost);
+    Ruleset { tables: [(Table::Raw, raw), (Table::Filter, filter(config, family))].into() }
 }
 
 /// Tunnel traffic as rules of a family see it: none for GRE over IPv6, which Open vSwitch does not send.
@@ -120,12 +87,16 @@ fn tunnel_layer4(config: &HostConfig, family: IpFamily) -> Option<Layer4> {
 }
 
 /// Tunnel traffic is not tracked: its addresses and ports say nothing of the connections inside.
-fn raw(config: &HostConfig, family: IpFamily) -> TableRules {
+fn raw(config: &HostConfig, family: IpFamily, services: &ServiceTraffic) -> TableRules {
     let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
     if let Some(layer4) = tunnel_layer4(config, family) {
         let rule = |comment| Rule::new(comment, Target::NoTrack).layer4(layer4);
         incoming.push(rule("do not track incoming encapsulation packets").matching(Match::DestinationLocal));
         outgoing.push(rule("do not track outgoing encapsulation packets").matching(Match::SourceLocal));
+    }
+    if services.agent().is_some() {
+        incoming.extend(untracked_incoming(family));
+        outgoing.push(untracked_outgoing(family));
     }
     TableRules::default().with(BuiltinChain::Prerouting, incoming).with(BuiltinChain::Output, outgoing)
 }
@@ -153,7 +124,16 @@ fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
         .matching(Match::SourceNotOfOutput)
         .matching(Match::SourceLocal);
     rules.push(local);
-    TableRules::default().with(BuiltinChain::Postrouting, rules)
+    if config.services.agent().is_none() {
+        return TableRules::default().with(BuiltinChain::Postrouting, rules);
+    }
+    let family = IpFamily::of_net(&pod_cidr);
+    rules.push(virtual_source_masquerade(family));
+    let node_ports = |whose: &str| vec![node_port_dnat(&format!("DNAT {whose} to NodePort packets"), family)];
+    TableRules::default()
+        .with_first(BuiltinChain::Prerouting, node_ports("external"))
+        .with_first(BuiltinChain::Output, node_ports("local"))
+        .with(BuiltinChain::Postrouting, rules)
 }
 
 fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
@@ -168,9 +148,10 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         input.push(accept("allow tunnel input packets").layer4(layer4));
         output.push(accept("allow tunnel output packets").layer4(layer4));
     }
-    let api = config.agent_api_port;
-    input.push(accept("allow Agent APIServer input packets").layer4(Layer4::Tcp(Port::Destination(api))));
-    output.push(established("allow Agent APIServer reply packets", api));
+    if let Some(port) = config.services.agent().and_then(|agent| agent.health_check_port) {
+        server("allow proxy health check", port, &mut input, &mut output);
+    }
+    server("allow Agent APIServer", config.agent_api_port, &mut input, &mut output);
     if let Some(port) = config.membership_port {
         membership(port, &mut input, &mut output);
     }
@@ -178,6 +159,13 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         .with(BuiltinChain::Input, input)
         .with(BuiltinChain::Forward, forward)
         .with(BuiltinChain::Output, output)
+}
+
+/// A TCP server on this Node.
+fn server(comment: &str, port: u16, input: &mut Vec<Rule>, output: &mut Vec<Rule>) {
+    let layer4 = Layer4::Tcp(Port::Destination(port));
+    input.push(Rule::new(&format!("{comment} input packets"), Target::Accept).layer4(layer4));
+    output.push(established(&format!("{comment} reply packets"), port));
 }
 
 /// Agents talk to each other both ways, over TCP and UDP.
@@ -195,21 +183,4 @@ fn membership(port: u16, input: &mut Vec<Rule>, output: &mut Vec<Rule>) {
 /// Packets of TCP servers to clients that are connected.
 fn established(comment: &str, port: u16) -> Rule {
     Rule::new(comment, Target::Accept).layer4(Layer4::Tcp(Port::Source(port))).matching(Match::Established)
-}
-
-impl fmt::Display for HostPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for sysctl in &self.sysctls {
-            writeln!(f, "{sysctl}")?;
-        }
-        for set in &self.ip_sets {
-            write!(f, "{set}")?;
-        }
-        for family in self.rulesets.families() {
-            if let Some(ruleset) = self.rulesets.get(family) {
-                write!(f, "# {family}\n{ruleset}")?;
-            }
-        }
-        Ok(())
-    }
 }

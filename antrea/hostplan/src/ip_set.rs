@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
+use std::net::IpAddr;
 
-use antrea_types::IpFamily;
+use antrea_types::{IpFamily, Protocol};
 use ipnet::IpNet;
 
 /// What the entries of a set are.
@@ -11,6 +12,30 @@ use ipnet::IpNet;
 pub enum IpSetKind {
     /// Networks of any prefix length.
     HashNet,
+    /// Addresses.
+    HashIp,
+    /// An address, a protocol and a port each.
+    HashIpPort,
+}
+
+/// An entry of a set, printed as `ipset save` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IpSetEntry {
+    /// In a set of networks.
+    Net(IpNet),
+    /// In a set of addresses.
+    Ip(IpAddr),
+    /// In a set of addresses with protocols and ports.
+    IpPort(IpAddr, Protocol, u16),
+}
+
+/// What shall be in a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IpSetContent {
+    /// These entries and no others.
+    Exactly(BTreeSet<IpSetEntry>),
+    /// Whatever is in it: nobody knows yet what it shall be.
+    AsItIs,
 }
 
 /// An IP set, printed as `ipset restore` takes it.
@@ -22,57 +47,102 @@ pub struct IpSet {
     pub kind: IpSetKind,
     /// The family of all entries.
     pub family: IpFamily,
-    /// The networks in the set.
-    pub entries: BTreeSet<IpNet>,
+    /// What is in it.
+    pub content: IpSetContent,
+}
+
+impl IpSetKind {
+    /// The name that ipset(8) has for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HashNet => "hash:net",
+            Self::HashIp => "hash:ip",
+            Self::HashIpPort => "hash:ip,port",
+        }
+    }
+
+    /// The kind called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::HashNet, Self::HashIp, Self::HashIpPort].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for IpSetEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Net(net) => net.fmt(f),
+            Self::Ip(ip) => ip.fmt(f),
+            Self::IpPort(ip, protocol, port) => write!(f, "{ip},{}:{port}", protocol_name(*protocol)),
+        }
+    }
+}
+
+const fn protocol_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+        Protocol::Sctp => "sctp",
+    }
 }
 
 impl IpSet {
     /// A set of networks: those of `nets` that are of the set's family.
     pub fn of_nets<'a>(name: &str, family: IpFamily, nets: impl IntoIterator<Item = &'a IpNet>) -> Self {
-        let of_family = |net: &&IpNet| IpFamily::of_net(net) == family;
+        let of_family = nets.into_iter().filter(|net| IpFamily::of_net(net) == family);
+        let entries = of_family.map(|net| IpSetEntry::Net(net.trunc())).collect();
         Self {
             name: name.to_owned(),
             kind: IpSetKind::HashNet,
             family,
-            entries: nets.into_iter().filter(of_family).map(IpNet::trunc).collect(),
+            content: IpSetContent::Exactly(entries),
         }
     }
 
-    /// The `create` line under a name of its own.
+    /// The line that creates the set under a name of its own.
     pub(crate) fn create_line(&self, name: &str) -> String {
-        let kind = match self.kind {
-            IpSetKind::HashNet => "hash:net",
-        };
         let family = match self.family {
             IpFamily::V4 => "inet",
             IpFamily::V6 => "inet6",
         };
-        format!("create {name} {kind} family {family}")
+        format!("create {name} {} family {family}", self.kind.name())
+    }
+
+    /// Appends the lines that give the set exactly these entries, without a moment in which it lacks any: a second set
+    /// is filled and swapped in.
+    pub(crate) fn replace(&self, entries: &BTreeSet<IpSetEntry>, text: &mut String) {
+        let fresh = format!("{}.new", self.name);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}\n{}", self.create_line(&self.name), self.create_line(&fresh));
+        let _ = writeln!(text, "flush {fresh}");
+        for entry in entries {
+            let _ = writeln!(text, "add {fresh} {entry}");
+        }
+        let _ = writeln!(text, "swap {fresh} {}\ndestroy {fresh}", self.name);
     }
 }
 
 impl fmt::Display for IpSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.create_line(&self.name))?;
-        for entry in &self.entries {
-            writeln!(f, "add {} {entry}", self.name)?;
+        match &self.content {
+            IpSetContent::Exactly(entries) => {
+                entries.iter().try_for_each(|entry| writeln!(f, "add {} {entry}", self.name))
+            }
+            IpSetContent::AsItIs => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// Text for `ipset restore -exist` that gives each set exactly its entries, whether it exists or not, and without a
-/// moment in which a running set lacks entries: a second set is filled and swapped in.
+/// Text for `ipset restore -exist` that gives each set exactly its entries, whether it exists or not. A set that stays as
+/// it is is only made.
 pub fn replace_ip_sets(sets: &[IpSet]) -> String {
     let mut text = String::new();
     for set in sets {
-        let fresh = format!("{}.new", set.name);
-        let lines = [set.create_line(&set.name), set.create_line(&fresh), format!("flush {fresh}")];
-        let fill = set.entries.iter().map(|entry| format!("add {fresh} {entry}"));
-        let swap = [format!("swap {fresh} {}", set.name), format!("destroy {fresh}")];
-        for line in lines.into_iter().chain(fill).chain(swap) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{line}");
+        match &set.content {
+            IpSetContent::Exactly(entries) => set.replace(entries, &mut text),
+            IpSetContent::AsItIs => {
+                let _ = writeln!(text, "{}", set.create_line(&set.name));
+            }
         }
     }
     text
@@ -95,13 +165,16 @@ mod tests {
     #[test]
     fn replacing_fills_a_second_set_and_swaps() {
         let set = IpSet::of_nets("ANTREA-POD-IP6", IpFamily::V6, &["fd00:11::/64".parse().unwrap()]);
-        insta::assert_snapshot!(replace_ip_sets(&[set]), @r"
+        let known =
+            IpSet { name: "ANTREA-EXTERNAL-IP".to_owned(), content: IpSetContent::AsItIs, ..set.clone() };
+        insta::assert_snapshot!(replace_ip_sets(&[set, known]), @r"
         create ANTREA-POD-IP6 hash:net family inet6
         create ANTREA-POD-IP6.new hash:net family inet6
         flush ANTREA-POD-IP6.new
         add ANTREA-POD-IP6.new fd00:11::/64
         swap ANTREA-POD-IP6.new ANTREA-POD-IP6
         destroy ANTREA-POD-IP6.new
+        create ANTREA-EXTERNAL-IP hash:net family inet6
         ");
     }
 }

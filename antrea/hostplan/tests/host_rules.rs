@@ -2,13 +2,14 @@
 
 use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, TunnelTraffic, host_rules, ip_set_changes, parse_ip_set_save,
+    ExternalMasquerade, HostConfig, ServiceTraffic, TunnelTraffic, host_rules, ip_set_changes,
+    parse_ip_set_save,
 };
 
 const IPTABLES_SAVE: &str = include_str!("golden/iptables-save.txt");
 const IPSET_SAVE: &str = include_str!("golden/ipset-save.txt");
 
-fn recorded_node() -> HostConfig {
+pub(crate) fn recorded_node() -> HostConfig {
     HostConfig {
         gateway: "antrea-gw0".parse().unwrap(),
         own_pod_cidrs: ["10.11.0.0/24".parse().unwrap()].into_iter().collect(),
@@ -17,10 +18,11 @@ fn recorded_node() -> HostConfig {
         agent_api_port: 10350,
         membership_port: Some(10351),
         external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),
+        services: ServiceTraffic::ByHost,
     }
 }
 
-fn ipv6_node() -> HostConfig {
+pub(crate) fn ipv6_node() -> HostConfig {
     HostConfig {
         own_pod_cidrs: ["fd00:11::/64".parse().unwrap()].into_iter().collect(),
         pod_cidrs: vec!["fd00:11::/64".parse().unwrap(), "fd00:11:0:1::/64".parse().unwrap()],

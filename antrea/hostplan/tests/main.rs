@@ -4,5 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where its fixture is wrong")]
 
 mod host_rules;
+mod services;
 mod transport;
 mod uplink;

@@ -2,6 +2,7 @@
 
 mod async_config;
 mod bundle;
+mod ct_flush;
 mod error;
 mod features;
 mod flow_removed;
@@ -19,6 +20,7 @@ mod table_features;
 
 pub use async_config::AsyncConfig;
 pub use bundle::{BundleAdd, BundleControl, BundleFlags, BundleStep};
+pub use ct_flush::{CtFlush, CtTuple};
 pub use error::{ErrorCode, ErrorMessage};
 pub use features::{Features, FragmentHandling, SwitchConfig};
 pub use flow_removed::{FlowRemoved, FlowRemovedReason};
@@ -92,6 +94,8 @@ pub enum Message {
     SetAsyncConfig(AsyncConfig),
     /// Forgets the connections of a zone (`NXT_CT_FLUSH_ZONE`).
     CtFlushZone(u16),
+    /// Forgets some connections of a zone (`NXT_CT_FLUSH`).
+    CtFlush(Box<CtFlush>),
     /// A message of another kind: its type and what follows the header.
     Unknown {
         /// `OFPT_*`.

@@ -4,6 +4,7 @@
 
 mod cases;
 mod corpus;
+mod ct_flush;
 mod messages;
 mod ofctl;
 mod record;

@@ -6,7 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{
-    Action, CtCommit, CtLookup, Field, Flow, FlowPriority, Match, Move, SubField, TableId,
+    Action, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn, Match, Move,
+    SubField, TableId,
 };
 use antrea_types::MacAddr;
 
@@ -35,7 +36,12 @@ pub struct FlowBuilder {
 impl OpenTable<'_> {
     /// A flow that matches every packet and drops it, unless told otherwise.
     pub fn flow(&self, priority: FlowPriority, category: Category) -> FlowBuilder {
-        FlowBuilder { flow: Flow { cookie: category.cookie(), ..Flow::new(self.id(), priority) } }
+        self.flow_of(priority, category.cookie())
+    }
+
+    /// As [`OpenTable::flow`], of one object of a feature.
+    pub fn flow_of(&self, priority: FlowPriority, cookie: Cookie) -> FlowBuilder {
+        FlowBuilder { flow: Flow { cookie, ..Flow::new(self.id(), priority) } }
     }
 
     /// The flow for packets that no other flow matches.
@@ -97,6 +103,11 @@ impl FlowBuilder {
         self.then(Action::OutputField(register))
     }
 
+    /// Sends the packet back out of the port that it came from.
+    pub fn output_to_in_port(self) -> Self {
+        self.then(Action::IN_PORT)
+    }
+
     /// Turns an ARP request for `address` into the answer that `mac` has it, and sends that back.
     pub fn answer_arp(self, address: Ipv4Addr, mac: MacAddr) -> Self {
         self.then(Action::Move(SENDER_MAC_TO_RECEIVER))
@@ -106,7 +117,30 @@ impl FlowBuilder {
             .then(Action::set_mac(Field::ArpSha, mac))
             .then(Action::Move(ARP_SENDER_ADDRESS_TO_TARGET))
             .then(Action::set(Field::ArpSpa, address.to_bits()))
-            .then(Action::IN_PORT)
+            .output_to_in_port()
+    }
+
+    /// Looks the packet up in another table as well, then goes on here.
+    pub fn resubmit(self, table: Option<TableId>) -> Self {
+        match table {
+            Some(table) => self.then(Action::resubmit(table)),
+            None => self,
+        }
+    }
+
+    /// Sends the packet through a group.
+    pub fn group(self, group: GroupId) -> Self {
+        self.then(Action::Group(group))
+    }
+
+    /// Makes a flow of the packet.
+    pub fn learn(self, learn: Learn) -> Self {
+        self.then(learn.into())
+    }
+
+    /// Sends the packet to the agent, with a label that says what for.
+    pub fn to_agent(self, label: u8) -> Self {
+        self.then(Controller { userdata: vec![label], ..Controller::default() }.into())
     }
 
     /// Looks the packet's connection up, translates the packet if the connection is translated, goes on in `table`.
@@ -119,14 +153,21 @@ impl FlowBuilder {
         self.then(CtCommit { table, ..CtCommit::new(zone).exec(Action::Move(remembered)) }.into())
     }
 
+    /// Commits the packet's connection, goes on in `table`.
+    pub fn commit_as(self, commit: CtCommit, table: Option<TableId>) -> Self {
+        self.then(CtCommit { table, ..commit }.into())
+    }
+
     /// The flow, going on in `table`.
     pub fn goto(mut self, table: Option<TableId>) -> Flow {
         self.flow.goto = table;
-        self.flow
+        self.done()
     }
 
     /// The flow, ending with its actions. Without any it drops.
-    pub fn done(self) -> Flow {
+    pub fn done(mut self) -> Flow {
+        // Flows of endpoints are kept by the hundred thousand, most of them with one action.
+        self.flow.actions.shrink_to_fit();
         self.flow
     }
 
@@ -134,6 +175,12 @@ impl FlowBuilder {
         self.flow.actions.push(action);
         self
     }
+}
+
+/// Commits to a zone, with marks of the connection.
+pub(crate) fn commit_marked(zone: u16, marks: &[Mark]) -> CtCommit {
+    let exec = marks.iter().map(|mark| Action::load(mark.range, mark.value)).collect();
+    CtCommit { exec, ..CtCommit::new(zone) }
 }
 
 const SENDER_MAC_TO_RECEIVER: Move = copy(SubField::whole(Field::EthSrc), SubField::whole(Field::EthDst));

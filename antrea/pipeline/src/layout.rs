@@ -18,6 +18,8 @@ struct Realized {
     /// Where the table stands in [`ORDER`].
     position: usize,
     id: TableId,
+    /// The next realized table of the pipeline.
+    next: Option<TableId>,
 }
 
 /// The realized tables of a Node, in the order of their numbers.
@@ -29,14 +31,13 @@ pub struct Layout {
 /// A realized table that flows are being written for.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenTable<'a> {
-    realized: Realized,
-    layout: &'a Layout,
+    realized: &'a Realized,
 }
 
 impl Layout {
     /// Numbers the tables whose names are in `required`.
     pub fn new(required: &BTreeSet<&'static str>) -> Self {
-        let realized = every_table()
+        let mut realized: Vec<Realized> = every_table()
             .enumerate()
             .filter(|(_, (_, _, table))| required.contains(table.name))
             // 255 is not a table but a wildcard (OpenFlow 1.5 §5.1), and there are far fewer tables than that.
@@ -47,8 +48,14 @@ impl Layout {
                 stage,
                 position,
                 id: TableId(id),
+                next: None,
             })
             .collect();
+        let mut behind: Option<(PipelineName, TableId)> = None;
+        for table in realized.iter_mut().rev() {
+            table.next = behind.filter(|(pipeline, _)| *pipeline == table.pipeline).map(|(_, id)| id);
+            behind = Some((table.pipeline, table.id));
+        }
         Self { realized }
     }
 
@@ -60,12 +67,12 @@ impl Layout {
     /// The table, for writing flows. None where no enabled feature requires it: such a table has no flows.
     pub fn open(&self, table: &Table) -> Option<OpenTable<'_>> {
         let realized = self.realized.iter().find(|realized| realized.table.name == table.name)?;
-        Some(OpenTable { realized: *realized, layout: self })
+        Some(OpenTable { realized })
     }
 
     /// All tables, for writing their miss flows.
     pub fn tables(&self) -> impl Iterator<Item = OpenTable<'_>> {
-        self.realized.iter().map(|realized| OpenTable { realized: *realized, layout: self })
+        self.realized.iter().map(|realized| OpenTable { realized })
     }
 
     /// The number of a table.
@@ -101,7 +108,7 @@ impl OpenTable<'_> {
 
     /// The next table of the same pipeline.
     pub fn next(&self) -> Option<TableId> {
-        self.layout.after(&self.realized.table)
+        self.realized.next
     }
 }
 

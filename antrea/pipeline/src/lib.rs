@@ -12,6 +12,7 @@ pub mod layout;
 mod model;
 pub mod order;
 mod pipeline;
+pub mod refusal;
 pub mod service;
 pub mod tables;
 

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort};
 use ipnet::IpNet;
 
+use crate::service::{DirectServerReturn, ServiceProxy, Services};
+
 /// The Node that the flows are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineConfig {
@@ -14,15 +16,27 @@ pub struct PipelineConfig {
     pub tunnel_port: Option<OfPort>,
     /// The networks that this Node's Pods get their addresses from.
     pub local_pod_cidrs: DualStack<IpNet>,
-    /// The networks of Services whose addresses the host (kube-proxy) translates; empty where nothing is known of
-    /// them.
-    pub service_cidrs: DualStack<IpNet>,
+    /// Who serves Services.
+    pub services: Services,
 }
 
 impl PipelineConfig {
     /// The IP families in use.
     pub fn families(&self) -> impl Iterator<Item = IpFamily> {
         self.gateway.ips.families()
+    }
+
+    /// What the Node's own proxy does, if it has one.
+    pub const fn proxy(&self) -> Option<&ServiceProxy> {
+        match &self.services {
+            Services::ByProxy(proxy) => Some(proxy),
+            Services::ByHost { .. } => None,
+        }
+    }
+
+    /// Whether endpoints may answer clients directly.
+    pub fn direct_server_return(&self) -> DirectServerReturn {
+        self.proxy().map_or(DirectServerReturn::Off, |proxy| proxy.direct_server_return)
     }
 }
 

@@ -5,7 +5,9 @@
 
 use crate::tables::{
     arp_responder, arp_spoof_guard, classifier, conntrack_commit, conntrack_state, conntrack_zone, dnat,
-    ipv6, l2_forwarding_calc, l3_dec_ttl, l3_forwarding, output, pipeline_root_classifier, spoof_guard,
+    dsr_service_mark, endpoint_dnat, ipv6, l2_forwarding_calc, l3_dec_ttl, l3_forwarding, node_port_mark,
+    output, pipeline_root_classifier, pre_routing_classifier, service_lb, session_affinity, snat, snat_mark,
+    spoof_guard, un_snat,
 };
 
 /// What a table does with packets that none of its other flows match (priority 0).
@@ -128,16 +130,16 @@ const ARP: &[StageTables] =
 const IP: &[StageTables] = &[
     stage(Stage::Classifier, &[classifier::TABLE]),
     stage(Stage::Validation, &[spoof_guard::TABLE, ipv6::TABLE, Table::pass("PipelineIPClassifier")]),
-    stage(Stage::ConntrackState, &[Table::pass("UnSNAT"), conntrack_zone::TABLE, conntrack_state::TABLE]),
+    stage(Stage::ConntrackState, &[un_snat::TABLE, conntrack_zone::TABLE, conntrack_state::TABLE]),
     stage(
         Stage::PreRouting,
         &[
-            Table::pass("PreRoutingClassifier"),
-            Table::pass("NodePortMark"),
-            Table::by_feature("SessionAffinity"),
-            Table::pass("ServiceLB"),
-            Table::pass("DSRServiceMark"),
-            Table::pass("EndpointDNAT"),
+            pre_routing_classifier::TABLE,
+            node_port_mark::TABLE,
+            session_affinity::TABLE,
+            service_lb::TABLE,
+            dsr_service_mark::TABLE,
+            endpoint_dnat::TABLE,
             dnat::TABLE,
         ],
     ),
@@ -155,7 +157,7 @@ const IP: &[StageTables] = &[
         Stage::Routing,
         &[l3_forwarding::TABLE, Table::by_feature("EgressMark"), Table::pass("EgressQoS"), l3_dec_ttl::TABLE],
     ),
-    stage(Stage::PostRouting, &[Table::pass("SNATMark"), Table::pass("SNAT")]),
+    stage(Stage::PostRouting, &[snat_mark::TABLE, snat::TABLE]),
     stage(Stage::Switching, &[l2_forwarding_calc::TABLE, Table::pass("TrafficControl")]),
     stage(
         Stage::IngressSecurity,

@@ -2,11 +2,16 @@
 
 use std::cmp::Reverse;
 
-use antrea_openflow::{Flow, TableId};
+use antrea_openflow::message::PacketOut;
+use antrea_openflow::{Flow, Group, TableId};
+use antrea_types::OfPort;
 
-use crate::features::{pod_connectivity, root, service_without_proxy};
+use crate::features::{pod_connectivity, root, service, service_without_proxy};
 use crate::layout::Layout;
 use crate::model::{Peer, PipelineConfig, PodInterface};
+use crate::refusal;
+use crate::service::{Backend, EndpointGroup, Frontend};
+use crate::tables::{service_lb, session_affinity};
 
 /// The tables of a Node and the rules for filling them. The same input gives the same flows in the same order; their
 /// cookies have round 0.
@@ -19,7 +24,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// Chooses and numbers the tables that the Node's features need.
     pub fn new(config: PipelineConfig) -> Self {
-        let features = pod_connectivity::tables(&config).chain(service_without_proxy::tables(&config));
+        let services = service_without_proxy::tables(&config).chain(service::tables(&config));
+        let features = pod_connectivity::tables(&config).chain(services);
         let required = root::TABLES.iter().chain(features).map(|table| table.name).collect();
         Self { layout: Layout::new(&required), config }
     }
@@ -40,18 +46,55 @@ impl Pipeline {
         let mut flows = root::base_flows(layout, config);
         flows.extend(pod_connectivity::base_flows(layout, config));
         flows.extend(service_without_proxy::base_flows(layout, config));
+        flows.extend(service::base_flows(layout, config));
         flows.extend(root::miss_flows(layout));
         in_table_order(flows)
     }
 
     /// The flows of a Pod of this Node.
     pub fn pod_flows(&self, pod: &PodInterface) -> Vec<Flow> {
-        in_table_order(pod_connectivity::pod_flows(&self.layout, &self.config, pod))
+        let mut flows = pod_connectivity::pod_flows(&self.layout, &self.config, pod);
+        flows.extend(service::pod_flows(&self.layout, pod));
+        in_table_order(flows)
     }
 
     /// The flows of another Node.
     pub fn peer_flows(&self, peer: &Peer) -> Vec<Flow> {
-        in_table_order(pod_connectivity::peer_flows(&self.layout, &self.config, peer))
+        let mut flows = pod_connectivity::peer_flows(&self.layout, &self.config, peer);
+        flows.extend(service::peer_flows(&self.layout, &self.config, peer));
+        in_table_order(flows)
+    }
+
+    /// The flows of a frontend of a Service; none where the host serves Services.
+    pub fn frontend_flows(&self, frontend: &Frontend) -> Vec<Flow> {
+        service::frontend_flows(&self.layout, frontend)
+    }
+
+    /// The flow of an endpoint, whichever Services have it; none where the host serves Services.
+    pub fn backend_flow(&self, backend: &Backend) -> Option<Flow> {
+        service::backend_flow(&self.layout, backend)
+    }
+
+    /// A group of endpoints. It has as many buckets as there are endpoints, be they more than fit into one message.
+    pub fn service_group(&self, group: &EndpointGroup) -> Group {
+        service::group(&self.layout, group)
+    }
+
+    /// The table of frontends.
+    pub fn service_lb_table(&self) -> Option<TableId> {
+        self.layout.id(&service_lb::TABLE)
+    }
+
+    /// The table that the switch learns flows of clients in. They have the group's number in their cookies, and no
+    /// round.
+    pub fn session_affinity_table(&self) -> Option<TableId> {
+        self.layout.id(&session_affinity::TABLE)
+    }
+
+    /// What sends `answer`, which refuses a connection, to the client whose packet came in by `port`. The answer has
+    /// the packet's MAC addresses, exchanged.
+    pub fn reject_packet_out(&self, port: OfPort, answer: Vec<u8>) -> PacketOut {
+        refusal::packet_out(&self.config, port, answer)
     }
 }
 

@@ -2,8 +2,23 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use antrea_openflow::GroupId;
-use antrea_types::{IpFamily, Protocol};
+use antrea_openflow::{GroupId, Match, Transport};
+use antrea_types::{DualStack, IpFamily, Protocol};
+use ipnet::IpNet;
+
+use crate::fields::TO_NODE_PORT_ADDRESS;
+
+/// Who serves the cluster's Services on a Node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Services {
+    /// kube-proxy, on the host.
+    ByHost {
+        /// The networks of their addresses; empty where nothing is known of them.
+        cidrs: DualStack<IpNet>,
+    },
+    /// The agent, in the pipeline.
+    ByProxy(ServiceProxy),
+}
 
 /// What the Node's own proxy serves beside ClusterIPs, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +138,40 @@ pub struct Frontend {
     pub endpoints: EndpointKind,
     /// How answers get back.
     pub mode: LoadBalancerMode,
+}
+
+impl Frontend {
+    /// The packets to it.
+    pub(crate) fn matching(&self) -> Match {
+        let transport = transport(self.protocol);
+        let matching = Match::new().transport(self.destination.family(), transport);
+        match self.destination {
+            Destination::Address(address) => {
+                matching.ip_dst(address.ip()).port_dst(transport, address.port().into())
+            }
+            Destination::NodePort { port, .. } => {
+                let mark = TO_NODE_PORT_ADDRESS;
+                matching.bits(mark.range, mark.value).port_dst(transport, port.into())
+            }
+        }
+    }
+}
+
+/// A protocol as matches have it.
+pub(crate) const fn transport(protocol: Protocol) -> Transport {
+    match protocol {
+        Protocol::Tcp => Transport::Tcp,
+        Protocol::Udp => Transport::Udp,
+        Protocol::Sctp => Transport::Sctp,
+    }
+}
+
+/// An address as registers hold it.
+pub(crate) const fn ip_bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits() as u128,
+        IpAddr::V6(address) => address.to_bits(),
+    }
 }
 
 /// Where an endpoint is.

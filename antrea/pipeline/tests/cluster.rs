@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use antrea_openflow::{Flow, Names, TableId};
+use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
 use antrea_types::{DualStack, IpFamily, OfPort};
 use ipnet::IpNet;
@@ -16,7 +17,7 @@ pub(crate) const V6: Families = Families(&[IpFamily::V6]);
 pub(crate) const DUAL: Families = Families(&IpFamily::ALL);
 
 impl Families {
-    fn keep<T>(self, mut values: DualStack<T>) -> DualStack<T> {
+    pub(crate) fn keep<T>(self, mut values: DualStack<T>) -> DualStack<T> {
         let kept = |family, value: Option<T>| value.filter(|_| self.0.contains(&family));
         values.v4 = kept(IpFamily::V4, values.v4);
         values.v6 = kept(IpFamily::V6, values.v6);
@@ -35,6 +36,11 @@ pub(crate) fn dual<T: std::str::FromStr>(text: [&str; 2]) -> DualStack<T> {
 
 /// The Node 10.10.0.0/24, fd00:10::/64. With Services it knows their networks.
 pub(crate) fn node(families: Families, services: DualStack<IpNet>) -> Pipeline {
+    node_with(families, Services::ByHost { cidrs: families.keep(services) })
+}
+
+/// The same Node with this one to serve Services.
+pub(crate) fn node_with(families: Families, services: Services) -> Pipeline {
     Pipeline::new(PipelineConfig {
         gateway: Gateway {
             of_port: OfPort::GATEWAY,
@@ -43,7 +49,7 @@ pub(crate) fn node(families: Families, services: DualStack<IpNet>) -> Pipeline {
         },
         tunnel_port: Some(OfPort::TUNNEL),
         local_pod_cidrs: families.keep(dual(["10.10.0.0/24", "fd00:10::/64"])),
-        service_cidrs: families.keep(services),
+        services,
     })
 }
 

@@ -4,8 +4,12 @@
 
 mod bridge;
 mod cluster;
+mod recorded_services;
 mod replay;
+mod served;
+mod service_snapshots;
 mod snapshots;
 mod spoofing;
 mod trace;
 mod upstream;
+mod upstream_services;

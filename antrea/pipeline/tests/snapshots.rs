@@ -5,13 +5,13 @@ use antrea_pipeline::{Pipeline, PipelineConfig};
 
 use crate::cluster::{BridgeNames, DUAL, Families, V4, V6, all_flows, node, peers, pods, services};
 
-fn tables(pipeline: &Pipeline) -> String {
+pub(crate) fn tables(pipeline: &Pipeline) -> String {
     let names = pipeline.table_names();
     let lines = names.iter().map(|(id, name)| format!("{id} {name}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn text(pipeline: &Pipeline, flows: &[Flow]) -> String {
+pub(crate) fn text(pipeline: &Pipeline, flows: &[Flow]) -> String {
     let names = BridgeNames::of(pipeline);
     flows.iter().map(|flow| format!("{}\n", flow.display(&names))).collect()
 }

@@ -22,8 +22,6 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
     agent.antreaIPsec.securityContext: {capabilities: [NET_ADMIN], privileged: false}
 - because: bridging mode is not available yet
   only: {enableBridgingMode: false}
-- because: no packets are sent to the agent yet
-  only: {packetInRate: 5000}
 - because: Egress is not available yet
   only:
     egress.exceptCIDRs: []
@@ -32,16 +30,6 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
     egress.uniqueMACForSubInterfaces: true
 - because: Egress and ServiceExternalIP are not available yet
   only: {agent.clusterPort: 10351, agent.memberlist.gossipVerifyOutgoing: true, agent.memberlist.gossipVerifyIncoming: true}
-- because: AntreaProxy is not available yet
-  only:
-    antreaProxy.proxyAll: false
-    antreaProxy.nodePortAddresses: []
-    antreaProxy.skipServices: []
-    antreaProxy.proxyLoadBalancerIPs: true
-    antreaProxy.serviceProxyName: ""
-    antreaProxy.defaultLoadBalancerMode: nat
-    antreaProxy.disableServiceHealthCheckServer: false
-    antreaProxy.serviceHealthCheckServerBindAddress: "0.0.0.0:10256"
 - because: NodePortLocal is not available yet
   only: {nodePortLocal.enable: false, nodePortLocal.portRange: 61000-62000}
 - because: AntreaPolicy is not available yet
@@ -110,10 +98,48 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
   only: {testing.simulator.enable: false}
 {{- end -}}
 
+{{/* The same for what AntreaProxy does nothing with, as the other values are. */}}
+{{- define "antrea.uselessForProxy" -}}
+{{- $proxy := .Values.antreaProxy -}}
+{{- $gates := default dict .Values.featureGates -}}
+{{- $gateIsOff := eq (toString (get $gates "AntreaProxy")) "false" -}}
+{{- if or $gateIsOff (not $proxy.enable) -}}
+- because: {{ ternary "feature gate AntreaProxy is false" "antreaProxy.enable is false" $gateIsOff }}
+  only:
+    packetInRate: 5000
+    antreaProxy.proxyAll: false
+    antreaProxy.nodePortAddresses: []
+    antreaProxy.skipServices: []
+    antreaProxy.proxyLoadBalancerIPs: true
+    antreaProxy.serviceProxyName: ""
+    antreaProxy.defaultLoadBalancerMode: nat
+    antreaProxy.disableServiceHealthCheckServer: false
+    antreaProxy.serviceHealthCheckServerBindAddress: "0.0.0.0:10256"
+    featureGates.LoadBalancerModeDSR: false
+    featureGates.PreferSameTrafficDistribution: false
+{{- else -}}
+{{- if not $proxy.proxyAll }}
+- because: it needs antreaProxy.proxyAll
+  only: {antreaProxy.nodePortAddresses: [], antreaProxy.serviceHealthCheckServerBindAddress: "0.0.0.0:10256"}
+- because: there is no such server without antreaProxy.proxyAll
+  only: {antreaProxy.disableServiceHealthCheckServer: false}
+- because: it is for traffic from outside the cluster, which needs antreaProxy.proxyAll
+  only: {featureGates.LoadBalancerModeDSR: false}
+{{- else if $proxy.disableServiceHealthCheckServer }}
+- because: antreaProxy.disableServiceHealthCheckServer is true
+  only: {antreaProxy.serviceHealthCheckServerBindAddress: "0.0.0.0:10256"}
+{{- end }}
+{{- if not (get $gates "LoadBalancerModeDSR") }}
+- because: it needs featureGates.LoadBalancerModeDSR
+  only: {antreaProxy.defaultLoadBalancerMode: nat}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Fails with a line for each value that is refused: all of them at once. */}}
 {{- define "antrea.refusals" -}}
 {{- $problems := list -}}
-{{- range $feature := include "antrea.unavailable" . | fromYamlArray -}}
+{{- range $feature := concat (include "antrea.unavailable" . | fromYamlArray) (include "antrea.uselessForProxy" . | fromYamlArray) -}}
 {{- range $path, $only := $feature.only -}}
 {{- $value := $.Values -}}
 {{- range splitList "." $path }}{{ $value = index (default dict $value) . }}{{ end -}}
@@ -121,8 +147,11 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- if $says }}{{ $problems = append $problems (printf "%s: %s; leave it at %s" $path $feature.because (toJson $only)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- $locked := list "EndpointSlice" "ServiceTrafficDistribution" "TopologyAwareHints" -}}
+{{- $available := concat $locked (list "AntreaProxy" "CleanupStaleUDPSvcConntrack" "LoadBalancerModeDSR" "PreferSameTrafficDistribution") -}}
 {{- range $gate, $on := .Values.featureGates -}}
-{{- if $on }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
+{{- if and $on (not (has $gate $available)) }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
+{{- if and (not $on) (has $gate $locked) }}{{ $problems = append $problems (printf "featureGates.%s: the feature is always on; leave it out, or set it to true" $gate) }}{{ end -}}
 {{- end -}}
 {{- if eq (toString .Values.tunnelType) "stt" -}}
 {{- $problems = append $problems "tunnelType: Open vSwitch dropped STT; choose geneve, vxlan or gre" -}}

@@ -6,6 +6,7 @@ mod names;
 mod ofport;
 mod protocol;
 mod tls;
+pub mod virtual_ip;
 
 pub use family::{DualStack, IpFamily};
 pub use mac::{GLOBAL_VIRTUAL_MAC, InvalidMacAddr, MacAddr};

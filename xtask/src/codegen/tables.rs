@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
+use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
 use anyhow::Result;
@@ -89,12 +90,12 @@ fn names(families: &[IpFamily], services: bool) -> Result<Names> {
     };
     let ips = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let ips = ips.into_iter().filter(|ip| families.contains(&IpFamily::of(ip))).collect();
-    let service_cidrs = if services { nets("10.96.0.0/12", "fd00:96::/112")? } else { DualStack::default() };
+    let cidrs = if services { nets("10.96.0.0/12", "fd00:96::/112")? } else { DualStack::default() };
     let pipeline = Pipeline::new(PipelineConfig {
         gateway: Gateway { of_port: OfPort::GATEWAY, mac: GLOBAL_VIRTUAL_MAC, ips },
         tunnel_port: Some(OfPort::TUNNEL),
         local_pod_cidrs: nets("10.10.0.0/24", "fd00:10::/64")?,
-        service_cidrs,
+        services: Services::ByHost { cidrs },
     });
     Ok(pipeline.table_names().into_iter().map(|(_, name)| name).collect())
 }

@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 6] = [
+const PURE: [&str; 7] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",
     "antrea/pipeline",
     "antrea/hostplan",
+    "antrea/agent/proxy",
     "antrea/agent/routing",
 ];
 

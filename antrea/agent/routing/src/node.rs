@@ -1,5 +1,6 @@
 //! Nodes: this one, and what Kubernetes says of the others.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_hostplan::Transport;
@@ -39,8 +40,33 @@ pub struct NodeRecord {
     pub pod_cidrs: Vec<String>,
     /// The Node's addresses in `status.addresses`.
     pub addresses: DualStack<IpAddr>,
+    /// The label `topology.kubernetes.io/zone`.
+    pub zone: Option<String>,
     /// The annotation `node.antrea.io/transport-addresses`: what to use instead of `addresses`, separated by commas.
     pub transport_addresses: Option<String>,
+}
+
+/// What Services depend on of the Nodes of a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// The zone of this Node.
+    pub zone: Option<String>,
+    /// The addresses of all Nodes.
+    pub addresses: BTreeSet<IpAddr>,
+}
+
+impl NodeFacts {
+    /// The facts about `nodes` as the Node `own` needs them.
+    pub fn of<'a>(own: &NodeName, nodes: impl IntoIterator<Item = &'a NodeRecord>) -> Self {
+        let mut facts = Self::default();
+        for node in nodes {
+            facts.addresses.extend(node.addresses.iter());
+            if node.name == *own {
+                facts.zone.clone_from(&node.zone);
+            }
+        }
+        facts
+    }
 }
 
 /// A Pod network with room for a gateway.

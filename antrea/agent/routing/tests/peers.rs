@@ -136,6 +136,7 @@ fn all_pod_networks_are_known_to_the_host() {
         created: 1,
         pod_cidrs: vec!["10.10.1.0/24".to_owned()],
         addresses: ["172.18.0.2".parse().unwrap()].into_iter().collect(),
+        zone: None,
         transport_addresses: None,
     };
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);

@@ -34,6 +34,7 @@ pub(crate) fn node(line: &str) -> NodeRecord {
         created,
         pod_cidrs: texts("pods").unwrap_or_default(),
         addresses: value("at").map(|text| list(text).into_iter().collect()).unwrap_or_default(),
+        zone: None,
         transport_addresses: value("transport").map(str::to_owned),
     }
 }

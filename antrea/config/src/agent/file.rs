@@ -1,6 +1,6 @@
 //! antrea-agent.conf as it stands: every key at the top, and the sections.
 
-use super::antrea_proxy::AntreaProxy;
+use super::antrea_proxy::AntreaProxySection;
 use super::audit_logging::AuditLogging;
 use super::egress::Egress;
 use super::encryption::{IpSec, WireGuard};
@@ -66,7 +66,7 @@ section! {
         flow_exporter: FlowExporter = "flowExporter";
         node_port_local: NodePortLocal = "nodePortLocal";
         multicast: Multicast = "multicast";
-        antrea_proxy: AntreaProxy = "antreaProxy";
+        antrea_proxy: AntreaProxySection = "antreaProxy";
         multicluster: Multicluster = "multicluster";
         external_node: ExternalNode = "externalNode";
         audit_logging: AuditLogging = "auditLogging";

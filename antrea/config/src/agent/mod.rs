@@ -14,6 +14,7 @@ mod multicluster;
 mod network;
 mod node_port_local;
 mod secondary_network;
+mod skipped_service;
 mod tunnel;
 mod unavailable;
 
@@ -22,11 +23,13 @@ use std::path::PathBuf;
 use antrea_types::{DualStack, InterfaceName, MinimumTls};
 use ipnet::IpNet;
 
+pub use antrea_proxy::{AntreaProxy, ExternalServices, LoadBalancerIps, ProxyConfig};
 pub use network::{Ovs, TransportInterface};
+pub use skipped_service::{InvalidSkippedService, SkippedService};
 pub use tunnel::Tunnel;
 
 use crate::error::{ConfigError, Problems};
-use crate::feature_gates::{self, Component};
+use crate::feature_gates::{self, Component, FeatureGates};
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -47,8 +50,13 @@ pub struct AgentConfig {
     pub disable_tx_checksum_offload: bool,
     /// The MTU of Pods, in bytes; `None` to derive it from the transport interface.
     pub default_mtu: Option<u16>,
-    /// ClusterIPs, for each IP family that has Services. IPv4's default is upstream's, 10.96.0.0/12.
+    /// Who serves Services.
+    pub antrea_proxy: AntreaProxy,
+    /// ClusterIPs, for each IP family that has Services, where kube-proxy serves them. IPv4's default is upstream's,
+    /// 10.96.0.0/12.
     pub service_cidrs: DualStack<IpNet>,
+    /// How many packets a second Open vSwitch may send to the agent for each feature; bursts may be twice as large.
+    pub packet_in_rate: u32,
     /// Where traffic to other Nodes leaves.
     pub transport_interface: TransportInterface,
     /// The socket that antrea-cni connects to.
@@ -63,6 +71,8 @@ pub struct AgentConfig {
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
     pub kube_api_server_override: Option<ApiServerAddress>,
+    /// Which features are on.
+    pub feature_gates: FeatureGates,
     /// What was accepted although nothing comes of it, a sentence each, to be logged at start.
     pub notices: Vec<String>,
 }
@@ -85,8 +95,8 @@ impl AgentConfig {
         keys
     }
 
-    fn validate(file: AgentFile, problems: &mut Problems) -> Self {
-        feature_gates::validate(&file.feature_gates, Component::Agent, problems);
+    fn validate(mut file: AgentFile, problems: &mut Problems) -> Self {
+        let feature_gates = feature_gates::read(&file.feature_gates, Component::Agent, problems);
         unavailable::refuse_all(&file, problems);
         let mut notices = Vec::new();
         if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
@@ -95,12 +105,14 @@ impl AgentConfig {
         network::refuse_other_modes(&file, problems);
         let ovs = network::ovs(&file, problems);
         let host_gateway = network::host_gateway(&file, &ovs, problems);
-        file.antrea_proxy.validate(&mut notices, problems);
+        let antrea_proxy = antrea_proxy::antrea_proxy(&mut file, &feature_gates, problems);
+        notices.extend(needless_service_cidrs(&file, &antrea_proxy));
         Self {
             tunnel: tunnel::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
             snat_fully_random_ports: is_true(&file.snat_fully_random_ports),
             disable_tx_checksum_offload: is_true(&file.disable_tx_checksum_offload),
             default_mtu: network::mtu(&file.default_mtu, problems),
+            packet_in_rate: packet_in_rate(&file.packet_in_rate, problems),
             service_cidrs: network::service_cidrs(&file.service_cidr, &file.service_cidr_v6, problems),
             transport_interface: network::transport_interface(
                 &file.transport_interface,
@@ -119,9 +131,32 @@ impl AgentConfig {
             ),
             ovs,
             host_gateway,
+            antrea_proxy,
+            feature_gates,
             notices,
         }
     }
+}
+
+/// Upstream says of these keys that AntreaProxy ignores them, so that files have them.
+fn needless_service_cidrs(file: &AgentFile, proxy: &AntreaProxy) -> Option<String> {
+    let is_set = |setting: &Setting<String>| setting.as_ref().is_some_and(|value| !value.value.is_empty());
+    let needless = is_set(&file.service_cidr) || is_set(&file.service_cidr_v6);
+    (needless && *proxy != AntreaProxy::Off).then(|| {
+        "serviceCIDR or serviceCIDRv6 is set, which AntreaProxy does not need: it knows the ClusterIPs"
+            .to_owned()
+    })
+}
+
+/// Twice the rate, the size of bursts, has to fit a meter.
+fn packet_in_rate(setting: &Setting<i64>, problems: &mut Problems) -> u32 {
+    const DEFAULT: u32 = 5000;
+    let Some(value) = setting.as_ref().filter(|value| value.value != 0) else { return DEFAULT };
+    let rate = u32::try_from(value.value).ok().filter(|rate| *rate <= u32::MAX / 2);
+    rate.unwrap_or_else(|| {
+        refuse(problems, "packetInRate", value, "allowed are 1 to 2147483647, and 0 for the default");
+        DEFAULT
+    })
 }
 
 fn is_true(setting: &Setting<bool>) -> bool {

@@ -147,7 +147,7 @@ pub(super) fn transport_interface(
 }
 
 /// A network. As in Go, host bits are cut off.
-fn cidr(text: &str) -> Option<IpNet> {
+pub(super) fn cidr(text: &str) -> Option<IpNet> {
     IpNet::from_str(text).ok().map(|net| net.trunc())
 }
 

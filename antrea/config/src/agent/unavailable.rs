@@ -31,7 +31,6 @@ fn refuse_keys(file: &AgentFile, problems: &mut Problems) {
         &false,
         "bridging mode is not available yet",
     );
-    only.default(&file.packet_in_rate, "packetInRate", &5000, "no packets are sent to the agent yet");
     only.default(
         &file.cluster_port,
         "clusterPort",

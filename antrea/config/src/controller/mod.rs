@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use antrea_types::MinimumTls;
 
 use crate::error::{ConfigError, Problems};
-use crate::feature_gates::{self, Component};
+use crate::feature_gates::{self, Component, FeatureGates};
 use crate::parse;
 use crate::section::{Key, Section, allow_default_only};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -24,6 +24,8 @@ pub struct ControllerConfig {
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
     pub kube_api_server_override: Option<ApiServerAddress>,
+    /// Which features are on.
+    pub feature_gates: FeatureGates,
     /// What was accepted although nothing comes of it, a sentence each, to be logged at start.
     pub notices: Vec<String>,
 }
@@ -47,7 +49,7 @@ impl ControllerConfig {
     }
 
     fn validate(file: ControllerFile, problems: &mut Problems) -> Self {
-        feature_gates::validate(&file.feature_gates, Component::Controller, problems);
+        let feature_gates = feature_gates::read(&file.feature_gates, Component::Controller, problems);
         refuse_unavailable(&file, problems);
         let mut notices = Vec::new();
         if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
@@ -62,6 +64,7 @@ impl ControllerConfig {
                 "kubeAPIServerOverride",
                 problems,
             ),
+            feature_gates,
             notices,
         }
     }

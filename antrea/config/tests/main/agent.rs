@@ -21,7 +21,7 @@ fn an_empty_file_gives_the_defaults() {
     assert_eq!(config.service_cidrs.v6, None);
     assert_eq!(config.transport_interface, TransportInterface::NodeIp);
     assert_eq!(config.cni_socket, Path::new("/var/run/antrea/cni.sock"));
-    assert_eq!(config.api_port, 10350);
+    assert_eq!((config.api_port, config.packet_in_rate), (10350, 5000));
     assert_eq!(config.host_proc_path_prefix, Path::new("/host"));
     assert_eq!(config.kubeconfig, None);
     assert!(config.notices.is_empty());
@@ -30,14 +30,7 @@ fn an_empty_file_gives_the_defaults() {
 #[test]
 fn upstreams_file_is_accepted_unmodified_and_says_what_is_missing() {
     let config = agent(include_str!("../golden/upstream-antrea-agent.conf"));
-    assert_eq!(
-        config.notices,
-        [
-            "enablePrometheusMetrics is true, but metrics are not available yet",
-            "antreaProxy.enable is true, but AntreaProxy is not available yet: Services are left to kube-proxy, \
-             which must run on every Node, and serviceCIDR must be that of the cluster",
-        ]
-    );
+    assert_eq!(config.notices, ["enablePrometheusMetrics is true, but metrics are not available yet"]);
     assert_eq!(AgentConfig { notices: Vec::new(), ..config }, agent(""));
 }
 
@@ -57,10 +50,10 @@ fn what_is_available_can_be_set() {
          serviceCIDRv6: fd00:100::/112\n\
          cniSocket: /run/cni.sock\n\
          apiPort: 20350\n\
+         packetInRate: 100\n\
          hostProcPathPrefix: /\n\
          kubeAPIServerOverride: 192.168.1.10:6443\n\
-         clientConnection:\n  kubeconfig: /etc/kubeconfig\n\
-         antreaProxy:\n  enable: false\n",
+         clientConnection:\n  kubeconfig: /etc/kubeconfig\n",
     );
     assert_eq!(config.ovs.bridge.as_str(), "br-pods");
     assert_eq!(config.ovs.datapath_type, DatapathType::Netdev);
@@ -69,7 +62,7 @@ fn what_is_available_can_be_set() {
     assert_eq!(config.default_mtu, Some(1400));
     let services: Vec<_> = config.service_cidrs.iter().map(ToString::to_string).collect();
     assert_eq!(services, ["10.100.0.0/16", "fd00:100::/112"]);
-    assert_eq!(config.api_port, 20350);
+    assert_eq!((config.api_port, config.packet_in_rate), (20350, 100));
     let address = config.kube_api_server_override.map(|address| address.to_string());
     assert_eq!(address.as_deref(), Some("https://192.168.1.10:6443"));
     assert_eq!(config.kubeconfig.as_deref(), Some(Path::new("/etc/kubeconfig")));
@@ -88,7 +81,9 @@ fn a_transport_interface_goes_before_transport_networks() {
 #[test]
 fn empty_text_and_zero_mean_the_default() {
     assert_eq!(
-        agent("ovsBridge: ''\napiPort: 0\ntunnelPort: 0\ndefaultMTU: 0\nclusterPort: 0\ntunnelType: ''\n"),
+        agent(
+            "ovsBridge: ''\napiPort: 0\npacketInRate: 0\ntunnelPort: 0\ndefaultMTU: 0\nclusterPort: 0\ntunnelType: ''\n"
+        ),
         agent("")
     );
 }
@@ -147,11 +142,6 @@ fn keys_of_features_that_are_not_available_yet_keep_their_defaults() {
          leave the key out, or set it to 255",
     );
     agent_refuses(
-        "antreaProxy:\n  proxyAll: true",
-        "agent.conf:2:13: antreaProxy.proxyAll true: AntreaProxy is not available yet; \
-         leave the key out, or set it to false",
-    );
-    agent_refuses(
         "multicluster:\n  wireGuard:\n    port: 1",
         "agent.conf:3:11: multicluster.wireGuard.port 1: Multicluster is not available yet; \
          leave the key out, or set it to 51821",
@@ -187,6 +177,14 @@ fn values_out_of_range_say_what_is_allowed() {
         "apiPort: 70000",
         "agent.conf:1:10: apiPort 70000: allowed are 1 to 65535, and 0 for the default",
     );
+    for rate in ["-1", "2147483648"] {
+        agent_refuses(
+            &format!("packetInRate: {rate}"),
+            &format!(
+                "agent.conf:1:15: packetInRate {rate}: allowed are 1 to 2147483647, and 0 for the default"
+            ),
+        );
+    }
     agent_refuses(
         "defaultMTU: 80",
         "agent.conf:1:13: defaultMTU 80: allowed are 576 to 65535, and 0 to derive it from the transport interface",

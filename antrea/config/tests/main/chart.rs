@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use antrea_config::{AgentConfig, Component, ControllerConfig, FEATURE_GATES, Key};
+use antrea_config::{AgentConfig, Availability, Component, ControllerConfig, FEATURE_GATES, Key};
 use serde_json::{Value, json};
 
 use crate::helm::{Chart, default_values, document, leaves};
@@ -10,7 +10,7 @@ use crate::{agent, controller};
 
 /// Values that shape the objects of Kubernetes, and those that have tests of their own: no program reads them.
 const OF_KUBERNETES: &str = "
-    agentImage controllerImage image featureGates logVerbosity ovs.hwOffload
+    agentImage controllerImage image featureGates antreaProxy logVerbosity ovs.hwOffload
     cni.plugins cni.hostBinPath cni.skipBinaries
     agent.podAnnotations agent.podLabels agent.tolerations agent.nodeSelector agent.priorityClassName agent.affinity
     agent.dnsPolicy agent.updateStrategy agent.extraVolumes agent.dontLoadKernelModules agent.installCNI
@@ -144,23 +144,42 @@ fn a_value_that_is_refused_is_named_with_the_reason_and_what_to_do() {
 }
 
 #[test]
-fn feature_gates_may_be_turned_off_and_not_on() {
+fn feature_gates_may_be_set_as_the_programs_allow() {
     let Some(chart) = Chart::open() else { return };
-    let known = || FEATURE_GATES.iter().map(|gate| gate.name).chain(["AllAlpha", "AllBeta"]);
-    let all = |on: bool| {
-        let gates: serde_json::Map<_, _> = known().map(|name| (name.to_owned(), json!(on))).collect();
-        json!({"featureGates": gates}).to_string()
+    let toggles = ["AllAlpha", "AllBeta"].map(|name| (name, Availability::NotYet));
+    let known = || FEATURE_GATES.iter().map(|gate| (gate.name, gate.availability)).chain(toggles);
+    let files = |on: bool, gates: &[&str]| {
+        let gates: serde_json::Map<_, _> = gates.iter().map(|name| ((*name).to_owned(), json!(on))).collect();
+        chart.files(&json!({"featureGates": gates, "antreaProxy": {"proxyAll": true}}).to_string())
     };
-    let error = chart.files(&all(true)).err().unwrap();
-    for name in known() {
-        let sentence =
-            format!("featureGates.{name}: it is not available yet; leave it out, or set it to false\n");
-        assert!(error.contains(&sentence), "{error}");
-    }
-    let files = chart.files(&all(false)).unwrap();
+    let those = |of: &[Availability]| {
+        let those = known().filter(|(_, availability)| of.contains(availability));
+        those.map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let refused = |on: bool, gates: &[&str], sentence: &str| {
+        let error = files(on, gates).err().unwrap();
+        for name in gates {
+            assert!(error.contains(&format!("featureGates.{name}: {sentence}\n")), "{name}: {error}");
+        }
+    };
+    refused(
+        true,
+        &those(&[Availability::NotYet]),
+        "it is not available yet; leave it out, or set it to false",
+    );
+    refused(
+        false,
+        &those(&[Availability::Locked]),
+        "the feature is always on; leave it out, or set it to true",
+    );
+    agent(&files(true, &those(&[Availability::Available, Availability::Locked])).unwrap().agent);
+    // Without its gate, AntreaProxy could not have proxyAll.
+    let mut off = those(&[Availability::Available, Availability::NotYet]);
+    off.retain(|name| *name != "AntreaProxy");
+    let files = files(false, &off).unwrap();
     agent(&files.agent);
     controller(&files.controller);
-    for gate in FEATURE_GATES {
+    for gate in FEATURE_GATES.iter().filter(|gate| off.contains(&gate.name)) {
         let written = |file: &str| file.contains(&format!("\"{}\":false", gate.name));
         assert_eq!(written(&files.agent), gate.components.contains(&Component::Agent), "{}", gate.name);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! `featureGates` of both files.
 
-use antrea_config::{Component, FEATURE_GATES};
+use antrea_config::{Availability, Component, FEATURE_GATES, FeatureGates, Status};
 
 use crate::{agent, agent_refuses, controller, controller_refuses};
 
@@ -26,8 +26,8 @@ fn a_gate_of_what_is_not_available_yet_cannot_be_turned_on() {
 }
 
 #[test]
-fn every_gate_is_refused_by_name_where_it_exists() {
-    for gate in FEATURE_GATES {
+fn every_gate_of_what_is_not_available_is_refused_by_name_where_it_exists() {
+    for gate in FEATURE_GATES.iter().filter(|gate| gate.availability == Availability::NotYet) {
         let text = format!("featureGates:\n  {}: true", gate.name);
         let sentence = format!("feature gate {} is not available yet", gate.name);
         if gate.components.contains(&Component::Agent) {
@@ -39,6 +39,45 @@ fn every_gate_is_refused_by_name_where_it_exists() {
             assert!(error.to_string().contains(&sentence), "{error}");
         }
     }
+}
+
+#[test]
+fn a_gate_of_what_is_always_on_may_be_on_and_cannot_be_turned_off() {
+    for name in ["EndpointSlice", "ServiceTrafficDistribution", "TopologyAwareHints"] {
+        assert_eq!(agent(&format!("featureGates: {{{name}: true}}")), agent(""));
+        let column = name.len() + 5;
+        agent_refuses(
+            &format!("featureGates:\n  {name}: false"),
+            &format!(
+                "agent.conf:2:{column}: featureGates.{name} false: the feature is always on; \
+                 leave it out, or set it to true"
+            ),
+        );
+    }
+}
+
+#[test]
+fn a_gate_goes_before_the_gate_of_its_stage() {
+    let status = |text: &str| agent(text).feature_gates.status("CleanupStaleUDPSvcConntrack");
+    assert_eq!(status(""), Status::Enabled);
+    assert_eq!(status("featureGates: {AllBeta: false}"), Status::Disabled);
+    assert_eq!(status("featureGates: {AllBeta: false, CleanupStaleUDPSvcConntrack: true}"), Status::Enabled);
+    assert_eq!(status("featureGates: {AllAlpha: false}"), Status::Enabled);
+}
+
+#[test]
+fn the_features_that_are_on_without_a_word_are_those_of_upstream_that_are_available() {
+    let on = |gates: &FeatureGates| {
+        let on = gates.iter().filter(|(_, status)| *status == Status::Enabled);
+        on.map(|(gate, _)| format!("{} {}", gate.name, gate.stage)).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(
+        on(&agent("").feature_gates),
+        "AntreaProxy GA, CleanupStaleUDPSvcConntrack BETA, EndpointSlice GA, ServiceTrafficDistribution GA, \
+         TopologyAwareHints GA"
+    );
+    assert_eq!(on(&controller("").feature_gates), "");
+    assert_eq!(agent("").feature_gates.iter().count(), 31);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod agent;
+mod antrea_proxy;
 mod chart;
 mod chart_crds;
 mod chart_keys;
+mod chart_proxy;
 mod controller;
 mod damage;
 mod feature_gates;

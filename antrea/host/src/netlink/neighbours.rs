@@ -78,14 +78,22 @@ impl Netlink {
         let mut current = self.neighbours().await?;
         current.retain(|neighbour| owned(neighbour));
         let changes = neighbour_changes(desired, &current);
+        self.change_neighbours(&changes).await.map(|()| changes)
+    }
+
+    /// Sets permanent neighbours, then deletes others. One that the kernel refuses keeps none of the others back.
+    ///
+    /// # Errors
+    /// The first change that failed.
+    pub async fn change_neighbours(&self, changes: &Changes<Neighbour>) -> Result<(), NetlinkError> {
         let mut outcome = Ok(());
+        for neighbour in &changes.set {
+            outcome = outcome.and(self.set_neighbour(neighbour).await);
+        }
         for neighbour in &changes.delete {
             outcome = outcome.and(self.delete_neighbour(neighbour).await.map(drop));
         }
-        for neighbour in &changes.set {
-            outcome = outcome.and(self.set_neighbour(neighbour).await.map(drop));
-        }
-        outcome.map(|()| changes)
+        outcome
     }
 }
 

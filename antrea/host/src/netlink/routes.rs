@@ -1,5 +1,6 @@
 //! Unicast routes.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use antrea_hostplan::{Changes, NextHop, Route, RouteProtocol, RouteTable, Scope, route_changes};
@@ -107,14 +108,35 @@ impl Netlink {
         let mut current = self.routes().await?;
         current.retain(|route| owned(route));
         let changes = route_changes(desired, &current);
+        self.change_routes(&changes).await.map(|()| changes)
+    }
+
+    /// Sets routes, then deletes others: what is reached by a route that makes room for a wider one is reached
+    /// throughout. One that the kernel refuses keeps none of the others back.
+    ///
+    /// # Errors
+    /// The first change that failed.
+    pub async fn change_routes(&self, changes: &Changes<Route>) -> Result<(), NetlinkError> {
+        let mut indexes = BTreeMap::new();
         let mut outcome = Ok(());
+        for route in &changes.set {
+            let index = match indexes.get(&route.device) {
+                Some(index) => Ok(*index),
+                None => self.existing_link(&route.device).await.map(|link| link.index),
+            };
+            let set = match index {
+                Ok(index) => {
+                    indexes.insert(route.device.clone(), index);
+                    self.set_route_on(index, route).await
+                }
+                Err(error) => Err(error),
+            };
+            outcome = outcome.and(set);
+        }
         for route in &changes.delete {
             outcome = outcome.and(self.delete_route(route).await.map(drop));
         }
-        for route in &changes.set {
-            outcome = outcome.and(self.set_route(route).await.map(drop));
-        }
-        outcome.map(|()| changes)
+        outcome
     }
 }
 

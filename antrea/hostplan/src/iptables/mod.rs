@@ -11,7 +11,7 @@ mod saved;
 
 pub use plan::{removal_text, restore_text};
 pub use rule::{InterfaceIs, Layer4, Match, Port, Rule, SetDirection, SourcePorts, Target};
-pub use ruleset::{BuiltinChain, Chain, Jump, Ruleset, Table, TableRules};
+pub use ruleset::{BuiltinChain, Chain, Jump, JumpPlace, Ruleset, Table, TableRules};
 pub use saved::SavedRuleset;
 
 /// What the names of Antrea's chains begin with.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::ruleset::{Ruleset, Table, TableRules};
+use super::ruleset::{Jump, JumpPlace, Ruleset, Table, TableRules};
 use super::saved::{SavedRuleset, SavedTable};
 
 /// Text for `iptables-restore --noflush` that brings Antrea's part of the family to `desired`, or nothing if it is so
@@ -59,13 +59,27 @@ fn chains_match(wanted: &TableRules, there: &SavedTable) -> bool {
 }
 
 fn jump_lines(wanted: &TableRules, there: &SavedTable) -> Vec<String> {
-    let wanted: Vec<String> = wanted.jumps.iter().map(ToString::to_string).collect();
+    let (kept, missing): (Vec<&Jump>, Vec<&Jump>) = wanted.jumps.iter().partition(|jump| stands(jump, there));
+    let kept: Vec<String> = kept.into_iter().map(ToString::to_string).collect();
     let mut seen = BTreeSet::new();
-    let surplus = there.jumps.iter().filter(|jump| !wanted.contains(*jump) || !seen.insert(*jump));
+    let surplus = there.jumps.iter().filter(|jump| !kept.contains(*jump) || !seen.insert(*jump));
     // `-D` takes the first rule that is equal, so of two equal jumps the later one stays.
     let mut lines: Vec<String> = surplus.map(|jump| format!("-D {jump}")).collect();
-    lines.extend(wanted.iter().filter(|jump| !there.jumps.contains(*jump)).map(|jump| format!("-A {jump}")));
+    lines.extend(missing.into_iter().map(|jump| match jump.place {
+        JumpPlace::Last => format!("-A {jump}"),
+        JumpPlace::BeforeKubeProxy => format!("-I {jump}"),
+    }));
     lines
+}
+
+/// Whether a jump is there, and where it has to be.
+fn stands(jump: &Jump, there: &SavedTable) -> bool {
+    let text = jump.to_string();
+    there.jumps.contains(&text)
+        && match jump.place {
+            JumpPlace::Last => true,
+            JumpPlace::BeforeKubeProxy => !there.behind_kube_proxy.contains(&text),
+        }
 }
 
 #[cfg(test)]
@@ -119,6 +133,23 @@ mod tests {
         -A ANTREA-INPUT -m comment --comment "Antrea: accept all" -j ACCEPT
         COMMIT
         "#);
+    }
+
+    #[test]
+    fn a_jump_that_must_be_first_is_inserted_and_moved_before_kube_proxys() {
+        let nat = TableRules::default().with_first(BuiltinChain::Output, Vec::new());
+        let desired = Ruleset { tables: [(Table::Nat, nat)].into() };
+        let plan = |saved: &str| restore_text(&desired, &SavedRuleset::parse(saved)).unwrap_or_default();
+        let jump = "OUTPUT -m comment --comment \"Antrea: jump to Antrea output rules\" -j ANTREA-OUTPUT\n";
+        let kube = "-A OUTPUT -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES\n";
+        let chain = "*nat\n:ANTREA-OUTPUT - [0:0]\n";
+        assert_eq!(plan(&format!("*nat\n{kube}COMMIT\n")), format!("{chain}-I {jump}COMMIT\n"));
+        assert_eq!(plan(&format!("{chain}-A {jump}{kube}COMMIT\n")), "");
+        let moved = format!("*nat\n-D {jump}-I {jump}COMMIT\n");
+        assert_eq!(plan(&format!("{chain}{kube}-A {jump}COMMIT\n")), moved);
+        // In which of its two places it is deleted first does not matter: both go.
+        let twice = format!("*nat\n-D {jump}-D {jump}-I {jump}COMMIT\n");
+        assert_eq!(plan(&format!("{chain}-A {jump}{kube}-A {jump}COMMIT\n")), twice);
     }
 
     #[test]

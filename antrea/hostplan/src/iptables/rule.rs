@@ -1,6 +1,7 @@
 //! One rule. `Display` is the order and spelling of `iptables-save` 1.8, so that text compares equal.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use antrea_types::InterfaceName;
 use ipnet::IpNet;
@@ -34,13 +35,15 @@ pub enum Layer4 {
     Gre,
 }
 
-/// The address that is looked up in an IP set.
+/// What of a packet is looked up in an IP set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetDirection {
-    /// The packet's source.
+    /// Its source address.
     Source,
-    /// The packet's destination.
+    /// Its destination address.
     Destination,
+    /// Its destination address, its protocol and its destination port.
+    DestinationAndPort,
 }
 
 /// What a packet must be beyond addresses, interfaces and protocol.
@@ -54,7 +57,9 @@ pub enum Match {
     DestinationLocal,
     /// It belongs to a connection that has seen packets both ways.
     Established,
-    /// Its address is not in the IP set.
+    /// It is in the IP set.
+    InSet(String, SetDirection),
+    /// It is not in the IP set.
     NotInSet(String, SetDirection),
 }
 
@@ -78,6 +83,8 @@ pub enum Target {
     OrMark(u32),
     /// Its source becomes the address of the interface that it leaves by.
     Masquerade(SourcePorts),
+    /// Its destination becomes this address.
+    Dnat(IpAddr),
     /// It goes on in another chain.
     Jump(String),
 }
@@ -189,9 +196,19 @@ impl fmt::Display for Match {
             Self::SourceNotOfOutput => f.write_str("-m addrtype ! --src-type LOCAL --limit-iface-out"),
             Self::DestinationLocal => f.write_str("-m addrtype --dst-type LOCAL"),
             Self::Established => f.write_str("-m conntrack --ctstate ESTABLISHED"),
-            Self::NotInSet(set, SetDirection::Source) => write!(f, "-m set ! --match-set {set} src"),
-            Self::NotInSet(set, SetDirection::Destination) => write!(f, "-m set ! --match-set {set} dst"),
+            Self::InSet(set, direction) => write!(f, "-m set --match-set {set} {direction}"),
+            Self::NotInSet(set, direction) => write!(f, "-m set ! --match-set {set} {direction}"),
         }
+    }
+}
+
+impl fmt::Display for SetDirection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "src",
+            Self::Destination => "dst",
+            Self::DestinationAndPort => "dst,dst",
+        })
     }
 }
 
@@ -203,6 +220,7 @@ impl fmt::Display for Target {
             Self::OrMark(bits) => write!(f, "MARK --set-xmark {bits:#x}/{bits:#x}"),
             Self::Masquerade(SourcePorts::Kept) => f.write_str("MASQUERADE"),
             Self::Masquerade(SourcePorts::RandomFully) => f.write_str("MASQUERADE --random-fully"),
+            Self::Dnat(address) => write!(f, "DNAT --to-destination {address}"),
             Self::Jump(chain) => f.write_str(chain),
         }
     }

@@ -71,18 +71,29 @@ impl fmt::Display for BuiltinChain {
     }
 }
 
-/// A rule at the end of a built-in chain that jumps to one of Antrea's, printed as `CHAIN RULE`.
+/// Where in a built-in chain a jump stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JumpPlace {
+    /// At the end when it is made, and anywhere later.
+    Last,
+    /// At the beginning when it is made, and never behind the jump to kube-proxy's `KUBE-SERVICES`.
+    BeforeKubeProxy,
+}
+
+/// A rule of a built-in chain that jumps to one of Antrea's, printed as `CHAIN RULE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jump {
     /// The chain that holds the rule.
     pub from: BuiltinChain,
+    /// Where it stands there.
+    pub place: JumpPlace,
     /// The rule itself.
     pub rule: Rule,
 }
 
 impl Jump {
     /// A jump to the chain `ANTREA-FROM`.
-    pub fn new(from: BuiltinChain) -> Self {
+    pub fn new(from: BuiltinChain, place: JumpPlace) -> Self {
         // The words that upstream's comments use for the chains.
         let name = match from {
             BuiltinChain::Prerouting => "prerouting",
@@ -92,7 +103,7 @@ impl Jump {
             BuiltinChain::Postrouting => "postrouting",
         };
         let target = Target::Jump(Chain::name_for(from));
-        Self { from, rule: Rule::new(&format!("jump to Antrea {name} rules"), target) }
+        Self { from, place, rule: Rule::new(&format!("jump to Antrea {name} rules"), target) }
     }
 }
 
@@ -133,9 +144,18 @@ pub struct TableRules {
 
 impl TableRules {
     /// The table with a chain for a built-in one, and the jump to it.
-    pub fn with(mut self, from: BuiltinChain, rules: Vec<Rule>) -> Self {
-        self.jumps.push(Jump::new(from));
-        self.chains.push(Chain::of(from, rules));
+    pub fn with(self, from: BuiltinChain, rules: Vec<Rule>) -> Self {
+        self.with_jump(Jump::new(from, JumpPlace::Last), rules)
+    }
+
+    /// The same with the jump before kube-proxy's.
+    pub fn with_first(self, from: BuiltinChain, rules: Vec<Rule>) -> Self {
+        self.with_jump(Jump::new(from, JumpPlace::BeforeKubeProxy), rules)
+    }
+
+    fn with_jump(mut self, jump: Jump, rules: Vec<Rule>) -> Self {
+        self.chains.push(Chain::of(jump.from, rules));
+        self.jumps.push(jump);
         self
     }
 }

@@ -1,8 +1,11 @@
 //! Reads what `iptables-save` prints, as far as Antrea owns it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CHAIN_PREFIX, Table};
+
+/// What kube-proxy's rules of the built-in chains jump to first.
+const KUBE_PROXY_JUMP: &str = "-j KUBE-SERVICES";
 
 /// Antrea's part of the output of `iptables-save`. The default is a family in which Antrea has nothing yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,10 @@ pub struct SavedRuleset {
 pub(super) struct SavedTable {
     /// Rules of other chains that jump to one of Antrea's, as `CHAIN RULE`, in order.
     pub(super) jumps: Vec<String>,
+    /// Those of them that stand behind kube-proxy's jump.
+    pub(super) behind_kube_proxy: BTreeSet<String>,
+    /// The chains of which kube-proxy's jump was read.
+    kube_proxy_chains: BTreeSet<String>,
     /// Antrea's chains with their rules in order.
     pub(super) chains: BTreeMap<String, Vec<String>>,
 }
@@ -32,7 +39,7 @@ impl SavedRuleset {
                 saved.tables.entry(table).or_default().read_line(line);
             }
         }
-        saved.tables.retain(|_, table| *table != SavedTable::default());
+        saved.tables.retain(|_, table| !table.jumps.is_empty() || !table.chains.is_empty());
         saved
     }
 }
@@ -48,7 +55,13 @@ impl SavedTable {
             if chain.starts_with(CHAIN_PREFIX) {
                 self.chains.entry(chain.to_owned()).or_default().push(normalize(rule));
             } else if jumps_to_antrea(rule) {
-                self.jumps.push(format!("{chain} {rule}"));
+                let jump = format!("{chain} {rule}");
+                if self.kube_proxy_chains.contains(chain) {
+                    self.behind_kube_proxy.insert(jump.clone());
+                }
+                self.jumps.push(jump);
+            } else if rule.ends_with(KUBE_PROXY_JUMP) {
+                self.kube_proxy_chains.insert(chain.to_owned());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The header of a message, and the message as a whole (OpenFlow 1.5 §7.1).
 
 use super::{
-    AsyncConfig, BundleAdd, BundleControl, ErrorMessage, Features, FlowRemoved, Hello, Message,
+    AsyncConfig, BundleAdd, BundleControl, CtFlush, ErrorMessage, Features, FlowRemoved, Hello, Message,
     MultipartReply, MultipartRequest, PacketIn, PacketInFormat, PacketOut, PortStatus, Resume, SwitchConfig,
     VERSION,
 };
@@ -47,6 +47,7 @@ mod subtype {
     pub(super) const RESUME: u32 = 28;
     pub(super) const CT_FLUSH_ZONE: u32 = 29;
     pub(super) const PACKET_IN2: u32 = 30;
+    pub(super) const CT_FLUSH: u32 = 32;
 }
 
 /// The length of the message that `bytes` begin with, once there are enough of them to tell.
@@ -136,7 +137,8 @@ impl Message {
             | Self::Resume(_)
             | Self::SetPacketInFormat(_)
             | Self::SetControllerId(_)
-            | Self::CtFlushZone(_) => (kind::EXPERIMENTER, "extension"),
+            | Self::CtFlushZone(_)
+            | Self::CtFlush(_) => (kind::EXPERIMENTER, "extension"),
             Self::Unknown { kind, .. } => (*kind, "unknown"),
         }
     }
@@ -169,6 +171,7 @@ impl Message {
             }
             Self::SetControllerId(id) => put_padded_u16(out, subtype::SET_CONTROLLER_ID, *id),
             Self::CtFlushZone(zone) => put_padded_u16(out, subtype::CT_FLUSH_ZONE, *zone),
+            Self::CtFlush(flush) => put_extension(out, subtype::CT_FLUSH, |out| flush.put(out)),
         }
         Ok(())
     }
@@ -232,6 +235,7 @@ fn extension_from(reader: &mut Reader<'_>) -> Result<Message, DecodeError> {
         subtype::SET_PACKET_IN_FORMAT => Message::SetPacketInFormat(PacketInFormat::read(reader)?),
         subtype::SET_CONTROLLER_ID => Message::SetControllerId(padded_u16_from(reader)?),
         subtype::CT_FLUSH_ZONE => Message::CtFlushZone(padded_u16_from(reader)?),
+        subtype::CT_FLUSH => Message::CtFlush(Box::new(CtFlush::read(reader)?)),
         _ => Message::Unknown { kind: kind::EXPERIMENTER, body: all.rest().to_vec() },
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use antrea_openflow::message::{
-    AggregateStatistics, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port,
+    AggregateStatistics, CtFlush, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port,
     PortStatistics, ReplyBody, Resume, TableFeatures,
 };
 use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, reserved_port};
@@ -151,6 +151,14 @@ impl Channel {
     /// See [`OpenFlowError`].
     pub async fn flush_conntrack_zone(&self, zone: u16) -> Result<(), OpenFlowError> {
         self.ask_with_barrier("the flush of a conntrack zone", Message::CtFlushZone(zone)).await
+    }
+
+    /// Forgets connections, and waits until the switch has.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn flush_connections(&self, connections: CtFlush) -> Result<(), OpenFlowError> {
+        self.ask_with_barrier("the flush of connections", Message::CtFlush(Box::new(connections))).await
     }
 
     /// For messages that the switch answers only when it refuses them.

@@ -2,4 +2,5 @@
 
 pub mod pod_connectivity;
 pub mod root;
+pub mod service;
 pub mod service_without_proxy;

@@ -16,7 +16,7 @@ use crate::order::Table;
 pub const TABLE: Table = Table::pass("ConntrackCommit");
 
 /// What is remembered of the first packet.
-const SOURCE: Move = copy(PktSource::FIELD, CONN_SOURCE);
+pub(crate) const SOURCE: Move = copy(PktSource::FIELD, CONN_SOURCE);
 
 /// New connections.
 pub fn commit(layout: &Layout, family: IpFamily) -> Option<Flow> {

@@ -1,7 +1,7 @@
 //! L3Forwarding: chooses the next hop by destination, and rewrites MAC addresses accordingly.
 //!
 //! Stage Routing. Matches the destination, RewriteMAC, ct_state and ConnSource; loads PktDestination, tun_dst; next
-//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity.
+//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity and Services.
 
 use std::net::IpAddr;
 
@@ -10,10 +10,11 @@ use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, MacAddr};
 use ipnet::IpNet;
 
 use crate::cookie::Category;
-use crate::fields::{PktDestination, PktSource, REWRITE_MAC};
-use crate::flow::{HIGH, NORMAL};
+use crate::fields::{DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL};
 use crate::layout::Layout;
 use crate::order::{Stage, Table};
+use crate::service::ip_bits;
 use crate::tables::l3_dec_ttl;
 
 /// The table.
@@ -57,8 +58,23 @@ pub fn to_pod(layout: &Layout, gateway: MacAddr, pod: MacAddr, address: IpAddr) 
 pub fn to_peer_by_tunnel(layout: &Layout, gateway: MacAddr, pods: IpNet, remote: IpAddr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
+    Some(into_tunnel(layout, flow, gateway, remote))
+}
+
+/// To an endpoint of a peer that answers the client directly: the destination is still the Service's.
+pub fn to_direct_endpoint(layout: &Layout, gateway: MacAddr, pods: IpNet, remote: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let (family, network) = (IpFamily::of_net(&pods), pods.network());
+    let endpoint = endpoint_ip(family);
+    let matching = Match::new().ip(family);
+    let matching = matching.masked(endpoint.field(), ip_bits(network), ip_bits(pods.netmask()));
+    let flow = table.flow(NORMAL, Category::Service).matching(matching).marked(DSR_SERVICE);
+    Some(into_tunnel(layout, flow, gateway, remote))
+}
+
+fn into_tunnel(layout: &Layout, flow: FlowBuilder, gateway: MacAddr, remote: IpAddr) -> Flow {
     let flow = flow.set_eth_src(gateway).set_eth_dst(GLOBAL_VIRTUAL_MAC).set_tunnel_dst(remote);
-    Some(flow.load(PktDestination::Tunnel.mark()).goto(layout.id(&l3_dec_ttl::TABLE)))
+    flow.load(PktDestination::Tunnel.mark()).goto(layout.id(&l3_dec_ttl::TABLE))
 }
 
 /// To Pods of a peer, by the host's routes.
@@ -66,6 +82,15 @@ pub fn to_peer_by_host(layout: &Layout, gateway: MacAddr, pods: IpNet) -> Option
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
     let flow = flow.set_eth_dst(gateway).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// From the gateway to an endpoint that is behind it again: on the host itself, or outside the cluster.
+pub fn to_endpoint_behind_gateway(layout: &Layout, mac: MacAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(LOW, Category::Service).marked(SERVICE_CONNECTION);
+    let flow = flow.marked(PktSource::Gateway.mark()).marked(REWRITE_MAC);
+    let flow = flow.set_eth_dst(mac).load(PktDestination::Gateway.mark());
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
 }
 

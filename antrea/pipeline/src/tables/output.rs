@@ -1,17 +1,24 @@
 //! Output: sends the packet out of the port that was found. What has no port is dropped.
 //!
-//! Stage Output, the last table. Matches Output. Filled by PodConnectivity.
+//! Stage Output, the last table. Matches Output and the mark Hairpin. Filled by PodConnectivity and Services.
 
 use antrea_openflow::Flow;
 
 use crate::cookie::Category;
-use crate::fields::{OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
-use crate::flow::NORMAL;
+use crate::fields::{HAIRPIN, OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
+use crate::flow::{HIGH, NORMAL};
 use crate::layout::Layout;
 use crate::order::Table;
 
 /// The table.
 pub const TABLE: Table = Table::guard("Output");
+
+/// Back to where it came from, which a switch does only when told in so many words.
+pub fn back(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(HIGH, Category::Service).marked(OUTPUT_TO_OF_PORT).marked(HAIRPIN);
+    Some(flow.output_to_in_port().done())
+}
 
 /// To the port in the register.
 pub fn to_port(layout: &Layout) -> Option<Flow> {

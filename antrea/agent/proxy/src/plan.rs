@@ -1,0 +1,278 @@
+//! From a Service and its endpoints to what the switch has for it.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use antrea_openflow::GroupId;
+use antrea_pipeline::service::{
+    Backend, Destination, Endpoint, EndpointGroup, EndpointKind, EndpointPlace, Frontend, GroupMode,
+    LoadBalancerMode, Origin,
+};
+use antrea_types::{IpFamily, Protocol};
+
+use crate::claims::{Claim, Rank};
+use crate::endpoint_slice::EndpointNode;
+use crate::select::Selected;
+use crate::service::{ForwardingMode, Service, ServicePort, TrafficPolicy};
+use crate::settings::{ExternalServices, LoadBalancerAddresses, Settings};
+
+/// What the switch has for a Service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServicePlan {
+    /// Groups of endpoints.
+    pub groups: Vec<EndpointGroup>,
+    /// Addresses and ports.
+    pub frontends: Vec<Frontend>,
+    /// Endpoints.
+    pub backends: BTreeSet<Backend>,
+}
+
+/// Whose endpoints a group has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    /// All Nodes'.
+    Cluster,
+    /// This Node's.
+    Local,
+}
+
+/// What a Service's group is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct GroupKey {
+    /// The Service's protocol.
+    pub protocol: Protocol,
+    /// The Service's port.
+    pub port: u16,
+    /// The family of the endpoints.
+    pub family: IpFamily,
+    /// Whose endpoints.
+    pub scope: Scope,
+}
+
+impl GroupKey {
+    const fn new(port: &ServicePort, family: IpFamily, scope: Scope) -> Self {
+        Self { protocol: port.protocol, port: port.port, family, scope }
+    }
+}
+
+/// A frontend before its groups have numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// Where packets go to.
+    pub destination: Destination,
+    /// How strong the claim on it is.
+    pub class: AddressClass,
+}
+
+/// What a Service's address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressClass {
+    /// Its ClusterIP.
+    ClusterIp,
+    /// Its NodePort.
+    NodePort,
+    /// An external IP, or one of a load balancer.
+    External,
+}
+
+/// The addresses of a Service's port in one family.
+pub(crate) fn addresses(
+    service: &Service,
+    port: &ServicePort,
+    family: IpFamily,
+    settings: &Settings,
+) -> Vec<Address> {
+    let Some(cluster_ip) = service.cluster_ips.get(family) else { return Vec::new() };
+    let at = |ip: &IpAddr| Destination::Address(SocketAddr::new(*ip, port.port));
+    let mut all = vec![Address { destination: at(cluster_ip), class: AddressClass::ClusterIp }];
+    let mut external: Vec<&IpAddr> = Vec::new();
+    if settings.external == ExternalServices::ByAgent {
+        let node_port = port.node_port.map(|port| Destination::NodePort { family, port });
+        all.extend(node_port.map(|destination| Address { destination, class: AddressClass::NodePort }));
+        external.extend(&service.external_ips);
+    }
+    if settings.load_balancer_addresses == LoadBalancerAddresses::Served {
+        external.extend(&service.load_balancer_ips);
+    }
+    let of_family = external.into_iter().filter(|ip| IpFamily::of(ip) == family);
+    all.extend(of_family.map(|ip| Address { destination: at(ip), class: AddressClass::External }));
+    all
+}
+
+/// What a Service asks for.
+pub(crate) fn claims(service: &Service, settings: &Settings) -> Vec<(Claim, Rank)> {
+    let families = service.cluster_ips.families();
+    let of_family = |family| {
+        service.ports.iter().flat_map(move |port| {
+            addresses(service, port, family, settings).into_iter().map(|address| {
+                let rank = match address.class {
+                    AddressClass::ClusterIp => Rank::ClusterIp,
+                    AddressClass::NodePort | AddressClass::External => Rank::Other(service.created),
+                };
+                ((port.protocol, address.destination), rank)
+            })
+        })
+    };
+    families.flat_map(of_family).collect()
+}
+
+/// A port of a Service in one family, all that its part of the plan depends on.
+pub(crate) struct PortPlan<'a> {
+    /// The Service.
+    pub service: &'a Service,
+    /// The port.
+    pub port: &'a ServicePort,
+    /// The family.
+    pub family: IpFamily,
+    /// The addresses that are the Service's.
+    pub addresses: &'a [Address],
+    /// Its endpoints.
+    pub selected: &'a Selected,
+}
+
+/// What a port needs of others to be planned.
+pub(crate) trait Surroundings {
+    /// The number of a group of the Service.
+    fn group(&mut self, key: GroupKey) -> Option<GroupId>;
+    /// The group of another Service's ClusterIP and port, if an endpoint is one.
+    fn nested(&mut self, protocol: Protocol, address: SocketAddr) -> Option<GroupId>;
+    /// Whether the address is a Node's own, not a Pod's.
+    fn is_of_node(&self, address: &IpAddr) -> bool;
+}
+
+impl PortPlan<'_> {
+    /// The groups that the frontends need.
+    pub(crate) fn scopes(&self) -> BTreeSet<Scope> {
+        let of_address = |address: &Address| {
+            let policy = self.policy(address.class);
+            let mut scopes = vec![scope(policy)];
+            if address.class != AddressClass::ClusterIp && policy == TrafficPolicy::Local {
+                scopes.push(Scope::Cluster);
+            }
+            if self.mode(address.class) == ForwardingMode::Dsr {
+                scopes.push(Scope::Local);
+            }
+            scopes
+        };
+        self.addresses.iter().flat_map(of_address).collect()
+    }
+
+    /// Adds the port to the plan. None where a group has no number.
+    pub(crate) fn add_to(&self, plan: &mut ServicePlan, surroundings: &mut impl Surroundings) -> Option<()> {
+        let mut nested = false;
+        for scope in self.scopes() {
+            let id = surroundings.group(self.key(scope))?;
+            let group = self.group(id, scope, surroundings);
+            for endpoint in &group.endpoints {
+                let backend = self.backend(endpoint.address, surroundings);
+                nested |= matches!(backend, Backend::Nested { .. });
+                plan.backends.insert(backend);
+            }
+            plan.groups.push(group);
+        }
+        let endpoints = if nested { EndpointKind::Nested } else { EndpointKind::Direct };
+        for address in self.addresses {
+            plan.frontends.push(self.frontend(address, endpoints, surroundings)?);
+        }
+        Some(())
+    }
+
+    const fn key(&self, scope: Scope) -> GroupKey {
+        GroupKey::new(self.port, self.family, scope)
+    }
+
+    const fn policy(&self, class: AddressClass) -> TrafficPolicy {
+        match class {
+            AddressClass::ClusterIp => self.service.internal_policy,
+            AddressClass::NodePort | AddressClass::External => self.service.external_policy,
+        }
+    }
+
+    /// Answers from a NodePort have the Node's address, which only the Node can give them.
+    const fn mode(&self, class: AddressClass) -> ForwardingMode {
+        match class {
+            AddressClass::External => self.service.mode,
+            AddressClass::ClusterIp | AddressClass::NodePort => ForwardingMode::Nat,
+        }
+    }
+
+    /// The mode of the groups: that of the addresses that have another than the usual one.
+    fn group_mode(&self) -> GroupMode {
+        let direct = self.addresses.iter().any(|address| self.mode(address.class) == ForwardingMode::Dsr);
+        if direct { GroupMode::Dsr } else { GroupMode::Nat }
+    }
+
+    fn group(&self, id: GroupId, scope: Scope, surroundings: &impl Surroundings) -> EndpointGroup {
+        let selected = match scope {
+            Scope::Cluster => &self.selected.cluster,
+            Scope::Local => &self.selected.local,
+        };
+        let mode = self.group_mode();
+        let endpoint = |(address, node): &(SocketAddr, EndpointNode)| Endpoint {
+            address: *address,
+            place: place(*node, mode, surroundings.is_of_node(&address.ip())),
+        };
+        EndpointGroup {
+            id,
+            family: self.family,
+            endpoints: selected.iter().map(endpoint).collect(),
+            affinity: self.service.affinity,
+            mode,
+        }
+    }
+
+    fn backend(&self, address: SocketAddr, surroundings: &mut impl Surroundings) -> Backend {
+        let protocol = self.port.protocol;
+        match surroundings.nested(protocol, address) {
+            Some(group) => Backend::Nested { protocol, address, group },
+            None => Backend::Translated { protocol, address },
+        }
+    }
+
+    fn frontend(
+        &self,
+        address: &Address,
+        endpoints: EndpointKind,
+        surroundings: &mut impl Surroundings,
+    ) -> Option<Frontend> {
+        let policy = self.policy(address.class);
+        let origin = match (address.class, policy) {
+            (AddressClass::ClusterIp, _) => Origin::Internal,
+            (_, TrafficPolicy::Cluster) => Origin::External { short_circuit: None },
+            (_, TrafficPolicy::Local) => {
+                Origin::External { short_circuit: Some(surroundings.group(self.key(Scope::Cluster))?) }
+            }
+        };
+        let mode = match self.mode(address.class) {
+            ForwardingMode::Nat => LoadBalancerMode::Nat,
+            ForwardingMode::Dsr => {
+                LoadBalancerMode::Dsr { local_group: surroundings.group(self.key(Scope::Local))? }
+            }
+        };
+        Some(Frontend {
+            protocol: self.port.protocol,
+            destination: address.destination,
+            origin,
+            group: surroundings.group(self.key(scope(policy)))?,
+            affinity: self.service.affinity,
+            endpoints,
+            mode,
+        })
+    }
+}
+
+const fn scope(policy: TrafficPolicy) -> Scope {
+    match policy {
+        TrafficPolicy::Cluster => Scope::Cluster,
+        TrafficPolicy::Local => Scope::Local,
+    }
+}
+
+/// Only a Pod of another Node can get a packet as it came, which is what the place decides where answers go directly.
+const fn place(node: EndpointNode, mode: GroupMode, is_of_node: bool) -> EndpointPlace {
+    match (node, mode) {
+        (EndpointNode::This, _) | (EndpointNode::Unknown, GroupMode::Dsr) => EndpointPlace::ThisNode,
+        (EndpointNode::Other | EndpointNode::Unknown, _) if is_of_node => EndpointPlace::ThisNode,
+        (EndpointNode::Other, _) | (EndpointNode::Unknown, GroupMode::Nat) => EndpointPlace::Elsewhere,
+    }
+}

@@ -1,0 +1,207 @@
+//! In a network namespace of each test: what Services ask for comes, in one go where much comes at once, and goes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "a thread of its own waits for these programs")]
+
+use std::process::Command;
+
+use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, plan};
+use antrea_hostplan::{AgentServices, HostServices, Transport};
+use antrea_types::{MacAddr, Protocol};
+use futures::FutureExt;
+use nix::sched::{CloneFlags, unshare};
+
+use super::*;
+use crate::gateway;
+
+/// Runs a test as the only task of a thread with a network namespace of its own, in which there is a gateway.
+fn isolated(name: &str, test: impl AsyncFnOnce() + Send + 'static) {
+    let run = move || match unshare(CloneFlags::CLONE_NEWNET) {
+        Ok(()) => {
+            sh("ip link set lo up; ip link add antrea-gw0 type bridge");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(test());
+            None
+        }
+        Err(error) => Some(error),
+    };
+    match std::thread::spawn(run).join() {
+        Ok(None) => {}
+        Ok(Some(error)) => println!("SKIPPED {name}: network namespaces need root ({error})"),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn sh(line: &str) -> String {
+    let output = Command::new("sh").args(["-c", line]).output().unwrap();
+    assert!(output.status.success(), "`{line}` failed: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+fn pod_cidrs() -> DualStack<IpNet> {
+    ["10.11.0.0/24", "fd00:11::/64"].map(|text| text.parse::<IpNet>().unwrap()).into_iter().collect()
+}
+
+/// The routes of a Node with one peer, which is at 172.18.0.12.
+fn routes() -> NodeRoutes {
+    let own = OwnNode {
+        name: "node-a".parse().unwrap(),
+        pod_cidrs: pod_cidrs(),
+        gateway: "antrea-gw0".parse().unwrap(),
+        transport: Transport {
+            interface: "eth0".parse().unwrap(),
+            addresses: ["172.18.0.11/24".parse::<IpNet>().unwrap()].into_iter().collect(),
+        },
+        mode: TrafficMode::Encap,
+        tunnel: antrea_agent_routing::TunnelProtocol::Geneve,
+    };
+    let peer = NodeRecord {
+        name: "node-b".parse().unwrap(),
+        created: 0,
+        pod_cidrs: vec!["10.11.1.0/24".to_owned()],
+        addresses: ["172.18.0.12".parse::<IpAddr>().unwrap()].into_iter().collect(),
+        zone: None,
+        transport_addresses: None,
+    };
+    plan(&own, &[peer])
+}
+
+fn traffic(services: Option<HostServices>) -> ServiceTraffic {
+    ServiceTraffic::ByAgent(AgentServices {
+        node_port_addresses: ["172.18.0.11".parse().unwrap()].into(),
+        health_check_port: None,
+        services,
+    })
+}
+
+fn services(node_ports: impl IntoIterator<Item = u16>, external_ips: &[&str]) -> HostServices {
+    HostServices {
+        service_cidrs: ["10.96.0.0/16".parse::<IpNet>().unwrap()].into_iter().collect(),
+        node_ports: node_ports.into_iter().map(|port| (Protocol::Tcp, port)).collect(),
+        external_ips: external_ips.iter().map(|text| text.parse().unwrap()).collect(),
+    }
+}
+
+/// A started component, and what feeds it with Services.
+async fn started(services: ServiceTraffic) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
+    let gateway = GatewayInterface {
+        name: "antrea-gw0".parse().unwrap(),
+        mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        addresses: gateway::addresses(&pod_cidrs()),
+    };
+    let config = AgentConfig::parse("agent.conf", "").unwrap();
+    let (sender, receiver) = watch::channel(services);
+    let (_, routes) = watch::channel(routes());
+    let netlink = Netlink::current().unwrap();
+    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), routes, receiver);
+    host.start().await.unwrap();
+    assert!(matches!(host.state, State::Reached(_)));
+    (host, sender)
+}
+
+async fn step(host: &mut HostNetwork) {
+    let occasion = host.wait().await;
+    assert_eq!(occasion, Occasion::Changed);
+    host.act(occasion).await;
+    assert!(matches!(host.state, State::Reached(_)));
+    assert!(host.wait().now_or_never().is_none(), "there is more to do");
+}
+
+fn service_routes() -> String {
+    sh("ip route show via 169.254.0.253 dev antrea-gw0 | sed 's/ linkdown//; s/ *$//'")
+}
+
+fn node_ports() -> String {
+    sh("ipset save ANTREA-NODEPORT-IP | grep -c ^add || true")
+}
+
+#[test]
+fn what_an_earlier_agent_left_for_services_stays_until_all_are_known() {
+    isolated("host_network", async || {
+        let (host, _) = started(traffic(Some(services([30080], &["192.0.2.80"])))).await;
+        drop(host);
+        let before = service_routes();
+        assert_eq!(before, "10.96.0.0/16\n169.254.0.252\n192.0.2.80");
+        let (mut host, sender) = started(traffic(None)).await;
+        assert_eq!((service_routes(), node_ports()), (before, "1".to_owned()));
+        sender.send_replace(traffic(Some(services([30081, 30082], &[]))));
+        step(&mut host).await;
+        assert_eq!((service_routes().as_str(), node_ports().as_str()), ("10.96.0.0/16\n169.254.0.252", "2"));
+        sender.send_replace(ServiceTraffic::ByHost);
+        step(&mut host).await;
+        assert_eq!(service_routes(), "");
+        assert!(!sh("ipset list -n; iptables-save").contains("NODEPORT"));
+    });
+}
+
+#[test]
+fn many_changes_in_a_burst_are_one_for_the_kernel() {
+    isolated("host_network", async || {
+        let (mut host, sender) = started(traffic(Some(services([], &[])))).await;
+        let change = |count: u16| traffic(Some(services(30000..30000 + count, &["192.0.2.80"])));
+        let changes: Vec<ServiceTraffic> = (1..=100).map(change).collect();
+        let burst = async {
+            for change in changes {
+                sender.send_replace(change);
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::join!(step(&mut host), burst);
+        assert_eq!(node_ports(), "100");
+        assert!(service_routes().contains("192.0.2.80"));
+    });
+}
+
+#[test]
+fn rules_are_not_touched_when_only_services_changed() {
+    isolated("host_network", async || {
+        let (mut host, sender) = started(traffic(Some(services([30080], &[])))).await;
+        // What a comparison would find.
+        sh("iptables -t nat -F ANTREA-PREROUTING");
+        sender.send_replace(traffic(Some(services([30080, 30081], &[]))));
+        step(&mut host).await;
+        assert_eq!(node_ports(), "2");
+        assert!(!sh("iptables-save -t nat").contains("DNAT external"));
+        host.act(Occasion::TimeIsUp).await;
+        assert!(sh("iptables-save -t nat").contains("DNAT external"));
+    });
+}
+
+#[test]
+fn external_ips_that_are_addresses_of_nodes_get_no_routes() {
+    isolated("host_network", async || {
+        sh("ip address add 172.18.0.11/24 dev lo");
+        let ips = ["172.18.0.11", "172.18.0.12", "192.0.2.80"];
+        let (host, _) = started(traffic(Some(services([], &ips)))).await;
+        assert_eq!(service_routes(), "10.96.0.0/16\n169.254.0.252\n192.0.2.80");
+        assert_eq!(sh("ipset save ANTREA-EXTERNAL-IP | grep ^add"), "add ANTREA-EXTERNAL-IP 192.0.2.80");
+        let State::Reached(wanted) = &host.state else { unreachable!() };
+        assert_eq!(wanted.left_out.len(), 2);
+    });
+}
+
+#[test]
+fn what_fails_is_tried_again_with_growing_pauses_and_by_a_comparison() {
+    isolated("host_network", async || {
+        let (mut host, sender) = started(traffic(Some(services([], &[])))).await;
+        sh("iptables -t nat -F; iptables -t raw -F; ipset destroy ANTREA-EXTERNAL-IP");
+        sender.send_replace(traffic(Some(services([], &["192.0.2.80"]))));
+        let occasion = host.wait().await;
+        host.act(occasion).await;
+        assert!(matches!(host.state, State::Failed(0)));
+        host.act(Occasion::TimeIsUp).await;
+        assert!(matches!(host.state, State::Reached(_)));
+        assert!(sh("ipset save ANTREA-EXTERNAL-IP").contains("192.0.2.80"));
+    });
+}
+
+#[tokio::test]
+async fn a_change_is_acted_on_at_once_and_the_last_one_holds_when_there_are_no_more() {
+    let (sender, mut routes) = watch::channel(1);
+    let (_, mut services) = watch::channel(1);
+    sender.send_replace(2);
+    let mut next = || change_or_time(&mut routes, &mut services, PERIOD).now_or_never();
+    assert_eq!(next(), Some(Occasion::Changed));
+    drop(sender);
+    assert_eq!(next(), None);
+}

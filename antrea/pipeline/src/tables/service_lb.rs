@@ -1,0 +1,77 @@
+//! ServiceLB: finds the Service that a packet is to, and has a group choose one of its endpoints.
+//!
+//! Stage PreRouting. Matches protocol, port, destination or ToNodePortAddress, ServiceEPState; loads RewriteMAC,
+//! ServiceEPState, ToExternalAddress, ServiceGroupID, NestedService; the group takes the packet on: to EndpointDNAT,
+//! for clients that stay with their endpoint by way of this table, for Direct Server Return to DSRServiceMark.
+//! Filled by Services.
+
+use antrea_openflow::{Flow, FlowPriority, GroupId};
+
+use crate::cookie::Category;
+use crate::fields::{
+    EndpointState, FROM_LOCAL, Mark, NESTED_SERVICE, PktSource, REWRITE_MAC, SERVICE_GROUP,
+    TO_EXTERNAL_ADDRESS,
+};
+use crate::flow::{HIGH, LOW, NORMAL};
+use crate::layout::{Layout, OpenTable};
+use crate::order::Table;
+use crate::service::{EndpointKind, Frontend, LoadBalancerMode, Origin, SessionAffinity};
+use crate::tables::session_affinity;
+
+/// The table.
+pub const TABLE: Table = Table::pass("ServiceLB");
+
+/// Everybody who has no endpoint yet.
+pub fn select(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    Some(choose(&layout.open(&TABLE)?, frontend, NORMAL, frontend.group, None))
+}
+
+/// Clients of this Node, where others get endpoints of this Node only: those have no source to preserve.
+pub fn short_circuit(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    let Origin::External { short_circuit: Some(group) } = frontend.origin else { return None };
+    Some(choose(&layout.open(&TABLE)?, frontend, HIGH, group, Some(FROM_LOCAL)))
+}
+
+/// What another Node has sent on because an endpoint of this one shall answer directly.
+pub fn sent_on(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    let LoadBalancerMode::Dsr { local_group } = frontend.mode else { return None };
+    Some(choose(&layout.open(&TABLE)?, frontend, HIGH, local_group, Some(PktSource::Tunnel.mark())))
+}
+
+/// The endpoint is chosen; the client's next connection shall have it, too.
+pub fn remember(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    let SessionAffinity::ClientIp { timeout_seconds } = frontend.affinity else { return None };
+    let table = layout.open(&TABLE)?;
+    let learn = session_affinity::client(layout, frontend, timeout_seconds)?;
+    let flow =
+        table.flow_of(LOW, Category::Service.cookie_of(frontend.group.0)).matching(frontend.matching());
+    let flow = flow.marked(EndpointState::ToLearn.mark()).learn(learn);
+    Some(flow.load(EndpointState::Selected.mark()).goto(table.next()))
+}
+
+fn choose(
+    table: &OpenTable<'_>,
+    frontend: &Frontend,
+    priority: FlowPriority,
+    group: GroupId,
+    only: Option<Mark>,
+) -> Flow {
+    let chosen = match frontend.affinity {
+        SessionAffinity::None => EndpointState::Selected,
+        SessionAffinity::ClientIp { .. } => EndpointState::ToLearn,
+    };
+    let mut flow = table.flow(priority, Category::Service).matching(frontend.matching());
+    flow = flow.marked(EndpointState::ToSelect.mark());
+    if let Some(mark) = only {
+        flow = flow.marked(mark);
+    }
+    flow = flow.load(REWRITE_MAC).load(chosen.mark());
+    if matches!(frontend.origin, Origin::External { .. }) {
+        flow = flow.load(TO_EXTERNAL_ADDRESS);
+    }
+    flow = flow.load_bits(SERVICE_GROUP, group.0);
+    if frontend.endpoints == EndpointKind::Nested {
+        flow = flow.load(NESTED_SERVICE);
+    }
+    flow.group(group).done()
+}

@@ -1,0 +1,59 @@
+//! SNAT: translates sources, in a conntrack zone beside that of all connections.
+//!
+//! Stage PostRouting. Matches ct_state and the marks ConnSNAT and Hairpin that SNATMark has committed, PktSource; next
+//! table: that of stage Switching. Answers are translated back by [`super::un_snat`]. Filled by Services.
+
+use std::net::IpAddr;
+
+use antrea_openflow::{CtState, Flow, FlowPriority, Match, Nat};
+use antrea_types::IpFamily;
+
+use crate::cookie::Category;
+use crate::fields::{CONN_SNAT, HAIRPIN, Mark, PktSource, SERVICE_CONNECTION, snat_ct_zone};
+use crate::flow::{LOW, NORMAL, commit_marked};
+use crate::layout::Layout;
+use crate::order::Table;
+
+/// The table.
+pub const TABLE: Table = Table::pass("SNAT");
+
+/// In by the gateway and out by it again: from an address that the host has a route to the gateway for.
+pub fn through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
+    translated(layout, (NORMAL, HAIRPIN), PktSource::Gateway, service)
+}
+
+/// From a Pod to itself: from the gateway.
+pub fn to_oneself(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    translated(layout, (NORMAL, HAIRPIN), PktSource::Pod, gateway)
+}
+
+/// In by the gateway and on to another Node: from the gateway.
+pub fn to_remote_endpoint(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    translated(layout, (LOW, CONN_SNAT), PktSource::Gateway, gateway)
+}
+
+/// Later packets of all these.
+pub fn known(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::TRK).unset(CtState::NEW | CtState::RPL);
+    let flow = table.flow(NORMAL, Category::Service).matching(Match::new().ip(family).ct_state(state));
+    Some(flow.marked(CONN_SNAT).track(snat_ct_zone(family), table.next()).done())
+}
+
+fn translated(
+    layout: &Layout,
+    (priority, mark): (FlowPriority, Mark),
+    source: PktSource,
+    address: IpAddr,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let family = IpFamily::of(&address);
+    let state = CtState::new().set(CtState::NEW | CtState::TRK);
+    let flow = table.flow(priority, Category::Service).matching(Match::new().ip(family).ct_state(state));
+    let marks: &[Mark] = match mark {
+        HAIRPIN => &[SERVICE_CONNECTION, CONN_SNAT, HAIRPIN],
+        _ => &[SERVICE_CONNECTION, CONN_SNAT],
+    };
+    let commit = commit_marked(snat_ct_zone(family), marks).nat(Nat::source(address));
+    Some(flow.marked(mark).marked(source.mark()).commit_as(commit, table.next()).done())
+}
