@@ -7,6 +7,7 @@ mod suite;
 use std::process::ExitCode;
 
 use antrea_e2e::conformance;
+use antrea_e2e::lab::Lab;
 use antrea_e2e::names::LabName;
 use anyhow::Result;
 use clap::Args;
@@ -44,11 +45,30 @@ pub(crate) fn all_of(name: &str) -> Result<Report> {
     judge(Suite::of_name(name)?, None, None)
 }
 
+fn wanted() -> Wanted {
+    Wanted::antrea("conform")
+}
+
 fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
-    let wanted = Wanted { needs: conformance::needs()?, ..Wanted::antrea("conformance") };
-    let lab = OwnLab::open(name, &wanted)?;
+    let wanted = Wanted { needs: conformance::needs()?, ..wanted() };
+    match name {
+        Some(name) => drop(Lab::open(name)?),
+        None => wanted.check()?,
+    }
+    // Before there is a lab, so that Go has the processors for itself.
     let programs = conformance::ensure_built()?;
+    let lab = OwnLab::open(name, &wanted)?;
     let report = run::to_the_end(suite, focus, &programs, lab.lab())?;
     println!("{report}");
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lab_of_a_suite_can_be_planned() {
+        wanted().request().unwrap().plan(&[]).unwrap();
+    }
 }

@@ -44,7 +44,14 @@ impl Wanted {
         Self { name, nodes: 2, install: Install::Antrea, settings: Vec::new(), needs: Vec::new() }
     }
 
-    fn request(&self) -> Result<Request> {
+    /// Refuses what cannot be made here, before anything is built.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut needs = product::needs(FirstBuild::Product);
+        needs.extend(self.needs.iter().cloned());
+        admission::check(&self.request()?, &needs)
+    }
+
+    pub(crate) fn request(&self) -> Result<Request> {
         let settings = self.settings.iter().map(|setting| setting.parse());
         Ok(Request {
             name: self.name.parse().context("the lab's name is wrong")?,
@@ -69,10 +76,8 @@ impl OwnLab {
 
     /// A new lab.
     pub(crate) fn make(wanted: &Wanted) -> Result<Self> {
+        wanted.check()?;
         let request = wanted.request()?;
-        let mut needs = product::needs(FirstBuild::Product);
-        needs.extend(wanted.needs.iter().cloned());
-        admission::check(&request, &needs)?;
         let product = match wanted.install {
             Install::Antrea | Install::AntreaMc => product::build()?,
             Install::Bridge | Install::None => Product::default(),

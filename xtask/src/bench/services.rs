@@ -27,8 +27,7 @@ const LARGE: Fleet = Fleet { services: 10_000, endpoints: 10 };
 const REALIZED_WITHIN: Duration = Duration::from_secs(300);
 
 pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
-    let settings = vec![fleet::POD_CIDR, fleet::NODE_MASK];
-    let own = OwnLab::open(name, &Wanted { nodes: 1, settings, ..Wanted::antrea("bench") })?;
+    let own = OwnLab::open(name, &wanted())?;
     let (cluster, node) = own.first_node()?;
     ensure_served_by_antrea(own.lab().plan().cluster(cluster)?)?;
     let api = Api::open(own.lab(), cluster)?;
@@ -39,6 +38,12 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
         Ok(figures)
     })?);
     Ok(figures)
+}
+
+/// One Node, and room for the Pods of another.
+fn wanted() -> Wanted {
+    let settings = vec![fleet::POD_CIDR, fleet::NODE_MASK];
+    Wanted { nodes: 1, settings, ..Wanted::antrea("bench") }
 }
 
 fn ensure_served_by_antrea(cluster: &ClusterPlan) -> Result<()> {
@@ -78,4 +83,21 @@ fn wait_until_realized(fleet: Fleet, lab: &Lab, node: NodeId) -> Result<()> {
         fleet.services
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_node_of_the_lab_would_have_every_endpoint() {
+        let plan = wanted().request().unwrap().plan(&[]).unwrap();
+        let cluster = &plan.clusters[0];
+        assert_eq!(cluster.pod_cidrs.v4.unwrap().to_string(), "10.128.0.0/12");
+        assert_eq!(cluster.node_masks.v4, Some(15));
+        let second: ipnet::IpNet = "10.130.0.0/15".parse().unwrap();
+        for address in [LARGE.address(0, 0), LARGE.address(LARGE.services - 1, LARGE.endpoints - 1)] {
+            assert!(second.contains(&std::net::IpAddr::V4(address)), "{address}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use antrea_e2e::lab::Lab;
@@ -43,8 +43,11 @@ impl Switch {
         let init = node::init_process(&lab.plan().name, node)?;
         let files = PathBuf::from(format!("/proc/{}/root", init.pid));
         let socket = files.join("run/antrea/openvswitch/br-int.mgmt");
-        let stream = UnixStream::connect(&socket)
-            .with_context(|| format!("br-int of {node} does not accept connections"))?;
+        Self::at(&socket).with_context(|| format!("br-int of {node} does not accept connections"))
+    }
+
+    fn at(socket: &Path) -> Result<Self> {
+        let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut switch = Self { stream, last: 0 };
         switch.send(&Message::Hello(Hello::default()))?;
