@@ -11,7 +11,7 @@ use antrea_e2e::scenario::{Extent, request, with_lab};
 use antrea_e2e::workload::Workload;
 use anyhow::{Context, Result, ensure};
 
-use super::stage::with_antrea_proxy;
+use super::stage::{PROXY, with_antrea_proxy};
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::traces::BRIDGE;
 
@@ -41,12 +41,13 @@ fn without_kube_proxy_pods_and_nodes_reach_the_api_server_by_its_service() {
 #[test]
 fn beside_kube_proxy_antrea_proxy_can_be_turned_on_for_cluster_ips_and_off_again() {
     let name = "beside_kube_proxy_antrea_proxy_can_be_turned_on_for_cluster_ips_and_off_again";
-    let default = request(Install::Antrea);
-    if default.service_proxy != ServiceProxy::Antrea {
+    if PROXY != ServiceProxy::Antrea {
         println!("SKIPPED {name}: there is no AntreaProxy to turn on");
         return;
     }
-    let request = Request { families: Families::Dual, service_proxy: ServiceProxy::KubeProxy, ..default };
+    let default = request(Install::Antrea);
+    let request =
+        Request { families: Families::Dual, service_proxy: Some(ServiceProxy::KubeProxy), ..default };
     with_lab(name, Extent::Standard, &request, |lab| {
         let cluster = Cluster::new(lab)?;
         let workload = cluster.workload(1)?;

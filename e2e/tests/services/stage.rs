@@ -23,6 +23,9 @@ use super::objects::Service;
 use super::peers::{self, Peer};
 use crate::cluster::Cluster;
 
+/// Whose Services these are: everything but what [`with_antrea_proxy`] runs holds for kube-proxy as well.
+pub(crate) const PROXY: ServiceProxy = Install::Antrea.service_proxy();
+
 /// For the proxy to do what the API server says.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -87,9 +90,10 @@ fn with_demand(name: &str, demand: Demand, test: impl FnOnce(&Stage<'_>) -> Resu
     if !is_wanted(name, Extent::Standard) {
         return;
     }
-    let request = Request { families: Families::Dual, ..request(Install::Antrea) };
-    if demand == Demand::Antrea && request.service_proxy != ServiceProxy::Antrea {
-        println!("SKIPPED {name}: {} does not do it", request.service_proxy);
+    let request =
+        Request { families: Families::Dual, service_proxy: Some(PROXY), ..request(Install::Antrea) };
+    if demand == Demand::Antrea && PROXY != ServiceProxy::Antrea {
+        println!("SKIPPED {name}: {PROXY} does not do it");
         return;
     }
     let result = run(&request, test);
@@ -114,7 +118,7 @@ fn run(request: &Request, test: impl FnOnce(&Stage<'_>) -> Result<()>) -> Result
 
 impl Shared {
     fn make(request: &Request) -> Result<Self> {
-        let made = wanted(request).and_then(|product| up_or_dump(request, &product)).and_then(|lab| {
+        let made = wanted().and_then(|product| up_or_dump(request, &product)).and_then(|lab| {
             let mut made = None;
             run_or_dump(&lab, |lab| prepare(lab).map(|prepared| made = Some(prepared)))?;
             let (api, peers) = made.context("nothing was made")?;
@@ -148,9 +152,9 @@ impl Shared {
 }
 
 /// The product with what the tests need beside its defaults.
-fn wanted(request: &Request) -> Result<Product> {
+fn wanted() -> Result<Product> {
     let mut product = product()?;
-    if request.service_proxy == ServiceProxy::Antrea {
+    if PROXY == ServiceProxy::Antrea {
         product.settings.push("featureGates.LoadBalancerModeDSR=true".to_owned());
         product.settings.push(format!("antreaProxy.skipServices={{default/{SKIPPED}}}"));
     }
