@@ -27,6 +27,7 @@ pub mod kubectl;
 pub mod lab;
 pub mod logs;
 pub mod names;
+pub mod namespace;
 pub mod node;
 pub mod node_config;
 pub mod node_init;

@@ -23,6 +23,7 @@ mod pool;
 mod repairs;
 mod repeated_faults;
 mod restarts;
+mod services;
 mod traces;
 mod traffic;
 mod tunnels;

@@ -33,7 +33,7 @@ pub(crate) struct Absence {
     /// From the end of the process until the next one forwards: until it does not wait for flows any longer.
     pub(crate) window: Window,
     /// The next process accepts OpenFlow connections to the bridge.
-    accepts: Duration,
+    pub(crate) accepts: Duration,
     /// The bridge has as many flows as before.
     flows_back: Duration,
 }

@@ -57,7 +57,7 @@ fn without_ovsdb_server_traffic_goes_on_and_afterwards_pods_are_connected() {
 }
 
 /// Kills a daemon, and waits until there is another.
-fn kill(cluster: &Cluster<'_>, node: NodeId, daemon: &str) -> Result<()> {
+pub(crate) fn kill(cluster: &Cluster<'_>, node: NodeId, daemon: &str) -> Result<()> {
     let before = cluster.on_node(node, &["pgrep", "-x", daemon])?;
     cluster.on_node(node, &["kill", "-KILL", before.trim()])?;
     wait::until(Duration::from_secs(60), &format!("another {daemon} on {node}"), || {
