@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use antrea_config::AgentConfig;
+use antrea_kit::auth::LoopbackToken;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Check, Checks, Kind};
 use antrea_kit::logging::LogLevel;
@@ -63,9 +64,11 @@ pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>, log: LogLev
     let certificate = ServingCertificate::generate("antrea-agent", &API_NAMES.map(str::to_owned))?;
     let sources = api::Slot::default();
     let authority = certificate.ca_pem().to_owned();
-    let handler = api::handler(&client, checks.clone(), log, Arc::clone(&sources), &authority)?;
+    let token = LoopbackToken::generate()?;
+    let handler = api::handler(&client, checks.clone(), log, Arc::clone(&sources), &token);
     let (port, minimum) = (config.api_port, config.tls_min_version);
     let server = antrea_kit::api::bind(&certificate, port, minimum, handler).await?;
+    api::admit_own_pod(&token, &authority)?;
     let mut components = Components::new();
     components.add("api", |stop| server.run(stop));
     components.add("api-certificate", |stop| certificate.keep_valid(stop));

@@ -41,17 +41,17 @@ fn wanted(method: &Method, query: &Query) -> Result<Option<u8>, Refusal> {
 mod tests {
     use super::*;
 
-    fn check(method: Method, query: &str) -> Result<Option<u8>, String> {
-        wanted(&method, &Query::parse(query)).map_err(|refusal| refusal.to_string())
+    fn check(method: &Method, query: &str) -> Result<Option<u8>, String> {
+        wanted(method, &Query::parse(query)).map_err(|refusal| refusal.to_string())
     }
 
     #[test]
     fn levels_are_0_to_10() {
-        assert_eq!(check(Method::GET, ""), Ok(None));
-        assert_eq!(check(Method::GET, "level=4"), Ok(Some(4)));
-        assert_eq!(check(Method::PUT, "level=10"), Ok(Some(10)));
-        assert_eq!(check(Method::PUT, "level=11"), Err("level \"11\" is none: 0 to 10 are".into()));
-        assert_eq!(check(Method::PUT, "level=-1"), Err("level \"-1\" is none: 0 to 10 are".into()));
-        assert_eq!(check(Method::PUT, ""), Err("level is missing: 0 to 10".into()));
+        assert_eq!(check(&Method::GET, ""), Ok(None));
+        assert_eq!(check(&Method::GET, "level=4"), Ok(Some(4)));
+        assert_eq!(check(&Method::PUT, "level=10"), Ok(Some(10)));
+        assert_eq!(check(&Method::PUT, "level=11"), Err("level \"11\" is none: 0 to 10 are".into()));
+        assert_eq!(check(&Method::PUT, "level=-1"), Err("level \"-1\" is none: 0 to 10 are".into()));
+        assert_eq!(check(&Method::PUT, ""), Err("level is missing: 0 to 10".into()));
     }
 }

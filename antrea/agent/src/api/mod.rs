@@ -44,33 +44,33 @@ struct Api {
     sources: Slot,
 }
 
-/// The API as a handler that asks `client` who may do what. Gives programs of this Pod their token.
+/// The API as a handler that asks `client` who may do what, and programs of this Pod for their token.
 pub(crate) fn handler(
     client: &Client,
     checks: Checks,
     log: LogLevel,
     sources: Slot,
-    authority: &str,
-) -> Result<Handler, TokenFileError> {
-    let token = LoopbackToken::generate()?;
-    token.write(Path::new(TOKEN_FILE))?;
-    write_authority(authority)?;
+    token: &LoopbackToken,
+) -> Handler {
     let lifetimes = Lifetimes::default();
-    let authenticator = Authenticator::new(client.clone(), Some(&token), lifetimes);
+    let authenticator = Authenticator::new(client.clone(), Some(token), lifetimes);
     let guard = Guard::new(authenticator, Authorizer::new(client.clone(), lifetimes));
     let api = Arc::new(Api { checks, log, sources });
-    Ok(guard.before(Arc::new(move |request| {
+    guard.before(Arc::new(move |request| {
         let api = Arc::clone(&api);
         Box::pin(async move {
             let (method, uri) = (request.method(), request.uri());
             api.answer(method, uri.path(), uri.query()).await
         })
-    })))
+    }))
 }
 
-fn write_authority(pem: &str) -> Result<(), TokenFileError> {
+/// Gives programs of this Pod their token, and what vouches for the certificate. To be called once the port is had:
+/// where another agent has it, those files are its own.
+pub(crate) fn admit_own_pod(token: &LoopbackToken, authority: &str) -> Result<(), TokenFileError> {
+    token.write(Path::new(TOKEN_FILE))?;
     let path = Path::new(CA_FILE);
-    std::fs::write(path, pem).map_err(|source| TokenFileError::Write { path: path.to_owned(), source })
+    std::fs::write(path, authority).map_err(|source| TokenFileError::Write { path: path.to_owned(), source })
 }
 
 impl Api {

@@ -46,7 +46,7 @@ pub(super) async fn answer(sources: &Sources, query: &Query) -> Result<Value, Re
             }
             lines
         }
-        other => Bridge::connect(sources).await?.lines(&other).await.map_err(away)?,
+        other => Bridge::connect(sources).await?.lines(&other).await.map_err(|error| away(&error))?,
     };
     Ok(lines.into_iter().map(|line| json!({"flow": line})).collect())
 }
@@ -111,17 +111,17 @@ async fn set_lines(sources: &Sources, key: &str) -> Result<Vec<String>, Refusal>
     let bridge = Bridge::connect(sources).await?;
     let tables: BTreeSet<TableId> = set.flows.iter().map(|flow| flow.table).collect();
     let wanted: BTreeSet<_> = set.flows.iter().map(antrea_openflow::Flow::key).collect();
-    let mut entries = bridge.flows(tables).await.map_err(away)?;
+    let mut entries = bridge.flows(tables).await.map_err(|error| away(&error))?;
     entries.retain(|entry| wanted.contains(&entry.flow.key()));
     let mut lines = bridge.print(entries);
     if !set.groups.is_empty() {
         let groups = Selection::Groups(set.groups.iter().map(|group| group.id).collect());
-        lines.extend(bridge.lines(&groups).await.map_err(away)?);
+        lines.extend(bridge.lines(&groups).await.map_err(|error| away(&error))?);
     }
     Ok(lines)
 }
 
-fn away(error: OpenFlowError) -> Refusal {
+fn away(error: &OpenFlowError) -> Refusal {
     Refusal::Unavailable(format!("Open vSwitch does not answer: {error}"))
 }
 
@@ -144,8 +144,8 @@ impl Names for Bridge {
 
 impl Bridge {
     async fn connect(sources: &Sources) -> Result<Self, Refusal> {
-        let channel = sources.observer.switch.connection().current().map_err(away)?;
-        let ports = channel.port_desc().await.map_err(away)?;
+        let channel = sources.observer.switch.connection().current().map_err(|error| away(&error))?;
+        let ports = channel.port_desc().await.map_err(|error| away(&error))?;
         Ok(Self {
             channel,
             tables: sources.observer.tables.iter().cloned().collect(),

@@ -50,7 +50,7 @@ fn write_value(out: &mut String, value: &Value, indent: usize, place: Place) {
             }
         }
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => {
-            write_block(out, text, indent, place)
+            write_block(out, text, indent, place);
         }
         plain => {
             let blank = if place == Place::Top { "" } else { " " };

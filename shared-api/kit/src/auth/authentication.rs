@@ -6,11 +6,15 @@ use std::time::Instant;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::sync::Semaphore;
 
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
 use crate::kube_client::bounded;
+
+/// How many tokens are reviewed at once: whoever sends made-up ones waits, and does not keep the API server busy.
+const REVIEWS_AT_ONCE: usize = 8;
 
 /// Why nobody knows who sends a request.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +33,7 @@ pub struct Authenticator {
     reviews: Api<TokenReview>,
     loopback: Option<TokenHash>,
     lifetimes: Lifetimes,
+    permits: Semaphore,
     /// Nobody for a token that is none.
     decisions: Mutex<Remembered<TokenHash, Option<User>>>,
 }
@@ -43,7 +48,8 @@ impl Authenticator {
     /// Asks the API server of `client`; `loopback` is known without it.
     pub fn new(client: Client, loopback: Option<&LoopbackToken>, lifetimes: Lifetimes) -> Self {
         let loopback = loopback.map(LoopbackToken::hash);
-        Self { reviews: Api::all(client), loopback, lifetimes, decisions: Mutex::default() }
+        let permits = Semaphore::new(REVIEWS_AT_ONCE);
+        Self { reviews: Api::all(client), loopback, lifetimes, permits, decisions: Mutex::default() }
     }
 
     /// Who has this token; nobody without one.
@@ -70,6 +76,8 @@ impl Authenticator {
             spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
             ..TokenReview::default()
         };
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
         let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
         let status = answer.map_err(Unauthenticated::Unavailable)?.status;
         let user = user(status.unwrap_or_default());

@@ -119,7 +119,7 @@ impl Elector {
         match timeout(self.election.terms().retry_period, given).await {
             Ok(Ok(())) => info!(lease = self.name, "Lease was given back"),
             Ok(Err(error)) => {
-                debug!(lease = self.name, error = format!("{error:#}"), "Lease was not given back")
+                debug!(lease = self.name, error = format!("{error:#}"), "Lease was not given back");
             }
             Err(_) => debug!(lease = self.name, "Lease was not given back in time"),
         }

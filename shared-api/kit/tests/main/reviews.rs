@@ -65,7 +65,7 @@ impl Reviews {
         review["status"] = match path.as_str() {
             "/apis/authentication.k8s.io/v1/tokenreviews" => self.review_token(&review["spec"]["token"]),
             "/apis/authorization.k8s.io/v1/subjectaccessreviews" => review_access(&review["spec"]),
-            other => panic!("{other}"),
+            other => return status(StatusCode::NOT_FOUND, other),
         };
         json_answer(StatusCode::CREATED, &review)
     }
