@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ const TESTS: [&str; 10] = [
 ];
 
 /// An antctl on this machine, and the cluster it talks to.
-struct Antctl<'a> {
+pub(crate) struct Antctl<'a> {
     cluster: &'a Cluster<'a>,
     program: PathBuf,
 }
@@ -129,7 +129,7 @@ fn antctl_leaves_nothing_when_it_is_interrupted() {
 
 impl<'a> Antctl<'a> {
     /// Copies it out of a Pod of the agent.
-    fn from_the_image(cluster: &'a Cluster<'a>) -> Result<Self> {
+    pub(crate) fn from_the_image(cluster: &'a Cluster<'a>) -> Result<Self> {
         let (node, _) = cluster.two_nodes()?;
         let program = state::folder(&cluster.lab.plan().name).join("antctl");
         let file = File::create(&program).with_context(|| format!("cannot write {}", program.display()))?;
@@ -140,6 +140,10 @@ impl<'a> Antctl<'a> {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
             .context("cannot make it executable")?;
         Ok(Self { cluster, program })
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
     }
 
     fn command(&self, words: &[&str]) -> Command {

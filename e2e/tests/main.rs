@@ -1,6 +1,7 @@
 //! Scenarios on real clusters. They run where `ANTREA_E2E` allows it, as `cargo xtask test` does.
 
 mod adds_cut_short;
+mod agent_api;
 mod agent_crashes;
 mod antctl;
 mod api_server;

@@ -161,7 +161,7 @@ async fn write(
 }
 
 /// The object as it is to be.
-fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> AntreaAgentInfo {
+pub(crate) fn info(identity: &Identity, observation: &Observation, now: Timestamp) -> AntreaAgentInfo {
     let reference = |kind: &str, name: &str| ObjectReference {
         kind: Some(kind.to_owned()),
         name: Some(name.to_owned()),

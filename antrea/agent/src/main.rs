@@ -2,6 +2,7 @@
 
 mod agent_conditions;
 mod agent_info;
+mod api;
 mod away;
 mod bridge;
 mod cleanup;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use antrea_config::AgentConfig;
+use antrea_kit::logging::LogLevel;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use tracing::{error, info};
@@ -58,12 +60,15 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Err(error) = antrea_kit::logging::init(arguments.verbosity) {
-        eprintln!("the log cannot be written: {error}");
-        return ExitCode::FAILURE;
-    }
+    let log = match antrea_kit::logging::init(arguments.verbosity) {
+        Ok(log) => log,
+        Err(error) => {
+            eprintln!("the log cannot be written: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let outcome = match arguments.command {
-        None => return run_agent(&arguments.config, arguments.objects.as_deref()),
+        None => return run_agent(&arguments.config, arguments.objects.as_deref(), log),
         Some(Command::StartOvs(options)) => block_on(ovs_daemons::run(&options)),
         Some(Command::Uninstall(options)) => block_on(uninstall::run(&options)),
     };
@@ -71,7 +76,7 @@ fn main() -> ExitCode {
 }
 
 /// Nothing is bound, created or changed before the whole configuration is known to be good.
-fn run_agent(path: &Path, objects: Option<&Path>) -> ExitCode {
+fn run_agent(path: &Path, objects: Option<&Path>, log: LogLevel) -> ExitCode {
     let config = match read_config(path) {
         Ok(config) => config,
         Err(error) => {
@@ -82,7 +87,7 @@ fn run_agent(path: &Path, objects: Option<&Path>) -> ExitCode {
     for notice in &config.notices {
         info!(notice, "Configuration has no effect");
     }
-    exit_code(block_on(run::run(config, objects)))
+    exit_code(block_on(run::run(config, objects, log)))
 }
 
 fn read_config(path: &Path) -> Result<AgentConfig> {

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_info::{ConnectionState, Observation, Observe};
 
 /// Where the agent looks.
+#[derive(Clone)]
 pub(crate) struct Observer {
     pub(crate) database: OvsDb,
     pub(crate) switch: Switch,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use antrea_config::AgentConfig;
-use antrea_kit::api;
+use antrea_kit::auth::LoopbackToken;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Check, Checks, Kind};
+use antrea_kit::logging::LogLevel;
 use antrea_kit::object_files;
+use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_kit::watch::watch;
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
@@ -21,7 +23,7 @@ use tracing::info;
 use crate::flow_restore::FlowRestore;
 use crate::proxy::{self, ServiceComponents};
 use crate::uninstall::Files;
-use crate::{agent_info, cleanup, node, node_routes, observer, pods, start};
+use crate::{agent_info, api, cleanup, node, node_routes, observer, pods, start};
 
 /// The version that objects and the log show.
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -32,8 +34,17 @@ const GRACE: Duration = Duration::from_secs(20);
 /// And the process with all of them. Kubernetes kills a Pod 30 seconds after it was told to end.
 const GRACE_OF_THE_PROCESS: Duration = Duration::from_secs(25);
 
+/// By which names the API is known to programs of this Node.
+const API_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
 /// Changes of Nodes that wait to be acted on.
 const NODE_EVENTS: usize = 1024;
+
+/// What the API tells of the Pod network.
+struct Shown {
+    checks: Checks,
+    sources: api::Slot,
+}
 
 /// Why the Pod network is not kept up any longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,21 +56,26 @@ enum End {
 /// Runs the agent until it is told to end. Its health is told from the first moment to the last.
 ///
 /// `objects` is a folder of object files that stands for the API server.
-pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>) -> Result<()> {
+pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>, log: LogLevel) -> Result<()> {
     let terminated = termination_signal().context("cannot wait for signals")?;
     info!(version = VERSION, "Starting antrea-agent");
-    let checks = Checks::new();
-    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let minimum = config.tls_min_version;
-    let (server, authority) =
-        api::bind("antrea-agent", &names, config.api_port, minimum, checks.clone()).await?;
     let client = match objects {
         Some(folder) => object_files::client(folder)?,
         None => node::client(&config).await?,
     };
+    let checks = Checks::new();
+    let certificate = ServingCertificate::generate("antrea-agent", &API_NAMES.map(str::to_owned))?;
+    let sources = api::Slot::default();
+    let authority = certificate.ca_pem().to_owned();
+    let token = LoopbackToken::generate()?;
+    let handler = api::handler(&client, checks.clone(), log, Arc::clone(&sources), &token);
+    let (port, minimum) = (config.api_port, config.tls_min_version);
+    let server = antrea_kit::api::bind(&certificate, port, minimum, handler).await?;
+    api::admit_own_pod(&token, &authority)?;
     let mut components = Components::new();
     components.add("api", |stop| server.run(stop));
-    components.add("agent", |stop| live(config, client, authority, checks, stop));
+    components.add("api-certificate", |stop| certificate.keep_valid(stop));
+    components.add("agent", |stop| live(config, client, authority, Shown { checks, sources }, stop));
     Ok(components.run_until(terminated, GRACE_OF_THE_PROCESS).await?)
 }
 
@@ -68,7 +84,7 @@ async fn live(
     config: AgentConfig,
     client: Client,
     authority: String,
-    checks: Checks,
+    shown: Shown,
     stop: CancellationToken,
 ) -> Result<()> {
     let files = Files::of_node();
@@ -79,7 +95,7 @@ async fn live(
             () = files.wanted() => End::Uninstalled,
         }
     };
-    if connect_pods(config.clone(), client.clone(), authority, &checks, told).await? == End::Uninstalled {
+    if connect_pods(config.clone(), client.clone(), authority, &shown, told).await? == End::Uninstalled {
         cleanup::run(&config, &client).await?;
         stop.run_until_cancelled(files.tell_clean()).await;
     }
@@ -91,12 +107,12 @@ async fn connect_pods(
     config: AgentConfig,
     client: Client,
     authority: String,
-    checks: &Checks,
+    shown: &Shown,
     told: impl Future<Output = End>,
 ) -> Result<End> {
     let begun = Instant::now();
-    let ready = checks.add("pod-network", Kind::Readiness);
-    let open_vswitch = checks.add("ovs", Kind::Readiness);
+    let ready = shown.checks.add("pod-network", Kind::Readiness);
+    let open_vswitch = shown.checks.add("ovs", Kind::Readiness);
     let mut told = std::pin::pin!(told);
     let agent = tokio::select! {
         biased;
@@ -104,6 +120,8 @@ async fn connect_pods(
         agent = start::start(config, client, authority, &ready) => agent?,
     };
     info!(milliseconds = begun.elapsed().as_millis(), "The Pod network of this Node is ready");
+    // Nobody else fills it.
+    let _ = shown.sources.set(api::Sources::of(&agent));
     let mut end = End::Terminated;
     components(agent, ready, open_vswitch).run_until(async { end = told.await }, GRACE).await?;
     Ok(end)

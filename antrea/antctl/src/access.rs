@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use antrea_kit::kube_client;
 use anyhow::{Context, Result};
-use kube::Client;
 use kube::config::Kubeconfig;
+use kube::{Client, Config};
 
 /// A cluster that antctl talks to.
 pub(crate) struct Access {
     pub(crate) client: Client,
+    /// How the client was made.
+    pub(crate) config: Config,
     /// As the kubeconfig calls it.
     pub(crate) cluster: String,
 }
@@ -29,13 +31,15 @@ impl Access {
             server: server.as_deref(),
             user_agent: concat!("antctl/", env!("CARGO_PKG_VERSION")),
         };
-        let client = kube_client::client(access).await;
-        let client = match path {
-            Some(_) => client?,
-            None => client
+        let config = kube_client::config(access).await;
+        let config = match path {
+            Some(_) => config?,
+            None => config
                 .context("there is no kubeconfig: neither --kubeconfig, $KUBECONFIG nor ~/.kube/config")?,
         };
-        Ok(Self { client, cluster })
+        let client =
+            Client::try_from(config.clone()).context("cannot make a client of the Kubernetes API")?;
+        Ok(Self { client, config, cluster })
     }
 }
 

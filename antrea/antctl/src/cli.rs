@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 
+use crate::get::Get;
+use crate::{log_level, proxy, trace_packet};
+
 /// The image that is tried where the cluster has no agent yet: this program's own version.
 const AGENT_IMAGE: &str = concat!("docker.io/antrea/antrea-agent-debian:", env!("CARGO_PKG_VERSION"));
 
@@ -16,7 +19,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The URL of the API server, instead of the kubeconfig's
+    /// The API server, instead of the kubeconfig's; for get, trace-packet and log-level the API of an agent, such as
+    /// 127.0.0.1:8001, where antctl proxy listens
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
 
@@ -31,6 +35,19 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Check,
     },
+    /// Print what an agent knows
+    Get {
+        #[command(subcommand)]
+        what: Get,
+    },
+    /// Print how much an agent logs, or set it
+    #[command(name = "log-level")]
+    LogLevel(log_level::Options),
+    /// Make the API of an agent available on this machine
+    Proxy(proxy::Options),
+    /// Print what Open vSwitch would do with a packet
+    #[command(name = "trace-packet")]
+    TracePacket(trace_packet::Options),
     /// Print the versions of antctl and of what it talks to
     Version,
 }
@@ -125,5 +142,42 @@ mod tests {
         assert!(error.contains("unclosed group"), "{error}");
         let error = parse("antctl check installation --outside example.com").unwrap_err();
         assert!(error.contains("expected HOST:PORT"), "{error}");
+    }
+
+    #[test]
+    fn commands_and_flags_about_an_agent_are_those_of_upstream() {
+        for line in [
+            "antctl get pi -n default a -o json",
+            "antctl get podinterfaces -o yaml",
+            "antctl get of -p a -n default",
+            "antctl get ovsflows -S s -n default",
+            "antctl get ovsflows -N p -n default",
+            "antctl get ovsflows -T Output,1",
+            "antctl get ovsflows -G all",
+            "antctl get ovsflows --table-names-only",
+            "antctl get ai -s 127.0.0.1:8001",
+            "antctl get featuregates",
+            "antctl trace-packet -S a/b -D c/d -p antrea-gw0 -f tcp,tcp_dst=80 -F 4",
+            "antctl log-level 4",
+            "antctl proxy --agent-node n1 -p 8002 --address 127.0.0.2",
+        ] {
+            assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn flags_that_go_ill_together_are_refused() {
+        for (line, error) in [
+            ("antctl get of -p a", "--namespace"),
+            ("antctl get of -p a -n b -T Output", "cannot be used with"),
+            ("antctl log-level 11", "11 is not in 0..=10"),
+            ("antctl trace-packet -F 5", "invalid value '5'"),
+            ("antctl proxy", "--agent-node"),
+            ("antctl proxy --controller --agent-node n", "cannot be used with"),
+            ("antctl get networkpolicy", "unrecognized subcommand"),
+        ] {
+            let refused = parse(line).unwrap_err();
+            assert!(refused.contains(error), "{line}: {refused}");
+        }
     }
 }

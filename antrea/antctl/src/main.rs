@@ -1,8 +1,15 @@
-//! antctl: what people ask of an installation, or of a cluster before there is one, from their own machine.
+//! antctl: what people ask of an installation, or of a cluster before there is one, from their own machine or in the
+//! containers of Antrea.
 
 mod access;
+mod api;
 mod check;
 mod cli;
+mod get;
+mod log_level;
+mod output;
+mod proxy;
+mod trace_packet;
 mod version;
 
 use std::process::ExitCode;
@@ -50,6 +57,15 @@ async fn perform(Arguments { kubeconfig, server, command }: Arguments) -> Result
             let access = access::Access::open(kubeconfig, server).await?;
             check::cluster(&access, &options).await
         }
-        Command::Version => version::print(access::Access::open(kubeconfig, server).await).await,
+        Command::Get { what } => get::run(server.as_deref(), &what).await,
+        Command::LogLevel(options) => log_level::run(server.as_deref(), &options).await,
+        Command::Proxy(options) => proxy::run(access::Access::open(kubeconfig, server), &options).await,
+        Command::TracePacket(options) => trace_packet::run(server.as_deref(), &options).await,
+        Command::Version if api::own_agent().is_some() => {
+            Ok(version::print_with_agent(server.as_deref()).await)
+        }
+        Command::Version => {
+            Ok(version::print_with_controller(access::Access::open(kubeconfig, server).await).await)
+        }
     }
 }

@@ -7,6 +7,7 @@ use antrea_kit::api;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
+use antrea_kit::serving_certificate::ServingCertificate;
 use anyhow::{Context, Result};
 use tracing::{info, warn};
 
@@ -33,16 +34,16 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     })
     .await?;
     let checks = Checks::new();
-    let minimum = config.tls_min_version;
-    let names = identity.server_names();
-    let (server, _) =
-        api::bind("antrea-controller", &names, config.api_port, minimum, checks.clone()).await?;
+    let certificate = ServingCertificate::generate("antrea-controller", &identity.server_names())?;
+    let health = api::health(checks.clone());
+    let server = api::bind(&certificate, config.api_port, config.tls_min_version, health).await?;
     info!(address = %server.local_addr(), "Serving the API");
     let tiers_check = checks.add("initialize-tiers", Kind::Readiness);
     let facts = info::controller::Facts::new(identity, VERSION, config.api_port);
 
     let mut components = Components::new();
     components.add("api", |stop| server.run(stop));
+    components.add("api-certificate", |stop| certificate.keep_valid(stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
     components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));
     components.add("controller-info", |stop| info::controller::run(client, facts, stop));

@@ -15,6 +15,7 @@ mod store;
 mod switch;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod unixctl;
 
 pub use flow_store::{FlowChanges, FlowSet, FlowStore};
 pub use modification::Modification;

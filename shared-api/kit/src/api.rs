@@ -1,13 +1,13 @@
-//! The API that every program serves: TLS with a certificate made at start, on all addresses of the machine. So far it
-//! answers for health only.
+//! The API that every program serves: TLS with a certificate made at start, on all addresses of the machine.
 
 use std::sync::Arc;
 
 use antrea_types::MinimumTls;
 
-use crate::certificate::{CertificateError, SelfSigned};
+pub use crate::certificate::CertificateError;
 use crate::health::{Checks, not_found};
 use crate::server::{BindError, Handler, Limits, Server};
+use crate::serving_certificate::ServingCertificate;
 
 /// An API that cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -20,22 +20,18 @@ pub enum ApiError {
     Bind(#[from] BindError),
 }
 
-/// Listens on `port` of all addresses for clients that know the program by `names`, host names or IP addresses.
-/// `program` is the common name of its certificate. Gives also the certificate that vouches for it, PEM.
+/// Listens on `port` of all addresses with a certificate, and answers with `handler`.
 ///
 /// # Errors
-/// When a name is none, or somebody else has the port.
+/// When somebody else has the port.
 pub async fn bind(
-    program: &str,
-    names: &[String],
+    certificate: &Arc<ServingCertificate>,
     port: u16,
     minimum: MinimumTls,
-    checks: Checks,
-) -> Result<(Server, String), ApiError> {
-    let certificate = SelfSigned::generate(program, names)?;
+    handler: Handler,
+) -> Result<Server, ApiError> {
     let tls = certificate.server_config(minimum)?;
-    let server = Server::bind_everywhere(port, Some(tls), Limits::default(), health(checks)).await?;
-    Ok((server, certificate.ca_pem().to_owned()))
+    Ok(Server::bind_everywhere(port, Some(tls), Limits::default(), handler).await?)
 }
 
 /// Answers for the health of the program; other paths are not there.

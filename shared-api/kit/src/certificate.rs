@@ -1,15 +1,15 @@
-//! TLS for the servers of a process: certificates made at start, kept in memory only.
+//! Certificates for the servers of a process: made at start, kept in memory only.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use antrea_types::MinimumTls;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, date_time_ymd,
 };
-use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
 
 /// A certificate that cannot be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -28,20 +28,18 @@ pub enum CertificateError {
     Use(#[source] rustls::Error),
 }
 
-/// A certificate for the names of this process, and the one that vouches for it. The key that signed it is gone.
-#[derive(Debug)]
-pub struct SelfSigned {
-    chain: Vec<CertificateDer<'static>>,
-    key: KeyPair,
-    ca_pem: String,
+/// What vouches for the certificates of this process, as long as it runs: a key of its own that never leaves it.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+    pem: String,
+    subject: String,
+    names: Vec<String>,
 }
 
-impl SelfSigned {
-    /// Makes a certificate for host names and IP addresses. `subject` is the common name.
-    ///
-    /// # Errors
-    /// When a name is neither a host name nor an address.
-    pub fn generate(subject: &str, names: &[String]) -> Result<Self, CertificateError> {
+impl Authority {
+    /// For certificates with the common name `subject`, for these host names and IP addresses.
+    pub(crate) fn generate(subject: &str, names: &[String]) -> Result<Self, CertificateError> {
         Self::try_generate(subject, names)
             .map_err(|source| CertificateError::Make { names: names.to_vec(), source })
     }
@@ -51,43 +49,49 @@ impl SelfSigned {
         authority.distinguished_name.push(DnType::CommonName, format!("{subject}-ca"));
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let authority_key = KeyPair::generate()?;
-        let authority_certificate = authority.self_signed(&authority_key)?;
-        let issuer = Issuer::new(authority, authority_key);
-
-        let mut leaf = CertificateParams::new(names)?;
-        leaf.distinguished_name.push(DnType::CommonName, subject);
-        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        leaf.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
-        let certificate = leaf.signed_by(&key, &issuer)?;
+        let certificate = authority.self_signed(&key)?;
         Ok(Self {
-            chain: vec![certificate.der().clone(), authority_certificate.der().clone()],
-            key,
-            ca_pem: authority_certificate.pem(),
+            issuer: Issuer::new(authority, key),
+            pem: certificate.pem(),
+            certificate: certificate.der().clone(),
+            subject: subject.to_owned(),
+            names: names.to_vec(),
         })
     }
 
     /// The certificate that clients need to trust this process, PEM.
-    pub fn ca_pem(&self) -> &str {
-        &self.ca_pem
+    pub(crate) fn pem(&self) -> &str {
+        &self.pem
     }
 
-    /// What a server needs to speak TLS with this certificate.
-    ///
-    /// # Errors
-    /// When TLS does not take it.
-    pub fn server_config(&self, minimum: MinimumTls) -> Result<Arc<ServerConfig>, CertificateError> {
-        let versions: &[_] = match minimum {
-            MinimumTls::V1_2 => &[&rustls::version::TLS13, &rustls::version::TLS12],
-            MinimumTls::V1_3 => &[&rustls::version::TLS13],
-        };
-        let key = PrivateKeyDer::Pkcs8(self.key.serialize_der().into());
-        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_protocol_versions(versions)
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(self.chain.clone(), key))
+    /// A certificate with a new key, valid for `lifetime` from now. It counts as valid before, too: clocks differ.
+    pub(crate) fn issue(
+        &self,
+        now: SystemTime,
+        lifetime: Duration,
+    ) -> Result<Arc<CertifiedKey>, CertificateError> {
+        let (certificate, key) = self
+            .try_issue(now, lifetime)
+            .map_err(|source| CertificateError::Make { names: self.names.clone(), source })?;
+        let key = any_supported_type(&PrivateKeyDer::Pkcs8(key.serialize_der().into()))
             .map_err(CertificateError::Use)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        Ok(Arc::new(CertifiedKey::new(vec![certificate, self.certificate.clone()], key)))
+    }
+
+    fn try_issue(
+        &self,
+        now: SystemTime,
+        lifetime: Duration,
+    ) -> Result<(CertificateDer<'static>, KeyPair), rcgen::Error> {
+        let mut leaf = CertificateParams::new(self.names.as_slice())?;
+        let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        leaf.not_after = date_time_ymd(1970, 1, 1) + since_epoch + lifetime;
+        leaf.distinguished_name.push(DnType::CommonName, &self.subject);
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        leaf.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = leaf.signed_by(&key, &self.issuer)?;
+        Ok((certificate.der().clone(), key))
     }
 }

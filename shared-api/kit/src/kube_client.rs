@@ -9,6 +9,8 @@ use hyper::http::Uri;
 use kube::api::{DeleteParams, PostParams};
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Api, Client, ResourceExt};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -75,7 +77,11 @@ pub async fn client(access: Access<'_>) -> Result<Client, AccessError> {
     Client::try_from(config(access).await?).map_err(AccessError::Client)
 }
 
-async fn config(access: Access<'_>) -> Result<Config, AccessError> {
+/// What [`client`] is made from.
+///
+/// # Errors
+/// When there are no usable credentials.
+pub async fn config(access: Access<'_>) -> Result<Config, AccessError> {
     let mut config = match (access.kubeconfig, access.server) {
         (Some(path), _) => from_file(path).await?,
         // The environment may lack the variables with the Service's address: it is not used anyhow.
@@ -93,6 +99,17 @@ async fn config(access: Access<'_>) -> Result<Config, AccessError> {
     let user_agent = HeaderValue::from_str(access.user_agent).map_err(AccessError::UserAgent)?;
     config.headers.push((USER_AGENT, user_agent));
     Ok(config)
+}
+
+/// The certificates of a PEM file as [`Config::root_cert`] wants them.
+///
+/// # Errors
+/// When there is none in it.
+pub fn root_certificates(pem: &[u8]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let certificates = certificates.context("the certificates of the server cannot be read")?;
+    anyhow::ensure!(!certificates.is_empty(), "there is no certificate that vouches for the server");
+    Ok(certificates.into_iter().map(|certificate| certificate.to_vec()).collect())
 }
 
 async fn from_file(path: &Path) -> Result<Config, AccessError> {

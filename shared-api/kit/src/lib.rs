@@ -3,15 +3,21 @@
 //! either product.
 
 pub mod api;
+pub mod auth;
 pub mod backoff;
-pub mod certificate;
+pub mod ca_publisher;
+mod certificate;
 pub mod components;
 pub mod health;
 pub mod keeper;
 pub mod known;
 pub mod kube_client;
+pub mod leases;
 mod listen;
 pub mod logging;
 pub mod object_files;
+pub mod query;
 pub mod server;
+pub mod serving_certificate;
+pub mod status;
 pub mod watch;

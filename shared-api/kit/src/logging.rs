@@ -2,10 +2,14 @@
 
 use std::error::Error;
 use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Registry;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 /// Libraries that speak much about little.
@@ -19,12 +23,43 @@ const REPEATING: [&str; 2] = ["kube_client", "kube_runtime"];
 ///
 /// # Errors
 /// When the process has a log already.
-pub fn init(verbosity: u8) -> Result<(), TryInitError> {
+pub fn init(verbosity: u8) -> Result<LogLevel, TryInitError> {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(stderr)
         .with_ansi(stderr().is_terminal())
         .with_target(false);
-    tracing_subscriber::registry().with(lines).with(filter(verbosity)).try_init()
+    let (layer, handle) = reload::Layer::new(filter(verbosity));
+    tracing_subscriber::registry().with(layer).with(lines).try_init()?;
+    Ok(LogLevel { handle, verbosity: Arc::new(AtomicU8::new(verbosity)) })
+}
+
+/// The verbosity of a running process, which can be changed.
+#[derive(Clone, Debug)]
+pub struct LogLevel {
+    handle: reload::Handle<Targets, Registry>,
+    verbosity: Arc<AtomicU8>,
+}
+
+/// The log cannot be changed any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the verbosity of the log cannot be changed")]
+pub struct LogLevelError(#[source] reload::Error);
+
+impl LogLevel {
+    /// The verbosity now.
+    pub fn get(&self) -> u8 {
+        self.verbosity.load(Ordering::Relaxed)
+    }
+
+    /// Tells more or less from now on; `verbosity` counts as for [`init`].
+    ///
+    /// # Errors
+    /// When the log is gone.
+    pub fn set(&self, verbosity: u8) -> Result<(), LogLevelError> {
+        self.handle.reload(filter(verbosity)).map_err(LogLevelError)?;
+        self.verbosity.store(verbosity, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// An error and its causes on one line. Many errors repeat their cause in their own text: it is said once.

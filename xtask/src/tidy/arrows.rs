@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::disallowed_methods, reason = "these tests have no runtime")]
 
+mod api;
 mod bad_configuration;
 mod node;
 mod takeover;

@@ -18,7 +18,7 @@ fn an_agent_with_object_files_connects_its_node() {
 }
 
 /// Pods `team-x/a` and `team-y/b`, as upstream's agent connected them.
-fn upstream_was_here(node: &mut Node) {
+pub(crate) fn upstream_was_here(node: &mut Node) {
     let pods = [
         (
             "a",

@@ -73,7 +73,7 @@ impl Snapshot {
     }
 
     /// The identity of a port's row.
-    pub(crate) fn port_row(&self, name: &str) -> Option<Uuid> {
+    pub fn port_row(&self, name: &str) -> Option<Uuid> {
         self.ports.iter().find(|(_, port)| port.name == name).map(|(row, _)| *row)
     }
 

@@ -52,6 +52,9 @@
     {{- end }}
   env:
     {{- include "antrea.identityEnv" . | nindent 4 }}
+    # Where antctl finds the agent.
+    - name: ANTREA_AGENT_API_PORT
+      value: {{ .Values.agent.apiPort | quote }}
     {{- include "antrea.extraEnv" $container.extraEnv | nindent 4 }}
   resources:
     {{- toYaml $container.resources | nindent 4 }}

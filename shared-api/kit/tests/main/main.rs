@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod auth;
 mod kube_client;
 mod object_files;
+mod published_ca;
+mod reviews;
 mod server;

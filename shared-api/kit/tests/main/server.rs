@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::api;
-use antrea_kit::certificate::SelfSigned;
 use antrea_kit::health::{Checks, Kind, not_found};
 use antrea_kit::server::{Handler, Limits, Server};
+use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_types::MinimumTls;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -47,7 +47,10 @@ fn limits() -> Limits {
 }
 
 /// Sends a request and reads until the server closes.
-async fn exchange(stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin), request: &[u8]) -> String {
+pub(crate) async fn exchange(
+    stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin),
+    request: &[u8],
+) -> String {
     stream.write_all(request).await.unwrap();
     let mut answer = Vec::new();
     // A server that closes without a TLS farewell has said all it wanted, too.
@@ -55,7 +58,7 @@ async fn exchange(stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin), requ
     String::from_utf8(answer).unwrap()
 }
 
-fn client_config(ca_pem: &str) -> Arc<ClientConfig> {
+pub(crate) fn client_config(ca_pem: &str) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -64,8 +67,8 @@ fn client_config(ca_pem: &str) -> Arc<ClientConfig> {
     Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn certificate() -> SelfSigned {
-    SelfSigned::generate("antrea-agent", &["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
+fn certificate() -> Arc<ServingCertificate> {
+    ServingCertificate::generate("antrea-agent", &["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
 #[tokio::test]
@@ -100,7 +103,7 @@ async fn the_certificate_is_for_its_names_only() {
 
 #[tokio::test]
 async fn a_name_that_is_none_gives_no_certificate() {
-    let error = SelfSigned::generate("x", &["ümlaut".to_owned()]).unwrap_err();
+    let error = ServingCertificate::generate("x", &["ümlaut".to_owned()]).unwrap_err();
     assert_eq!(error.to_string(), "no certificate could be made for [\"ümlaut\"]");
 }
 
@@ -177,10 +180,11 @@ async fn an_address_that_is_taken_is_named() {
 async fn an_api_answers_for_health_on_all_addresses() {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let checks = Checks::new();
-    let (server, ca) = api::bind("antrea-agent", &names, 0, MinimumTls::V1_3, checks).await.unwrap();
+    let certificate = ServingCertificate::generate("antrea-agent", &names).unwrap();
+    let server = api::bind(&certificate, 0, MinimumTls::V1_3, api::health(checks)).await.unwrap();
     let (port, has_ipv6) = (server.local_addr().port(), server.local_addr().is_ipv6());
     tokio::spawn(server.run(CancellationToken::new()));
-    let connector = TlsConnector::from(client_config(&ca));
+    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
     let ipv6 = has_ipv6.then_some(IpAddr::from(Ipv6Addr::LOCALHOST));
     for address in ipv6.into_iter().chain([IpAddr::from(Ipv4Addr::LOCALHOST)]) {
         let stream = TcpStream::connect((address, port)).await.unwrap();

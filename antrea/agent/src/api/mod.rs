@@ -1,0 +1,131 @@
+//! The agent's own API: its health for everybody, and what antctl asks for those whom the API server of the cluster lets.
+
+mod agent_info;
+mod feature_gates;
+mod log_level;
+mod ovs_flows;
+mod ovs_tracing;
+mod pod_interfaces;
+mod refusal;
+mod sources;
+mod trace_packet;
+mod trace_request;
+mod version;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken, TokenFileError};
+use antrea_kit::health::Checks;
+use antrea_kit::logging::LogLevel;
+use antrea_kit::query::Query;
+use antrea_kit::server::{Answer, Handler};
+use antrea_kit::status::{json_answer, method_not_allowed, no_such_path};
+use hyper::{Method, StatusCode};
+use kube::Client;
+use serde_json::Value;
+
+use refusal::Refusal;
+pub(crate) use sources::Sources;
+
+/// Where antctl in the agent's container finds its token, as upstream's does.
+const TOKEN_FILE: &str = "/var/run/antrea/apiserver/loopback-client-token";
+
+/// And what vouches for the certificate of the API that it talks to.
+const CA_FILE: &str = "/var/run/antrea/apiserver/loopback-ca.crt";
+
+/// Where answers come from: nowhere before the Pod network is set up.
+pub(crate) type Slot = Arc<OnceLock<Sources>>;
+
+/// What answers requests.
+struct Api {
+    checks: Checks,
+    log: LogLevel,
+    sources: Slot,
+}
+
+/// The API as a handler that asks `client` who may do what, and programs of this Pod for their token.
+pub(crate) fn handler(
+    client: &Client,
+    checks: Checks,
+    log: LogLevel,
+    sources: Slot,
+    token: &LoopbackToken,
+) -> Handler {
+    let lifetimes = Lifetimes::default();
+    let authenticator = Authenticator::new(client.clone(), Some(token), lifetimes);
+    let guard = Guard::new(authenticator, Authorizer::new(client.clone(), lifetimes));
+    let api = Arc::new(Api { checks, log, sources });
+    guard.before(Arc::new(move |request| {
+        let api = Arc::clone(&api);
+        Box::pin(async move {
+            let (method, uri) = (request.method(), request.uri());
+            api.answer(method, uri.path(), uri.query()).await
+        })
+    }))
+}
+
+/// Gives programs of this Pod their token, and what vouches for the certificate. To be called once the port is had:
+/// where another agent has it, those files are its own.
+pub(crate) fn admit_own_pod(token: &LoopbackToken, authority: &str) -> Result<(), TokenFileError> {
+    token.write(Path::new(TOKEN_FILE))?;
+    let path = Path::new(CA_FILE);
+    std::fs::write(path, authority).map_err(|source| TokenFileError::Write { path: path.to_owned(), source })
+}
+
+impl Api {
+    async fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Answer {
+        if let Some(health) = self.checks.answer(method, path, query) {
+            return health;
+        }
+        let query = Query::parse(query.unwrap_or_default());
+        if path == "/loglevel" {
+            return log_level::answer(&self.log, method, &query).unwrap_or_else(Refusal::into_answer);
+        }
+        let Some(question) = Question::of(path) else { return no_such_path() };
+        if method != Method::GET {
+            return method_not_allowed("GET");
+        }
+        match self.ask(question, &query).await {
+            Ok(value) => json_answer(StatusCode::OK, &value),
+            Err(refusal) => refusal.into_answer(),
+        }
+    }
+
+    async fn ask(&self, question: Question, query: &Query) -> Result<Value, Refusal> {
+        let sources = || self.sources.get().ok_or_else(Refusal::starting);
+        match question {
+            Question::Version => Ok(version::answer()),
+            Question::FeatureGates => Ok(feature_gates::answer()),
+            Question::AgentInfo => Ok(agent_info::answer(sources()?).await),
+            Question::PodInterfaces => pod_interfaces::answer(sources()?, query),
+            Question::OvsFlows => ovs_flows::answer(sources()?, query).await,
+            Question::OvsTracing => ovs_tracing::answer(sources()?, query).await,
+        }
+    }
+}
+
+/// What can be asked by GET alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    Version,
+    FeatureGates,
+    AgentInfo,
+    PodInterfaces,
+    OvsFlows,
+    OvsTracing,
+}
+
+impl Question {
+    fn of(path: &str) -> Option<Self> {
+        Some(match path {
+            "/version" => Self::Version,
+            "/featuregates" => Self::FeatureGates,
+            "/agentinfo" => Self::AgentInfo,
+            "/podinterfaces" => Self::PodInterfaces,
+            "/ovsflows" => Self::OvsFlows,
+            "/ovstracing" => Self::OvsTracing,
+            _ => return None,
+        })
+    }
+}

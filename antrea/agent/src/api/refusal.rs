@@ -1,0 +1,35 @@
+//! Why a question is not answered.
+
+use antrea_kit::server::Answer;
+use antrea_kit::status::{method_not_allowed, status};
+use hyper::StatusCode;
+
+/// Why a question is not answered, and whose fault that is.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Unavailable(String),
+    #[error("only {0} is answered")]
+    Method(&'static str),
+}
+
+impl Refusal {
+    /// The Pod network is being set up.
+    pub(super) fn starting() -> Self {
+        Self::Unavailable("the agent is starting: /readyz says what it waits for".to_owned())
+    }
+
+    pub(super) fn into_answer(self) -> Answer {
+        let code = match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Method(allowed) => return method_not_allowed(allowed),
+        };
+        status(code, &self.to_string())
+    }
+}

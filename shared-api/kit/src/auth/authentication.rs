@@ -1,0 +1,117 @@
+//! Who sends a request: bearer tokens, reviewed by the API server (TokenReview).
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::Semaphore;
+
+use super::identity::{Identity, User};
+use super::loopback::{LoopbackToken, TokenHash};
+use super::remembered::{Lifetimes, Remembered};
+use crate::kube_client::bounded;
+
+/// How many tokens are reviewed at once: whoever sends made-up ones waits, and does not keep the API server busy.
+const REVIEWS_AT_ONCE: usize = 8;
+
+/// Why nobody knows who sends a request.
+#[derive(Debug, thiserror::Error)]
+pub enum Unauthenticated {
+    /// The token is none, or is none any longer.
+    #[error("the token is not valid")]
+    Invalid,
+    /// The API server cannot say.
+    #[error("the token cannot be reviewed")]
+    Unavailable(#[source] anyhow::Error),
+}
+
+/// Finds out who sends requests.
+#[derive(Debug)]
+pub struct Authenticator {
+    reviews: Api<TokenReview>,
+    loopback: Option<TokenHash>,
+    lifetimes: Lifetimes,
+    permits: Semaphore,
+    /// Nobody for a token that is none.
+    decisions: Mutex<Remembered<TokenHash, Option<User>>>,
+}
+
+impl std::fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TokenHash")
+    }
+}
+
+impl Authenticator {
+    /// Asks the API server of `client`; `loopback` is known without it.
+    pub fn new(client: Client, loopback: Option<&LoopbackToken>, lifetimes: Lifetimes) -> Self {
+        let loopback = loopback.map(LoopbackToken::hash);
+        let permits = Semaphore::new(REVIEWS_AT_ONCE);
+        Self { reviews: Api::all(client), loopback, lifetimes, permits, decisions: Mutex::default() }
+    }
+
+    /// Who has this token; nobody without one.
+    ///
+    /// # Errors
+    /// When the token is not valid, or nobody can say whether it is.
+    pub async fn authenticate(&self, token: Option<&str>) -> Result<Identity, Unauthenticated> {
+        let Some(token) = token else { return Ok(Identity::Anonymous) };
+        let hash = TokenHash::of(token);
+        if self.loopback == Some(hash) {
+            return Ok(Identity::Loopback);
+        }
+        let remembered =
+            self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&hash, Instant::now());
+        let user = match remembered {
+            Some(user) => user,
+            None => self.review(token, hash).await?,
+        };
+        user.map(Identity::User).ok_or(Unauthenticated::Invalid)
+    }
+
+    async fn review(&self, token: &str, hash: TokenHash) -> Result<Option<User>, Unauthenticated> {
+        let review = TokenReview {
+            spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
+            ..TokenReview::default()
+        };
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
+        let status = answer.map_err(Unauthenticated::Unavailable)?.status;
+        let user = user(status.unwrap_or_default());
+        let now = Instant::now();
+        let lifetime = if user.is_some() { self.lifetimes.accepted } else { self.lifetimes.refused };
+        let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        decisions.insert(hash, user.clone(), now + lifetime, now);
+        Ok(user)
+    }
+}
+
+/// Somebody without a name is nobody.
+fn user(status: TokenReviewStatus) -> Option<User> {
+    let authenticated = status.authenticated.unwrap_or(false);
+    status.user.filter(|_| authenticated).map(User::from).filter(|user| !user.name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(status: serde_json::Value) -> Option<String> {
+        user(serde_json::from_value(status).unwrap()).map(|user| user.name)
+    }
+
+    #[test]
+    fn only_who_is_said_to_be_authenticated_is() {
+        let bob = json!({"username": "bob"});
+        assert_eq!(check(json!({"authenticated": true, "user": bob})).as_deref(), Some("bob"));
+        assert_eq!(check(json!({"authenticated": false, "user": bob})), None);
+        assert_eq!(check(json!({"user": bob})), None);
+        assert_eq!(check(json!({"authenticated": true, "user": {}})), None);
+        assert_eq!(check(json!({"authenticated": true})), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by path and verb.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+
+use super::identity::{Identity, User};
+use super::remembered::{Lifetimes, Remembered};
+use crate::kube_client::bounded;
+
+/// Longer paths are nobody's, and would only fill the memory.
+const LONGEST_PATH: usize = 512;
+
+/// Nobody can say whether somebody may.
+#[derive(Debug, thiserror::Error)]
+#[error("whether this is allowed cannot be found out")]
+pub struct Undecided(#[source] anyhow::Error);
+
+/// Whether somebody may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They may.
+    Allowed,
+    /// They may not.
+    Denied,
+}
+
+/// Decides who may do what.
+#[derive(Debug)]
+pub struct Authorizer {
+    reviews: Api<SubjectAccessReview>,
+    lifetimes: Lifetimes,
+    decisions: Mutex<Remembered<Question, Verdict>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    user: User,
+    verb: String,
+    path: String,
+}
+
+impl Authorizer {
+    /// Asks the API server of `client`.
+    pub fn new(client: Client, lifetimes: Lifetimes) -> Self {
+        Self { reviews: Api::all(client), lifetimes, decisions: Mutex::default() }
+    }
+
+    /// Whether somebody may send a request with that verb (`get`, `put`, …) to that path.
+    ///
+    /// # Errors
+    /// When nobody can say.
+    pub async fn authorize(&self, identity: &Identity, verb: &str, path: &str) -> Result<Verdict, Undecided> {
+        let user = match identity {
+            Identity::Anonymous => return Ok(Verdict::Denied),
+            Identity::Loopback => return Ok(Verdict::Allowed),
+            Identity::User(user) if user.is_master() => return Ok(Verdict::Allowed),
+            Identity::User(_) if path.len() > LONGEST_PATH => return Ok(Verdict::Denied),
+            Identity::User(user) => user,
+        };
+        let question = Question { user: user.clone(), verb: verb.to_owned(), path: path.to_owned() };
+        let remembered =
+            self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&question, Instant::now());
+        match remembered {
+            Some(verdict) => Ok(verdict),
+            None => self.review(question).await,
+        }
+    }
+
+    async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
+        let review = SubjectAccessReview { spec: spec(&question), ..SubjectAccessReview::default() };
+        let answer =
+            bounded(self.reviews.create(&PostParams::default(), &review)).await.map_err(Undecided)?;
+        let allowed = answer.status.is_some_and(|status| status.allowed && !status.denied.unwrap_or(false));
+        let (verdict, lifetime) = match allowed {
+            true => (Verdict::Allowed, self.lifetimes.accepted),
+            false => (Verdict::Denied, self.lifetimes.refused),
+        };
+        let now = Instant::now();
+        let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        decisions.insert(question, verdict, now + lifetime, now);
+        Ok(verdict)
+    }
+}
+
+fn spec(Question { user, verb, path }: &Question) -> SubjectAccessReviewSpec {
+    SubjectAccessReviewSpec {
+        user: Some(user.name.clone()),
+        uid: Some(user.uid.clone()).filter(|uid| !uid.is_empty()),
+        groups: Some(user.groups.clone()),
+        extra: Some(user.extra.clone()).filter(|extra| !extra.is_empty()),
+        non_resource_attributes: Some(NonResourceAttributes {
+            path: Some(path.clone()),
+            verb: Some(verb.clone()),
+        }),
+        resource_attributes: None,
+    }
+}

@@ -1,0 +1,120 @@
+//! Stands before the paths of an API: nothing but health is told to whom the API server does not let ask.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::{HeaderMap, Request, StatusCode};
+use tracing::{debug, warn};
+
+use super::authentication::{Authenticator, Unauthenticated};
+use super::authorization::{Authorizer, Verdict};
+use super::identity::Identity;
+use crate::logging::chain;
+use crate::server::{Answer, Handler};
+use crate::status::status;
+
+/// What everybody may ask: probes have no token.
+pub const PUBLIC_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// Lets requests through, or answers them.
+#[derive(Debug)]
+pub struct Guard {
+    authenticator: Authenticator,
+    authorizer: Authorizer,
+}
+
+impl Guard {
+    /// Lets through what both let through.
+    pub const fn new(authenticator: Authenticator, authorizer: Authorizer) -> Self {
+        Self { authenticator, authorizer }
+    }
+
+    /// Who sends a request that may be answered.
+    ///
+    /// # Errors
+    /// Others get this answer: 401 who is nobody, 403 who may not, 503 while nobody can say.
+    pub async fn check(&self, method: &str, path: &str, headers: &HeaderMap) -> Result<Identity, Answer> {
+        if PUBLIC_PATHS.contains(&path) {
+            return Ok(Identity::Anonymous);
+        }
+        let identity = match self.authenticator.authenticate(bearer_token(headers)).await {
+            Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => return Err(unauthorized()),
+            Ok(identity) => identity,
+            Err(error) => return Err(unavailable(&error)),
+        };
+        let verb = method.to_ascii_lowercase();
+        match self.authorizer.authorize(&identity, &verb, path).await {
+            Ok(Verdict::Allowed) => Ok(identity),
+            Ok(Verdict::Denied) => Err(forbidden(&identity, &verb, path)),
+            Err(error) => Err(unavailable(&error)),
+        }
+    }
+
+    /// Answers with `handler` what is let through.
+    pub fn before(self, handler: Handler) -> Handler {
+        let guard = Arc::new(self);
+        Arc::new(move |request: Request<Incoming>| {
+            let (guard, handler) = (Arc::clone(&guard), Arc::clone(&handler));
+            Box::pin(async move {
+                let (method, path) = (request.method().as_str(), request.uri().path());
+                match guard.check(method, path, request.headers()).await {
+                    Ok(identity) => {
+                        debug!(method, path, ?identity, "Request let through");
+                        handler(request).await
+                    }
+                    Err(answer) => answer,
+                }
+            })
+        })
+    }
+}
+
+/// RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1).
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+fn unauthorized() -> Answer {
+    status(StatusCode::UNAUTHORIZED, "Unauthorized")
+}
+
+fn forbidden(identity: &Identity, verb: &str, path: &str) -> Answer {
+    let name = match identity {
+        Identity::User(user) => user.name.as_str(),
+        Identity::Anonymous | Identity::Loopback => "system:anonymous",
+    };
+    let message = format!("forbidden: User {name:?} cannot {verb} path {path:?}");
+    status(StatusCode::FORBIDDEN, &message)
+}
+
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> Answer {
+    let error = chain(error);
+    warn!(error, "Request refused, because the API server does not say whether it is allowed");
+    status(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the Kubernetes API server does not say who may ask this; try again when it answers",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(header: &str) -> Option<String> {
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, header.parse().unwrap())]);
+        bearer_token(&headers).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_token_is_what_follows_bearer() {
+        assert_eq!(check("Bearer abc").as_deref(), Some("abc"));
+        assert_eq!(check("bearer  abc").as_deref(), Some("abc"));
+        for none in ["Basic abc", "Bearer", "Bearer ", "abc"] {
+            assert_eq!(check(none), None, "{none}");
+        }
+        assert_eq!(bearer_token(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Who a request is from.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::authentication::v1::UserInfo;
+
+/// Whom Kubernetes lets do everything, whatever RBAC says.
+const MASTERS: &str = "system:masters";
+
+/// Who a request is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Nobody said who it is.
+    Anonymous,
+    /// A program of the same Pod, which can read the loopback token.
+    Loopback,
+    /// Somebody whom the API server knows.
+    User(User),
+}
+
+/// A user as the API server knows them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct User {
+    /// The name, such as `system:serviceaccount:kube-system:antctl`.
+    pub name: String,
+    /// What tells them from a later user of that name.
+    pub uid: String,
+    /// Their groups.
+    pub groups: Vec<String>,
+    /// What else the API server says of them.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl User {
+    /// Whether they may do everything.
+    pub(super) fn is_master(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+}
+
+impl From<UserInfo> for User {
+    fn from(info: UserInfo) -> Self {
+        Self {
+            name: info.username.unwrap_or_default(),
+            uid: info.uid.unwrap_or_default(),
+            groups: info.groups.unwrap_or_default(),
+            extra: info.extra.unwrap_or_default(),
+        }
+    }
+}

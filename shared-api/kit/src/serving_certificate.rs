@@ -1,0 +1,168 @@
+//! The certificate that a server shows, made anew before it expires: connections that are open notice nothing, and
+//! clients go on trusting the same authority.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use antrea_types::MinimumTls;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::certificate::{Authority, CertificateError};
+use crate::logging::chain;
+
+/// How long a certificate is valid.
+const LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How long before its end it is replaced.
+const MARGIN: Duration = Duration::from_secs(73 * 24 * 3600);
+
+/// How often its end is looked at. The clock of a machine may be set to another year while it runs.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// The certificate of a server and what vouches for it.
+pub struct ServingCertificate {
+    authority: Authority,
+    lifetime: Duration,
+    current: RwLock<Issued>,
+}
+
+#[derive(Clone)]
+struct Issued {
+    key: Arc<CertifiedKey>,
+    at: SystemTime,
+}
+
+impl ServingCertificate {
+    /// Makes one for host names and IP addresses. `subject` is the common name.
+    ///
+    /// # Errors
+    /// When a name is neither a host name nor an address.
+    pub fn generate(subject: &str, names: &[String]) -> Result<Arc<Self>, CertificateError> {
+        Self::valid_for(subject, names, SystemTime::now(), LIFETIME)
+    }
+
+    fn valid_for(
+        subject: &str,
+        names: &[String],
+        now: SystemTime,
+        lifetime: Duration,
+    ) -> Result<Arc<Self>, CertificateError> {
+        let authority = Authority::generate(subject, names)?;
+        let current = Issued { key: authority.issue(now, lifetime)?, at: now };
+        Ok(Arc::new(Self { authority, lifetime, current: RwLock::new(current) }))
+    }
+
+    /// The certificate that clients need to trust this process, PEM: the same as long as it runs.
+    pub fn ca_pem(&self) -> &str {
+        self.authority.pem()
+    }
+
+    /// What a server needs to speak TLS with whatever certificate is current then.
+    ///
+    /// # Errors
+    /// When TLS does not take the versions.
+    pub fn server_config(
+        self: &Arc<Self>,
+        minimum: MinimumTls,
+    ) -> Result<Arc<ServerConfig>, CertificateError> {
+        let versions: &[_] = match minimum {
+            MinimumTls::V1_2 => &[&rustls::version::TLS13, &rustls::version::TLS12],
+            MinimumTls::V1_3 => &[&rustls::version::TLS13],
+        };
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
+        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(versions)
+            .map_err(CertificateError::Use)?
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    /// Makes a new certificate whenever the present one is about to expire, until `stop`.
+    ///
+    /// # Errors
+    /// Never: what cannot be made now may be a minute later. The type is that of a component.
+    pub async fn keep_valid(self: Arc<Self>, stop: CancellationToken) -> anyhow::Result<()> {
+        while stop.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
+            match self.renew_if_due(SystemTime::now()) {
+                Ok(Renewal::Renewed) => info!("The certificate of the API was renewed"),
+                Ok(Renewal::NotDue) => {}
+                Err(error) => warn!(error = %chain(&error), "The certificate of the API was not renewed"),
+            }
+        }
+        Ok(())
+    }
+
+    fn renew_if_due(&self, now: SystemTime) -> Result<Renewal, CertificateError> {
+        if !is_due(self.current().at, now, self.lifetime) {
+            return Ok(Renewal::NotDue);
+        }
+        let issued = Issued { key: self.authority.issue(now, self.lifetime)?, at: now };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = issued;
+        Ok(Renewal::Renewed)
+    }
+
+    fn current(&self) -> Issued {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renewal {
+    Renewed,
+    NotDue,
+}
+
+/// Also when the clock was set back behind the moment of issue: by that clock the certificate lasts too long.
+fn is_due(issued: SystemTime, now: SystemTime, lifetime: Duration) -> bool {
+    now.duration_since(issued).map_or(true, |age| age + MARGIN.min(lifetime / 5) >= lifetime)
+}
+
+impl ResolvesServerCert for ServingCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current().key)
+    }
+}
+
+impl fmt::Debug for ServingCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServingCertificate").field("issued", &self.current().at).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    #[test]
+    fn a_certificate_is_renewed_a_fifth_of_its_life_before_its_end() {
+        let now = SystemTime::now();
+        assert!(!is_due(now, now, LIFETIME));
+        assert!(!is_due(now, now + DAY * 291, LIFETIME));
+        assert!(is_due(now, now + DAY * 292, LIFETIME));
+        assert!(is_due(now, now - DAY, LIFETIME), "the clock was set back");
+    }
+
+    #[test]
+    fn a_renewed_certificate_has_another_key_and_the_same_authority() {
+        let now = SystemTime::now();
+        let names = ["localhost".to_owned()];
+        let certificate = ServingCertificate::valid_for("a", &names, now, DAY).unwrap();
+        let (first, authority) = (certificate.current(), certificate.ca_pem().to_owned());
+        assert_eq!(certificate.renew_if_due(now + DAY / 2).unwrap(), Renewal::NotDue);
+        assert_eq!(certificate.renew_if_due(now + DAY).unwrap(), Renewal::Renewed);
+        let second = certificate.current();
+        assert_ne!(first.key.cert[0], second.key.cert[0]);
+        assert_eq!(first.key.cert[1], second.key.cert[1]);
+        assert_eq!(certificate.ca_pem(), authority);
+    }
+}

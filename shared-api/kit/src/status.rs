@@ -1,0 +1,58 @@
+//! Errors as API servers of Kubernetes answer them: a `Status` in JSON, which its clients print.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::server::Answer;
+
+/// An error.
+pub fn status(code: StatusCode, message: &str) -> Answer {
+    let body = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason(code),
+        "code": code.as_u16(),
+    });
+    json_answer(code, &body)
+}
+
+/// The answer to a request for what is not there.
+pub fn no_such_path() -> Answer {
+    status(StatusCode::NOT_FOUND, "the server could not find the requested resource")
+}
+
+/// The answer to a method that a path does not have; `allowed` are those that it has, as `GET, PUT`.
+pub fn method_not_allowed(allowed: &'static str) -> Answer {
+    let message = "the server does not allow this method on the requested resource";
+    let mut answer = status(StatusCode::METHOD_NOT_ALLOWED, message);
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    answer
+}
+
+/// A value, and the end of a line.
+pub fn json_answer(code: StatusCode, value: &Value) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(format!("{value}\n"))));
+    *answer.status_mut() = code;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// The words of `StatusReason` in Kubernetes.
+const fn reason(code: StatusCode) -> &'static str {
+    match code {
+        StatusCode::BAD_REQUEST => "BadRequest",
+        StatusCode::UNAUTHORIZED => "Unauthorized",
+        StatusCode::FORBIDDEN => "Forbidden",
+        StatusCode::NOT_FOUND => "NotFound",
+        StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
+        StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
+        StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
+        _ => "",
+    }
+}

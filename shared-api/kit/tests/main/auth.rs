@@ -1,0 +1,180 @@
+//! Who gets an answer of an API, over TLS as its clients do.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_kit::api;
+use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken};
+use antrea_kit::health::{Checks, text};
+use antrea_kit::server::{Handler, Limits, Server};
+use antrea_kit::serving_certificate::ServingCertificate;
+use antrea_types::MinimumTls;
+use hyper::StatusCode;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+
+use crate::reviews::Reviews;
+use crate::server::{client_config, exchange};
+
+/// Long enough for a test, unless it waits for the end.
+const LONG: Lifetimes = Lifetimes { accepted: Duration::from_secs(600), refused: Duration::from_secs(600) };
+const NONE: Lifetimes = Lifetimes { accepted: Duration::ZERO, refused: Duration::ZERO };
+
+/// An API whose paths all say `secret`, but for those of health.
+struct Api {
+    address: SocketAddr,
+    ca: String,
+    reviews: Reviews,
+    loopback: String,
+}
+
+impl Api {
+    async fn start(lifetimes: Lifetimes) -> Self {
+        let reviews = Reviews::default();
+        let client = reviews.start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let token = LoopbackToken::generate().unwrap();
+        token.write(&folder.path().join("token")).unwrap();
+        let loopback = std::fs::read_to_string(folder.path().join("token")).unwrap();
+        let authenticator = Authenticator::new(client.clone(), Some(&token), lifetimes);
+        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
+        let health = api::health(Checks::new());
+        let handler: Handler = Arc::new(move |request| match request.uri().path() {
+            "/agentinfo" | "/loglevel" => {
+                Box::pin(std::future::ready(text(StatusCode::OK, "secret".to_owned())))
+            }
+            _ => health(request),
+        });
+        let certificate = ServingCertificate::generate("antrea-agent", &["localhost".to_owned()]).unwrap();
+        let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let server =
+            Server::bind(address, Some(tls), Limits::default(), guard.before(handler)).await.unwrap();
+        let address = server.local_addr();
+        tokio::spawn(server.run(CancellationToken::new()));
+        Self { address, ca: certificate.ca_pem().to_owned(), reviews, loopback }
+    }
+
+    /// The status line and the body that `METHOD PATH` with a token is answered with.
+    async fn ask(&self, request: &str, token: Option<&str>) -> (String, String) {
+        let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let request = format!(
+            "{request} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n",
+            authorization.unwrap_or_default()
+        );
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let connector = TlsConnector::from(client_config(&self.ca));
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = connector.connect(name, stream).await.unwrap();
+        let answer = exchange(&mut stream, request.as_bytes()).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap()["HTTP/1.1 ".len()..].to_owned(), body.to_owned())
+    }
+
+    async fn code(&self, request: &str, token: Option<&str>) -> String {
+        self.ask(request, token).await.0[..3].to_owned()
+    }
+}
+
+#[tokio::test]
+async fn whoever_the_api_server_lets_ask_is_answered() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.ask("GET /agentinfo", Some("alice-token")).await.1, "secret");
+}
+
+#[tokio::test]
+async fn health_is_told_to_everybody_and_asks_nobody() {
+    let api = Api::start(LONG).await;
+    for path in ["/healthz", "/livez", "/readyz", "/readyz?verbose"] {
+        assert_eq!(api.code(&format!("GET {path}"), None).await, "200", "{path}");
+        assert_eq!(api.code(&format!("GET {path}"), Some("nonsense")).await, "200", "{path}");
+    }
+    assert_eq!(api.reviews.asked(), 0);
+}
+
+#[tokio::test]
+async fn whoever_says_not_who_they_are_gets_401_and_a_status() {
+    let api = Api::start(LONG).await;
+    let (line, body) = api.ask("GET /agentinfo", None).await;
+    assert_eq!(line, "401 Unauthorized");
+    assert_eq!(
+        body,
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\
+         \"message\":\"Unauthorized\",\"reason\":\"Unauthorized\",\"code\":401}\n"
+    );
+    assert_eq!(api.code("GET /readyz/", None).await, "401", "only the paths themselves are public");
+    assert_eq!(api.code("GET /healthz/../agentinfo", None).await, "401");
+    assert_eq!(api.reviews.asked(), 0);
+}
+
+#[tokio::test]
+async fn a_token_that_nobody_has_gets_401_even_where_there_is_nothing() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("GET /agentinfo", Some("mallory-token")).await, "401");
+    assert_eq!(api.code("GET /nothing", Some("mallory-token")).await, "401");
+    assert_eq!(api.reviews.asked(), 1, "what is refused is remembered, too");
+}
+
+#[tokio::test]
+async fn whoever_may_not_gets_403_that_names_them_and_what_they_asked() {
+    let api = Api::start(LONG).await;
+    let (line, body) = api.ask("GET /agentinfo", Some("bob-token")).await;
+    assert_eq!(line, "403 Forbidden");
+    assert!(body.contains(r#"forbidden: User \"bob\" cannot get path \"/agentinfo\""#), "{body}");
+    assert_eq!(api.code("GET /nothing", Some("bob-token")).await, "403");
+}
+
+#[tokio::test]
+async fn a_right_to_read_is_none_to_change() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    assert_eq!(api.code("PUT /agentinfo", Some("alice-token")).await, "403");
+    assert_eq!(api.code("GET /loglevel", Some("alice-token")).await, "403");
+}
+
+#[tokio::test]
+async fn masters_may_do_everything() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("PUT /loglevel", Some("root-token")).await, "200");
+    assert_eq!(api.reviews.asked(), 1, "only the token was reviewed");
+}
+
+#[tokio::test]
+async fn an_expired_token_is_refused_once_what_was_said_of_it_no_longer_holds() {
+    let lasting = Api::start(LONG).await;
+    let forgetful = Api::start(NONE).await;
+    for api in [&lasting, &forgetful] {
+        assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+        api.reviews.expire_tokens();
+    }
+    assert_eq!(lasting.code("GET /agentinfo", Some("alice-token")).await, "200");
+    assert_eq!(lasting.reviews.asked(), 2, "one review of the token, one of the access");
+    assert_eq!(forgetful.code("GET /agentinfo", Some("alice-token")).await, "401");
+}
+
+#[tokio::test]
+async fn while_the_api_server_is_away_only_what_it_said_before_counts() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    api.reviews.go_away();
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    let (line, body) = api.ask("GET /agentinfo", Some("bob-token")).await;
+    assert_eq!(line, "503 Service Unavailable");
+    assert!(body.contains("the Kubernetes API server does not say who may ask this"), "{body}");
+    assert_eq!(api.code("GET /loglevel", Some("alice-token")).await, "503");
+    assert_eq!(api.code("GET /agentinfo", None).await, "401");
+    assert_eq!(api.code("GET /readyz", None).await, "200");
+}
+
+#[tokio::test]
+async fn programs_of_the_same_pod_need_no_api_server() {
+    let api = Api::start(LONG).await;
+    api.reviews.go_away();
+    assert_eq!(api.code("PUT /loglevel", Some(&api.loopback)).await, "200");
+    assert_eq!(api.reviews.asked(), 0);
+    let almost = format!("{}x", api.loopback);
+    assert_eq!(api.code("PUT /loglevel", Some(&almost)).await, "503");
+}

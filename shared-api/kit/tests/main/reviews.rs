@@ -1,0 +1,91 @@
+//! An API server that reviews tokens and access, and can be told to be away.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use antrea_kit::server::{Answer, Handler, Limits, Server};
+use antrea_kit::status::{json_answer, status};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Knows the tokens `alice-token` and `bob-token`; alice may get `/agentinfo`, bob nothing.
+#[derive(Clone, Default)]
+pub(crate) struct Reviews(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    away: AtomicBool,
+    tokens_expired: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl Reviews {
+    /// Serves until the test ends; gives a client of it.
+    pub(crate) async fn start(&self) -> Client {
+        let reviews = self.clone();
+        let handler: Handler = Arc::new(move |request| {
+            let reviews = reviews.clone();
+            Box::pin(async move { reviews.answer(request).await })
+        });
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let server = Server::bind(address, None, Limits::default(), handler).await.unwrap();
+        let url = format!("http://{}", server.local_addr());
+        tokio::spawn(server.run(CancellationToken::new()));
+        let mut config = Config::new(url.parse().unwrap());
+        config.default_retry = false;
+        Client::try_from(config).unwrap()
+    }
+
+    pub(crate) fn go_away(&self) {
+        self.0.away.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn expire_tokens(&self) {
+        self.0.tokens_expired.store(true, Ordering::Relaxed);
+    }
+
+    /// How often it was asked for a review.
+    pub(crate) fn asked(&self) -> usize {
+        self.0.asked.load(Ordering::Relaxed)
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        self.0.asked.fetch_add(1, Ordering::Relaxed);
+        if self.0.away.load(Ordering::Relaxed) {
+            return status(StatusCode::INTERNAL_SERVER_ERROR, "etcd is away");
+        }
+        let path = request.uri().path().to_owned();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        let mut review: Value = serde_json::from_slice(&body).unwrap();
+        review["status"] = match path.as_str() {
+            "/apis/authentication.k8s.io/v1/tokenreviews" => self.review_token(&review["spec"]["token"]),
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews" => review_access(&review["spec"]),
+            other => return status(StatusCode::NOT_FOUND, other),
+        };
+        json_answer(StatusCode::CREATED, &review)
+    }
+
+    fn review_token(&self, token: &Value) -> Value {
+        let name = token.as_str().and_then(|token| token.strip_suffix("-token"));
+        match name.filter(|_| !self.0.tokens_expired.load(Ordering::Relaxed)) {
+            Some("root") => {
+                json!({"authenticated": true, "user": {"username": "root", "groups": ["system:masters"]}})
+            }
+            Some(name @ ("alice" | "bob")) => {
+                json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
+            }
+            _ => json!({"authenticated": false, "error": "token has expired"}),
+        }
+    }
+}
+
+fn review_access(spec: &Value) -> Value {
+    assert_eq!(spec["groups"], json!(["system:authenticated"]));
+    let asked = (&spec["user"], &spec["nonResourceAttributes"]);
+    json!({"allowed": asked == (&json!("alice"), &json!({"path": "/agentinfo", "verb": "get"}))})
+}
