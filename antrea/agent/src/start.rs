@@ -20,7 +20,7 @@ use antrea_kit::health::Check;
 use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
-use antrea_ovs::{Round, Switch};
+use antrea_ovs::{FlowSet, Round, Switch};
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::{Context, Result};
@@ -180,7 +180,7 @@ async fn connect(
         }
     };
     let (base, (), (), host_started, services_started) = tokio::join!(
-        restore.switch.apply("base", pipeline.base_flows()),
+        restore.switch.apply("base", base(pipeline)),
         restore.restore_pods(),
         routes.realize(),
         host.start(),
@@ -191,6 +191,11 @@ async fn connect(
     services_started.context("cannot set up Services")?;
     restore.end_wait().await;
     restore.finish_round().await
+}
+
+/// What does not depend on Pods, peers and Services.
+fn base(pipeline: &Pipeline) -> FlowSet {
+    FlowSet { flows: pipeline.base_flows(), meters: pipeline.meters(), ..FlowSet::default() }
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.

@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{
-    Action, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn, Match, Move,
-    SubField, TableId,
+    Action, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn, Match,
+    MeterId, Move, SubField, TableId,
 };
 use antrea_types::MacAddr;
 
@@ -136,6 +136,11 @@ impl FlowBuilder {
     /// Makes a flow of the packet.
     pub fn learn(self, learn: Learn) -> Self {
         self.then(learn.into())
+    }
+
+    /// Drops the packet where there are too many of them.
+    pub fn limit(self, meter: MeterId) -> Self {
+        self.then(Action::Meter(meter))
     }
 
     /// Sends the packet to the agent, with a label that says what for.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use antrea_openflow::message::PacketOut;
-use antrea_openflow::{Flow, Group, TableId};
+use antrea_openflow::{Flow, Group, Meter, TableId};
 use antrea_types::OfPort;
 
 use crate::features::{pod_connectivity, root, service, service_without_proxy};
@@ -49,6 +49,11 @@ impl Pipeline {
         flows.extend(service::base_flows(layout, config));
         flows.extend(root::miss_flows(layout));
         in_table_order(flows)
+    }
+
+    /// The meters that flows of [`Self::base_flows`] refer to.
+    pub fn meters(&self) -> Vec<Meter> {
+        self.config.proxy().map(|proxy| refusal::meter(proxy.refusal_rate)).into_iter().collect()
     }
 
     /// The flows of a Pod of this Node.

@@ -5,13 +5,22 @@
 //! past all tables. The host translates what it has translated itself (a NodePort's address) back.
 
 use antrea_openflow::message::PacketOut;
-use antrea_openflow::{Action, Field, reserved_port};
+use antrea_openflow::{Action, Band, Field, Meter, MeterFlags, MeterId, reserved_port};
 use antrea_types::OfPort;
 
 use crate::model::PipelineConfig;
 
 /// The first byte of the label of packets whose connection is to be refused.
 pub const SERVICE_REJECT_USERDATA: u8 = 4;
+
+/// Limits what the agent gets.
+pub(crate) const METER: MeterId = MeterId(259);
+
+/// Lets `rate` packets a second pass, and bursts of twice as many.
+pub(crate) fn meter(rate: u32) -> Meter {
+    let band = Band { rate, burst: rate.saturating_mul(2) };
+    Meter { id: METER, flags: MeterFlags::PKTPS.and(MeterFlags::BURST), bands: vec![band] }
+}
 
 /// Sends `answer` to a client whose packet came in by `port`. The answer has the packet's MAC addresses, exchanged.
 pub(crate) fn packet_out(config: &PipelineConfig, port: OfPort, answer: Vec<u8>) -> PacketOut {

@@ -27,6 +27,8 @@ pub struct ServiceProxy {
     pub external: ExternalTraffic,
     /// Whether endpoints may answer external clients directly.
     pub direct_server_return: DirectServerReturn,
+    /// The packets a second that the agent refuses connections for at most.
+    pub refusal_rate: u32,
 }
 
 /// Who serves NodePorts, LoadBalancer addresses and external IPs to clients outside the cluster.

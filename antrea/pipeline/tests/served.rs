@@ -15,7 +15,11 @@ use crate::cluster::{Families, all_flows, node_with, peers, pods};
 
 /// Without `proxyAll`.
 pub(crate) fn cluster_ips_only() -> ServiceProxy {
-    ServiceProxy { external: ExternalTraffic::ByHost, direct_server_return: DirectServerReturn::Off }
+    ServiceProxy {
+        external: ExternalTraffic::ByHost,
+        direct_server_return: DirectServerReturn::Off,
+        refusal_rate: 5000,
+    }
 }
 
 /// With `proxyAll`.

@@ -151,6 +151,7 @@ impl Recorded {
                     node_port_addresses: vec![self.node_ip.parse().unwrap()],
                 },
                 direct_server_return: DirectServerReturn::Off,
+                refusal_rate: 5000,
             }),
         })
     }

@@ -101,7 +101,10 @@ fn node_ports() -> ExternalTraffic {
 }
 
 fn by_agent(external: ExternalTraffic, direct_server_return: DirectServerReturn) -> Result<Names> {
-    names(&IpFamily::ALL, Services::ByProxy(ServiceProxy { external, direct_server_return }))
+    names(
+        &IpFamily::ALL,
+        Services::ByProxy(ServiceProxy { external, direct_server_return, refusal_rate: 5000 }),
+    )
 }
 
 fn by_host(known: &[IpFamily]) -> Result<Services> {

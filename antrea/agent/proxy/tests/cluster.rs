@@ -44,6 +44,7 @@ pub(crate) fn pipeline() -> Pipeline {
         services: Services::ByProxy(ServiceProxy {
             external: ExternalTraffic::ByAgent { node_port_addresses: vec!["172.18.0.1".parse().unwrap()] },
             direct_server_return: DirectServerReturn::On,
+            refusal_rate: 5000,
         }),
     })
 }

@@ -60,7 +60,7 @@ pub(crate) async fn set_up(
     let direct_server_return = direct_server_return(proxy);
     Ok(Some(ProxySetup {
         settings: settings(proxy, node, direct_server_return),
-        pipeline: ServiceProxy { external, direct_server_return },
+        pipeline: ServiceProxy { external, direct_server_return, refusal_rate: config.packet_in_rate },
         traffic,
         stale_udp: match proxy.cleanup_stale_udp {
             Status::Enabled => StaleUdpConnections::Forgotten,

@@ -14,7 +14,7 @@ use crate::fields::{
 use crate::flow::{HIGH, LOW, NORMAL, commit_marked};
 use crate::layout::Layout;
 use crate::order::Table;
-use crate::refusal::SERVICE_REJECT_USERDATA;
+use crate::refusal;
 use crate::service::{Backend, ip_bits, transport};
 use crate::tables::service_lb;
 
@@ -25,7 +25,7 @@ pub const TABLE: Table = Table::pass("EndpointDNAT");
 pub fn no_endpoint(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::Service).marked(SERVICE_WITHOUT_ENDPOINT);
-    Some(flow.to_agent(SERVICE_REJECT_USERDATA).done())
+    Some(flow.limit(refusal::METER).to_agent(refusal::SERVICE_REJECT_USERDATA).done())
 }
 
 /// To an endpoint that is there.
