@@ -8,6 +8,7 @@ mod fixture;
 mod openflow;
 #[cfg(test)]
 mod replay;
+mod scale;
 #[cfg(test)]
 mod switch;
 #[cfg(test)]
