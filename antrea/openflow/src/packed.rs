@@ -9,4 +9,4 @@ mod parts;
 pub use flow::PackedFlow;
 pub use frame::PackedChange;
 pub use group::PackedGroup;
-pub use parts::{FlowPart, GroupPart, flow_parts, group_parts};
+pub use parts::{FlowPart, GroupPart, flow_parts, group_parts, group_sizes};

@@ -8,7 +8,7 @@ use antrea_openflow::{
     Action, AddressRange, Bucket, BucketId, Cookie, CtCommit, Existing, Field, Flow, FlowPriority, Group,
     GroupId, GroupKind, Match, Nat, NatChoice, NatSide, SetField, TableId, Transport, Zone,
 };
-use antrea_ovs::{FlowSet, FlowStore, Round};
+use antrea_ovs::{Asked, FlowSet, FlowStore, Round};
 use antrea_types::IpFamily;
 
 use crate::fixture::soon;
@@ -28,12 +28,11 @@ pub(crate) fn service(number: u32, endpoints: u32) -> FlowSet {
     let tcp = || Match::new().transport(IpFamily::V4, Transport::Tcp);
     let choose = Flow::new(TableId(12), FlowPriority(200))
         .cookie(Cookie(3 << 40))
-        .matching(
-            tcp()
-                .port_dst(Transport::Tcp, 80.into())
-                .ip_dst(IpAddr::V4(address(number)))
-                .masked(Field::Reg4, 0x10000, 0x70000),
-        )
+        .matching(tcp().port_dst(Transport::Tcp, 80.into()).ip_dst(IpAddr::V4(address(number))).masked(
+            Field::Reg4,
+            0x10000,
+            0x70000,
+        ))
         .actions([
             set(Field::Reg4, 0x20000, 0x70000),
             set(Field::Reg0, 0x200, 0x200),
@@ -42,24 +41,24 @@ pub(crate) fn service(number: u32, endpoints: u32) -> FlowSet {
         ]);
     let endpoint = |index: u32| address(0x10_0000 + number * endpoints + index);
     let translate = |index: u32| {
-        let matching = tcp().reg(Field::Reg3, endpoint(index).to_bits()).masked(Field::Reg4, 0x21f90, 0x7ffff);
+        let matching =
+            tcp().reg(Field::Reg3, endpoint(index).to_bits()).masked(Field::Reg4, 0x21f90, 0x7ffff);
         let nat = Nat {
             side: NatSide::Destination,
             addresses: AddressRange::V4(endpoint(index), endpoint(index)),
             ports: Some((8080, 8080)),
             choice: NatChoice::default(),
         };
-        Flow::new(TableId(13), FlowPriority(200))
-            .cookie(Cookie(3 << 40))
-            .matching(matching)
-            .action(Action::CtCommit(Box::new(CtCommit {
+        Flow::new(TableId(13), FlowPriority(200)).cookie(Cookie(3 << 40)).matching(matching).action(
+            Action::CtCommit(Box::new(CtCommit {
                 zone: Zone::Number(65520),
                 table: Some(TableId(14)),
                 helper: None,
                 existing: Existing::Keep,
                 nat: Some(nat),
                 exec: vec![set(Field::CtMark, 0x10, 0x10)],
-            })))
+            })),
+        )
     };
     let bucket = |index: u32| {
         let actions = vec![
@@ -82,6 +81,13 @@ pub(crate) fn service(number: u32, endpoints: u32) -> FlowSet {
 
 pub(crate) fn key(number: u32) -> String {
     format!("service/default/service-{number}/http")
+}
+
+/// Seconds of processor time of a process; `self` is this one.
+fn processor(process: &str) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap();
+    let ticks = text.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
+    ticks.map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
 }
 
 /// Resident bytes of this process.
@@ -115,21 +121,33 @@ fn the_memory_of_the_store_is_printed() {
 #[ignore = "measures"]
 async fn the_time_of_ten_thousand_services_is_printed() {
     let Some((ovs, _database, first)) = start(1).await else { return };
-    for (round, services, endpoints) in [(1, 10_000, 10), (2, 10_000, 10), (3, 2_000, 5)] {
+    let vswitchd = std::fs::read_to_string(ovs.directory().join("vswitchd.pid")).unwrap();
+    let mut last = (Instant::now(), processor("self"), processor(&vswitchd));
+    let mut lap = |what: &str| {
+        let now = (Instant::now(), processor("self"), processor(&vswitchd));
+        println!(
+            "{what}: {:.2} s, our processor time {:.2} s, of ovs-vswitchd {:.2} s, resident {:.1} MB",
+            now.0.duration_since(last.0).as_secs_f64(),
+            now.1 - last.1,
+            now.2 - last.2,
+            f64::from(u32::try_from(resident() / 1024).unwrap()) / 1024.0
+        );
+        last = now;
+    };
+    for (round, services, endpoints) in [(1, 2_000, 5), (2, 2_000, 5), (3, 10_000, 10), (4, 10_000, 10)] {
         let switch = if round == 1 { first.clone() } else { switch(&ovs, round) };
         soon("the switch is there", switch.realized()).await.unwrap();
-        let (before, start) = (resident(), Instant::now());
-        let applied = (0..services).map(|number| switch.apply(key(number), service(number, endpoints)));
-        futures::future::try_join_all(applied).await.unwrap();
-        println!("round {round}: {services} x {endpoints} applied in {} s", start.elapsed().as_secs_f64());
+        lap(&format!("round {round}, {services} x {endpoints}: begun"));
+        let asked: Vec<_> =
+            (0..services).map(|number| switch.ask(key(number), service(number, endpoints))).collect();
+        lap("asked");
+        futures::future::try_join_all(asked.into_iter().map(Asked::done)).await.unwrap();
+        lap("installed");
         switch.delete_stale(None).await.unwrap();
-        println!(
-            "finished after {} s, {} bytes more resident",
-            start.elapsed().as_secs_f64(),
-            resident().saturating_sub(before)
-        );
-        let start = Instant::now();
+        lap("nothing is stale");
         assert_eq!(switch.resync().await.unwrap(), 0);
-        println!("compared in {} s, {} bytes", start.elapsed().as_secs_f64(), resident());
+        lap("compared");
+        switch.apply(key(7), service(7, endpoints + 1)).await.unwrap();
+        lap("an endpoint more");
     }
 }

@@ -66,6 +66,18 @@ impl<B: AsRef<[u8]>> PackedGroup<B> {
         if self.buckets().len() <= BUCKETS_PER_MESSAGE * 8 { 1 } else { self.parts().count() }
     }
 
+    /// How many buckets it has.
+    pub fn bucket_count(&self) -> usize {
+        let mut rest = self.buckets();
+        let mut count = 0;
+        while let Some((_, after)) = rest.split_at_checked(length_of_first(rest)).filter(|_| !rest.is_empty())
+        {
+            rest = after;
+            count += 1;
+        }
+        count
+    }
+
     pub(super) fn kind_code(&self) -> u8 {
         self.0.as_ref().get(4).copied().unwrap_or_default()
     }
@@ -86,15 +98,19 @@ impl<B: AsRef<[u8]>> PackedGroup<B> {
     }
 }
 
-/// The bytes of the first buckets that go into one message. Each begins with its length.
+/// The bytes of the first buckets that go into one message.
 fn part_length(buckets: &[u8]) -> usize {
     let mut length = 0;
     for _ in 0..BUCKETS_PER_MESSAGE {
-        let Some(next) = buckets.get(length..).and_then(|rest| rest.first_chunk::<2>()) else { break };
-        // A length that cannot be is that of a bucket which is refused as too long with all that follow.
-        length += usize::from(u16::from_be_bytes(*next)).max(8);
+        length += length_of_first(buckets.get(length..).unwrap_or_default());
     }
     length.min(buckets.len())
+}
+
+/// Each bucket begins with its length. One that cannot be is that of a bucket which is refused as too long with all that
+/// follow.
+fn length_of_first(buckets: &[u8]) -> usize {
+    buckets.first_chunk().map_or(0, |length| usize::from(u16::from_be_bytes(*length)).max(8))
 }
 
 #[cfg(test)]
@@ -124,6 +140,7 @@ mod tests {
         // Eight bytes of header, 16 of the action, eight of the weight.
         let sizes: Vec<usize> = packed.parts().map(|part| part.len() / 32).collect();
         assert_eq!((sizes.as_slice(), packed.messages()), (expect, expect.len()));
+        assert_eq!(packed.bucket_count(), expect.iter().sum());
     }
 
     #[test]

@@ -7,9 +7,11 @@ use crate::codec::instructions::{instructions_from, put_instructions};
 use crate::codec::oxm::{entries_from, put_entries};
 use crate::codec::reader::Reader;
 use crate::codec::writer::{put_u8, put_u16, put_u32, set_length};
-use crate::message::{FlowEntry, HEADER_LENGTH};
+use crate::message::{FlowEntry, HEADER_LENGTH, More, MultipartReply};
 use crate::{Cookie, Flow, GroupId, TableId};
 
+/// `OFPT_MULTIPART_REPLY`.
+const MULTIPART_REPLY: u8 = 19;
 /// Type, flags and padding of a reply with state.
 const MULTIPART_HEADER: usize = 8;
 
@@ -46,6 +48,29 @@ pub fn flow_parts(message: &[u8]) -> impl Iterator<Item = Result<FlowPart<'_>, D
 /// Each that breaks the format; nothing follows it.
 pub fn group_parts(message: &[u8]) -> impl Iterator<Item = Result<GroupPart<'_>, DecodeError>> {
     entries(message, "group description", GroupPart::read)
+}
+
+/// The groups of a message that is a reply with their statistics, or a part of one, each with the number of its buckets.
+///
+/// # Errors
+/// Each that breaks the format; nothing follows it.
+pub fn group_sizes(message: &[u8]) -> impl Iterator<Item = Result<(GroupId, usize), DecodeError>> {
+    // Padding, and after the number: references, padding, packets, bytes, duration; then packets and bytes of each bucket.
+    entries(message, "group statistics", |_, mut reader| {
+        reader.skip(2)?;
+        let id = GroupId(reader.u32()?);
+        reader.skip(4 + 4 + 8 + 8 + 8)?;
+        Ok((id, reader.left() / 16))
+    })
+}
+
+impl MultipartReply {
+    /// Whether more messages follow this one; none if it is no reply with state.
+    pub fn is_more(message: &[u8]) -> Option<More> {
+        let kind = message.get(1).filter(|kind| **kind == MULTIPART_REPLY);
+        let flags = message.get(HEADER_LENGTH + 2..).and_then(|rest| rest.first_chunk().copied());
+        kind.and(flags).map(|flags| if u16::from_be_bytes(flags) & 1 == 1 { More::More } else { More::Last })
+    }
 }
 
 /// Entries that begin with their length of 16 bits, which counts itself.
@@ -177,7 +202,7 @@ mod tests {
     use antrea_types::OfPort;
 
     use super::*;
-    use crate::message::{FlowStatistics, More, MultipartReply, ReplyBody};
+    use crate::message::{Counters, FlowStatistics, GroupStatistics, ReplyBody};
     use crate::{Action, Bucket, BucketId, FlowPriority, Group, GroupKind, Match, Message, Xid};
 
     fn reply(body: ReplyBody) -> Vec<u8> {
@@ -204,6 +229,7 @@ mod tests {
         let mut buffer = Vec::new();
         let parts: Vec<_> = flow_parts(&message).map(Result::unwrap).collect();
         assert_eq!(parts.len(), 2);
+        assert_eq!(MultipartReply::is_more(&message), Some(More::Last));
         for (part, port) in parts.iter().zip(1..) {
             let expected = PackedFlow::new(&flow(port), &mut Vec::new());
             assert_eq!(part.as_sent(&mut buffer).bytes(), expected.bytes());
@@ -225,6 +251,20 @@ mod tests {
             assert_eq!(part.packed(&mut buffer).unwrap().bytes(), expected.bytes());
         }
         assert_eq!(group_parts(&message).count(), 2);
+    }
+
+    #[test]
+    fn statistics_of_groups_say_how_many_buckets_they_have() {
+        let statistics = |id, buckets| GroupStatistics {
+            id: GroupId(id),
+            references: 1,
+            total: Counters::default(),
+            duration: std::time::Duration::ZERO,
+            buckets: vec![Counters::default(); buckets],
+        };
+        let message = reply(ReplyBody::GroupStatistics(vec![statistics(7, 0), statistics(9, 3)]));
+        let sizes: Vec<_> = group_sizes(&message).map(Result::unwrap).collect();
+        assert_eq!(sizes, [(GroupId(7), 0), (GroupId(9), 3)]);
     }
 
     #[test]
