@@ -106,7 +106,7 @@ fn service(buckets: u32, table: u8) -> FlowSet {
 }
 
 #[tokio::test]
-async fn a_group_that_the_next_agent_asks_for_again_is_left_alone() {
+async fn groups_of_an_earlier_agent_can_be_read_and_are_kept_when_asked_for_again() {
     let Some((ovs, _database, first)) = start(1).await else { return };
     first.apply("service/a", service(10, 1)).await.unwrap();
     drop(first);

@@ -147,7 +147,11 @@ mod tests {
             xid = change.put_in_bundle(BUNDLE, xid, &mut out).unwrap();
         }
         let flows = [FlowMod::add(flow), delete].map(Message::FlowMod).into_iter();
-        let groups = GroupMod::install(group).into_iter().map(Message::GroupMod);
+        let part = |buckets| Group { buckets, ..group.clone() };
+        let buckets = |range| group.buckets.get::<std::ops::Range<usize>>(range).unwrap().to_vec();
+        let more = |range| GroupMod::InsertBuckets { group: part(buckets(range)), after: BucketId::LAST };
+        let groups = [GroupMod::AddOrModify(part(buckets(0..700))), more(700..1400), more(1400..1500)];
+        let groups = groups.map(Message::GroupMod);
         assert_eq!((out, xid), (expected(flows.chain(groups).collect()), Xid(14)));
     }
 

@@ -107,10 +107,10 @@ fn part_length(buckets: &[u8]) -> usize {
     length.min(buckets.len())
 }
 
-/// Each bucket begins with its length. One that cannot be is that of a bucket which is refused as too long with all that
-/// follow.
+/// Each bucket begins with its length; less than that is taken as it is. A length that cannot be is that of a bucket which
+/// is refused as too long, with all that follow.
 fn length_of_first(buckets: &[u8]) -> usize {
-    buckets.first_chunk().map_or(0, |length| usize::from(u16::from_be_bytes(*length)).max(8))
+    buckets.first_chunk().map_or(buckets.len(), |length| usize::from(u16::from_be_bytes(*length)).max(8))
 }
 
 #[cfg(test)]
