@@ -8,7 +8,7 @@ use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
 use antrea_agent_routing::NodeRoutes;
 use antrea_ovs::ovsdb::OvsDb;
-use antrea_ovs::{Round, Switch};
+use antrea_ovs::{Round, SetKey, Switch};
 use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
@@ -120,13 +120,9 @@ impl FlowRestore {
         // Without a number on the bridge there are no flows.
         let numbered = interfaces.iter().filter(|interface| interface.pod_interface().is_some());
         let peers: Vec<_> = self.routes.borrow().peers.keys().map(node_routes::key).collect();
-        let mut missing = Vec::new();
-        for key in numbered.map(|interface| pods::key(&interface.name)).chain(peers) {
-            if !self.switch.has(key.as_str()).await {
-                missing.push(key);
-            }
-        }
-        missing
+        let keys = numbered.map(|interface| pods::key(&interface.name)).chain(peers);
+        let keys: Vec<SetKey> = keys.map(SetKey::from).collect();
+        self.switch.missing(keys).await.iter().map(ToString::to_string).collect()
     }
 
     /// Ends the wait if there is one.
