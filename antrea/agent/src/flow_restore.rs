@@ -8,7 +8,7 @@ use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
 use antrea_agent_routing::NodeRoutes;
 use antrea_ovs::ovsdb::OvsDb;
-use antrea_ovs::{Round, Switch};
+use antrea_ovs::{Round, SetKey, Switch};
 use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
@@ -131,11 +131,9 @@ impl FlowRestore {
         if self.services.as_ref().is_some_and(|services| *services.borrow() == Realized::NotYet) {
             missing.push("services".to_owned());
         }
-        for key in numbered.map(|interface| pods::key(&interface.name)).chain(peers) {
-            if !self.switch.has(key.as_str()).await {
-                missing.push(key);
-            }
-        }
+        let keys = numbered.map(|interface| pods::key(&interface.name)).chain(peers);
+        let keys: Vec<SetKey> = keys.map(SetKey::from).collect();
+        missing.extend(self.switch.missing(keys).await.iter().map(ToString::to_string));
         missing
     }
 

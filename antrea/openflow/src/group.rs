@@ -104,23 +104,6 @@ impl GroupMod {
             Self::Delete(id) | Self::RemoveBucket { group: id, .. } => *id,
         }
     }
-
-    /// What brings a group to the bridge, there or not: one message, and more that append the buckets beyond
-    /// [`BUCKETS_PER_MESSAGE`].
-    pub fn install(group: Group) -> Vec<Self> {
-        let Group { id, kind, mut buckets } = group;
-        let mut rest = buckets.split_off(buckets.len().min(BUCKETS_PER_MESSAGE));
-        let mut messages = vec![Self::AddOrModify(Group { id, kind, buckets })];
-        while !rest.is_empty() {
-            let next = rest.split_off(rest.len().min(BUCKETS_PER_MESSAGE));
-            messages.push(Self::InsertBuckets {
-                group: Group { id, kind, buckets: rest },
-                after: BucketId::LAST,
-            });
-            rest = next;
-        }
-        messages
-    }
 }
 
 impl fmt::Display for GroupKind {
@@ -176,35 +159,4 @@ pub(crate) fn write_bucket(f: &mut fmt::Formatter<'_>, bucket: &Bucket, names: &
     }
     f.write_str("actions=")?;
     write_actions(f, &bucket.actions, names)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn group(buckets: u32) -> Group {
-        let bucket = |id| Bucket::new(BucketId(id), vec![]).weight(100);
-        Group { id: GroupId(1), kind: GroupKind::Select, buckets: (0..buckets).map(bucket).collect() }
-    }
-
-    #[track_caller]
-    fn check_install(buckets: u32, expect: &[usize]) {
-        let messages = GroupMod::install(group(buckets));
-        let sizes: Vec<usize> = messages
-            .iter()
-            .map(|message| match message {
-                GroupMod::AddOrModify(group) | GroupMod::InsertBuckets { group, .. } => group.buckets.len(),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(sizes, expect);
-    }
-
-    #[test]
-    fn many_buckets_are_installed_in_several_messages() {
-        check_install(0, &[0]);
-        check_install(700, &[700]);
-        check_install(701, &[700, 1]);
-        check_install(1500, &[700, 700, 100]);
-    }
 }

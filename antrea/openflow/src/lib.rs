@@ -24,6 +24,7 @@ mod matching;
 pub mod message;
 mod meter;
 mod names;
+mod packed;
 mod subfield;
 mod transport;
 mod value;
@@ -48,5 +49,8 @@ pub use matching::{Match, MatchField};
 pub use message::{Message, frame_length};
 pub use meter::{Band, Meter, MeterFlags, MeterMod};
 pub use names::{Names, Numbers, TableNames, reserved_port};
+pub use packed::{
+    FlowPart, GroupPart, PackedChange, PackedFlow, PackedGroup, flow_parts, group_parts, group_sizes,
+};
 pub use subfield::SubField;
 pub use transport::{PortMask, Transport, ethertype, protocol};

@@ -1,29 +1,34 @@
 //! All flows, groups and meters that a bridge shall have, in named sets.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use antrea_openflow::{Action, Flow, Group, Meter, TableId};
+use antrea_openflow::{Flow, Group, Meter, MeterId, PackedFlow, PackedGroup, TableId};
 
 use crate::round::Round;
 use crate::store::{Change, Object, SetKey, Store};
 
-impl Object for Flow {
-    fn compare(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
+impl Object for PackedFlow {
+    type Identity = [u8];
+
+    fn identity(&self) -> &[u8] {
+        self.key()
     }
 }
 
-impl Object for Group {
-    fn compare(&self, other: &Self) -> Ordering {
-        self.id.cmp(&other.id)
+impl Object for PackedGroup {
+    type Identity = [u8];
+
+    fn identity(&self) -> &[u8] {
+        self.key()
     }
 }
 
-impl Object for Meter {
-    fn compare(&self, other: &Self) -> Ordering {
-        self.id.cmp(&other.id)
+impl Object for Arc<Meter> {
+    type Identity = MeterId;
+
+    fn identity(&self) -> &MeterId {
+        &self.id
     }
 }
 
@@ -48,11 +53,11 @@ impl From<Vec<Flow>> for FlowSet {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FlowChanges {
     /// Changes of flows.
-    pub flows: Vec<Change<Flow>>,
+    pub flows: Vec<Change<PackedFlow>>,
     /// Changes of groups.
-    pub groups: Vec<Change<Group>>,
+    pub groups: Vec<Change<PackedGroup>>,
     /// Changes of meters.
-    pub meters: Vec<Change<Meter>>,
+    pub meters: Vec<Change<Arc<Meter>>>,
 }
 
 impl FlowChanges {
@@ -73,15 +78,26 @@ impl FlowChanges {
 /// The members of a set as the store keeps them.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    pub(crate) flows: Vec<Arc<Flow>>,
-    pub(crate) groups: Vec<Arc<Group>>,
+    pub(crate) flows: Vec<PackedFlow>,
+    pub(crate) groups: Vec<PackedGroup>,
     pub(crate) meters: Vec<Arc<Meter>>,
 }
 
 impl Members {
-    /// Whether there are none.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.flows.is_empty() && self.groups.is_empty() && self.meters.is_empty()
+    /// Packs a set; its flows get the round. What flows learn does not: it outlives the round, since its cookie stays.
+    pub(crate) fn pack(set: FlowSet, round: Round) -> Self {
+        let mut buffer = Vec::new();
+        // Not collected: that would keep the room of the values.
+        let mut flows = Vec::with_capacity(set.flows.len());
+        for mut flow in set.flows {
+            flow.cookie = round.stamp(flow.cookie);
+            flows.push(PackedFlow::new(&flow, &mut buffer));
+        }
+        let mut groups = Vec::with_capacity(set.groups.len());
+        for group in set.groups {
+            groups.push(PackedGroup::new(&group, &mut buffer));
+        }
+        Self { flows, groups, meters: set.meters.into_iter().map(Arc::new).collect() }
     }
 }
 
@@ -89,9 +105,9 @@ impl Members {
 #[derive(Debug)]
 pub struct FlowStore {
     round: Round,
-    flows: Store<Flow>,
-    groups: Store<Group>,
-    meters: Store<Meter>,
+    flows: Store<PackedFlow>,
+    groups: Store<PackedGroup>,
+    meters: Store<Arc<Meter>>,
 }
 
 impl FlowStore {
@@ -107,18 +123,10 @@ impl FlowStore {
 
     /// Replaces a set, and returns what changes.
     pub fn set(&mut self, key: &SetKey, set: FlowSet) -> FlowChanges {
-        let round = self.round;
-        self.put(
-            key,
-            Members {
-                flows: set.flows.into_iter().map(|flow| Arc::new(stamped(flow, round))).collect(),
-                groups: set.groups.into_iter().map(Arc::new).collect(),
-                meters: set.meters.into_iter().map(Arc::new).collect(),
-            },
-        )
+        self.put(key, Members::pack(set, self.round))
     }
 
-    /// Replaces a set by what one was, and returns what changes.
+    /// Replaces a set that is packed, and returns what changes.
     pub(crate) fn put(&mut self, key: &SetKey, members: Members) -> FlowChanges {
         FlowChanges {
             flows: self.flows.set(key, members.flows),
@@ -130,10 +138,17 @@ impl FlowStore {
     /// What a set holds, not copied.
     pub(crate) fn members(&self, key: &SetKey) -> Members {
         Members {
-            flows: self.flows.get(key).cloned().collect(),
-            groups: self.groups.get(key).cloned().collect(),
-            meters: self.meters.get(key).cloned().collect(),
+            flows: self.flows.get(key).to_vec(),
+            groups: self.groups.get(key).to_vec(),
+            meters: self.meters.get(key).to_vec(),
         }
+    }
+
+    /// Whether a set holds anything.
+    pub(crate) fn has(&self, key: &SetKey) -> bool {
+        !(self.flows.get(key).is_empty()
+            && self.groups.get(key).is_empty()
+            && self.meters.get(key).is_empty())
     }
 
     /// Removes a set, and returns what changes.
@@ -141,22 +156,22 @@ impl FlowStore {
         self.set(key, FlowSet::default())
     }
 
-    /// What a set holds.
+    /// What a set holds, but for what is longer than OpenFlow can say.
     pub fn get(&self, key: &SetKey) -> FlowSet {
         FlowSet {
-            flows: self.flows.get(key).map(|flow| Flow::clone(flow)).collect(),
-            groups: self.groups.get(key).map(|group| Group::clone(group)).collect(),
-            meters: self.meters.get(key).map(|meter| Meter::clone(meter)).collect(),
+            flows: self.flows.get(key).iter().filter_map(|flow| flow.unpack().ok()).collect(),
+            groups: self.groups.get(key).iter().filter_map(|group| group.unpack().ok()).collect(),
+            meters: self.meters.get(key).iter().map(|meter| Meter::clone(meter)).collect(),
         }
     }
 
     /// All flows, in the order of table, priority and match.
-    pub fn flows(&self) -> impl DoubleEndedIterator<Item = &Arc<Flow>> {
+    pub fn flows(&self) -> impl DoubleEndedIterator<Item = &PackedFlow> {
         self.flows.all()
     }
 
     /// All groups, in the order of their numbers.
-    pub fn groups(&self) -> impl Iterator<Item = &Arc<Group>> {
+    pub fn groups(&self) -> impl Iterator<Item = &PackedGroup> {
         self.groups.all()
     }
 
@@ -167,22 +182,6 @@ impl FlowStore {
 
     /// The tables that flows learn into: the switch itself makes flows there, and removes them by their timeouts.
     pub fn learned_tables(&self) -> BTreeSet<TableId> {
-        let actions = self.flows().flat_map(|flow| &flow.actions);
-        let tables = actions.filter_map(|action| match action {
-            Action::Learn(learn) => Some(learn.table),
-            _ => None,
-        });
-        tables.collect()
+        self.flows().flat_map(PackedFlow::learned_tables).collect()
     }
-}
-
-/// The flow, and what it learns, with the round in their cookies.
-fn stamped(mut flow: Flow, round: Round) -> Flow {
-    flow.cookie = round.stamp(flow.cookie);
-    for action in &mut flow.actions {
-        if let Action::Learn(learn) = action {
-            learn.cookie = round.stamp(learn.cookie);
-        }
-    }
-    flow
 }

@@ -21,4 +21,4 @@ pub use flow_store::{FlowChanges, FlowSet, FlowStore};
 pub use modification::Modification;
 pub use round::Round;
 pub use store::{Change, SetKey};
-pub use switch::Switch;
+pub use switch::{Asked, Switch};

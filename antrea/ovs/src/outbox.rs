@@ -22,6 +22,15 @@ impl Outbox {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Queues bytes without copying them if none wait.
+    pub(crate) fn append(&mut self, bytes: Vec<u8>) {
+        if self.bytes.is_empty() && bytes.len() > KEPT {
+            self.bytes = bytes;
+        } else {
+            self.push(&bytes);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.written == self.bytes.len()
     }

@@ -15,11 +15,14 @@ impl Round {
     /// The bits of a cookie that hold the round.
     pub const MASK: CookieMask = CookieMask(0xffff << 48);
 
-    /// The round after this one; the first one is 1, and 0 follows 65,535.
+    /// No life of an agent: what the switch has learned, which outlives agents.
+    pub const LEARNED: Self = Self(0);
+
+    /// The round after this one; the first one is 1, and 1 follows 65,535.
     pub const fn next(previous: Option<Self>) -> Self {
         match previous {
-            None => Self(1),
-            Some(Self(number)) => Self(number.wrapping_add(1)),
+            None | Some(Self(u16::MAX)) => Self(1),
+            Some(Self(number)) => Self(number + 1),
         }
     }
 
@@ -68,7 +71,7 @@ mod tests {
     #[test]
     fn rounds_begin_with_one_and_start_over() {
         let rounds = [None, Some(Round(1)), Some(Round(u16::MAX))].map(Round::next);
-        assert_eq!(rounds, [Round(1), Round(2), Round(0)]);
+        assert_eq!(rounds, [Round(1), Round(2), Round(1)]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What is wanted on a bridge, in sets that are replaced as a whole, and the difference that replacing one makes.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,24 +23,20 @@ impl fmt::Display for SetKey {
 }
 
 /// Something of which a bridge holds one for each identity: the identity of a flow is its table, priority and match.
-pub(crate) trait Object: PartialEq {
-    /// Orders by identity alone.
-    fn compare(&self, other: &Self) -> Ordering;
+/// Cloning it costs next to nothing.
+pub(crate) trait Object: Clone + PartialEq {
+    type Identity: Ord + ?Sized;
+
+    fn identity(&self) -> &Self::Identity;
 }
 
 /// An object that is equal to others of its identity.
 #[derive(Debug)]
-struct ByIdentity<T>(Arc<T>);
-
-impl<T> Clone for ByIdentity<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
+struct ByIdentity<T>(T);
 
 impl<T: Object> Ord for ByIdentity<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.compare(&other.0)
+        self.0.identity().cmp(other.0.identity())
     }
 }
 
@@ -60,26 +57,39 @@ impl<T: Object> Eq for ByIdentity<T> {}
 /// What has to be done to the bridge for one identity.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change<T> {
-    /// It is new.
-    Add(Arc<T>),
-    /// It differs from what was there.
+    /// There was none.
+    Add(T),
+    /// There was another one.
     Replace {
-        /// What was there.
-        old: Arc<T>,
-        /// What shall be there.
-        new: Arc<T>,
+        /// The one that was there.
+        old: T,
+        /// The one that shall be.
+        new: T,
     },
-    /// Nobody wants it any more.
-    Delete(Arc<T>),
+    /// There shall be none any more.
+    Delete(T),
 }
 
-/// Sets of objects. An object in several sets is there as long as one of them has it; where they differ in more than
-/// identity, the set with the least key counts, so that the outcome does not depend on what came first.
+/// Who wants the object of an identity.
+#[derive(Debug)]
+enum Holders<T> {
+    One(SetKey),
+    /// All that want it, with what each of them wants, in the order of keys.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all objects have one holder: this is to take no more room"
+    )]
+    Many(Box<Vec<(SetKey, T)>>),
+}
+
+/// Named sets of objects. Where sets hold different objects of one identity, the set with the least key counts, so that
+/// the outcome does not depend on what came first.
 #[derive(Debug)]
 pub(crate) struct Store<T> {
-    sets: BTreeMap<SetKey, BTreeSet<ByIdentity<T>>>,
-    /// The versions of each object, in the order of the keys of their sets; never empty.
-    objects: BTreeMap<ByIdentity<T>, Vec<(SetKey, Arc<T>)>>,
+    /// In the order of identities.
+    sets: BTreeMap<SetKey, Box<[T]>>,
+    /// The object of each identity that counts.
+    objects: BTreeMap<ByIdentity<T>, Holders<T>>,
 }
 
 impl<T> Default for Store<T> {
@@ -91,60 +101,97 @@ impl<T> Default for Store<T> {
 impl<T: Object> Store<T> {
     /// Replaces a set; an empty one is none. Of several objects with one identity in it the last counts. Returns
     /// what changes, in the order of identities.
-    pub(crate) fn set(&mut self, key: &SetKey, objects: impl IntoIterator<Item = Arc<T>>) -> Vec<Change<T>> {
-        let mut new = BTreeSet::new();
-        for object in objects {
-            new.replace(ByIdentity(object));
-        }
+    pub(crate) fn set(&mut self, key: &SetKey, objects: Vec<T>) -> Vec<Change<T>> {
         let old = self.sets.remove(key).unwrap_or_default();
-        let affected: BTreeSet<_> = old.union(&new).cloned().collect();
-        let before: Vec<_> = affected.iter().map(|identity| self.effective(identity)).collect();
-        old.iter().for_each(|object| self.withdraw(key, object));
-        new.iter().for_each(|object| self.offer(key, object));
-        if !new.is_empty() {
-            self.sets.insert(key.clone(), new);
+        let mut members = Vec::with_capacity(objects.len());
+        let mut changes = Vec::new();
+        for (old, new) in pairs(old.into_vec(), in_order(objects)) {
+            if old.is_some() && old == new {
+                // The one that is shared already, so that it is in memory once.
+                members.extend(old);
+                continue;
+            }
+            members.extend(new.clone());
+            changes.extend(self.exchange(key, old, new));
         }
-        let after = affected.iter().map(|identity| self.effective(identity));
-        before.into_iter().zip(after).filter_map(|(before, after)| change(before, after)).collect()
+        if !members.is_empty() {
+            self.sets.insert(key.clone(), members.into_boxed_slice());
+        }
+        changes
     }
 
     /// The objects of one set.
-    pub(crate) fn get(&self, key: &SetKey) -> impl Iterator<Item = &Arc<T>> {
-        self.sets.get(key).into_iter().flatten().map(|object| &object.0)
+    pub(crate) fn get(&self, key: &SetKey) -> &[T] {
+        self.sets.get(key).map(AsRef::as_ref).unwrap_or_default()
     }
 
     /// All objects that shall be on the bridge, in the order of identities.
-    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
-        self.objects.values().filter_map(|versions| versions.first()).map(|(_, object)| object)
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.objects.keys().map(|object| &object.0)
     }
 
-    fn effective(&self, identity: &ByIdentity<T>) -> Option<Arc<T>> {
-        let (_, object) = self.objects.get(identity)?.first()?;
-        Some(Arc::clone(object))
-    }
-
-    fn offer(&mut self, key: &SetKey, object: &ByIdentity<T>) {
-        let versions = self.objects.entry(object.clone()).or_default();
-        let position = versions.partition_point(|(other, _)| other < key);
-        versions.insert(position, (key.clone(), Arc::clone(&object.0)));
-    }
-
-    fn withdraw(&mut self, key: &SetKey, identity: &ByIdentity<T>) {
-        let Some((_, mut versions)) = self.objects.remove_entry(identity) else { return };
+    /// Puts what a set wants in the place of what it wanted.
+    fn exchange(&mut self, key: &SetKey, old: Option<T>, new: Option<T>) -> Option<Change<T>> {
+        let identity = new.clone().or(old)?;
+        let entry = match self.objects.entry(ByIdentity(identity)) {
+            Entry::Vacant(place) => {
+                place.insert(Holders::One(key.clone()));
+                return new.map(Change::Add);
+            }
+            Entry::Occupied(entry) => entry,
+        };
+        let (ByIdentity(before), holders) = entry.remove_entry();
+        let mut versions = match holders {
+            Holders::One(holder) => vec![(holder, before.clone())],
+            Holders::Many(versions) => *versions,
+        };
         versions.retain(|(other, _)| other != key);
-        // The first version becomes the key, so that what was withdrawn is not kept in memory as one.
-        if let Some((_, first)) = versions.first() {
-            self.objects.insert(ByIdentity(Arc::clone(first)), versions);
+        if let Some(new) = new {
+            let position = versions.partition_point(|(other, _)| other < key);
+            versions.insert(position, (key.clone(), new));
         }
+        let after = versions.first().map(|(_, object)| object.clone());
+        if let Some(after) = after.clone() {
+            let holders = match versions.pop() {
+                Some((holder, _)) if versions.is_empty() => Holders::One(holder),
+                last => {
+                    versions.extend(last);
+                    Holders::Many(Box::new(versions))
+                }
+            };
+            self.objects.insert(ByIdentity(after), holders);
+        }
+        change(before, after)
     }
 }
 
-fn change<T: PartialEq>(before: Option<Arc<T>>, after: Option<Arc<T>>) -> Option<Change<T>> {
-    match (before, after) {
-        (None, Some(new)) => Some(Change::Add(new)),
-        (Some(old), None) => Some(Change::Delete(old)),
-        (Some(old), Some(new)) if old != new => Some(Change::Replace { old, new }),
-        _ => None,
+/// By identity; of several with one identity the last.
+fn in_order<T: Object>(mut objects: Vec<T>) -> Vec<T> {
+    objects.reverse();
+    objects.sort_by(|one, other| one.identity().cmp(other.identity()));
+    objects.dedup_by(|later, kept| later.identity() == kept.identity());
+    objects
+}
+
+/// What two lists in the order of identities have of each identity.
+fn pairs<T: Object>(old: Vec<T>, new: Vec<T>) -> impl Iterator<Item = (Option<T>, Option<T>)> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return None,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.identity().cmp(new.identity()),
+        };
+        Some((old.next_if(|_| order.is_le()), new.next_if(|_| order.is_ge())))
+    })
+}
+
+fn change<T: PartialEq>(before: T, after: Option<T>) -> Option<Change<T>> {
+    match after {
+        None => Some(Change::Delete(before)),
+        Some(after) if after == before => None,
+        Some(after) => Some(Change::Replace { old: before, new: after }),
     }
 }
 
@@ -157,8 +204,10 @@ mod tests {
     struct Item(u8, char);
 
     impl Object for Item {
-        fn compare(&self, other: &Self) -> Ordering {
-            self.0.cmp(&other.0)
+        type Identity = u8;
+
+        fn identity(&self) -> &u8 {
+            &self.0
         }
     }
 
@@ -170,8 +219,8 @@ mod tests {
 
     fn apply(store: &mut Store<Item>, line: &str) -> String {
         let (key, items) = line.split_once('=').unwrap();
-        let item = |text: &str| Arc::new(Item(text[..1].parse().unwrap(), text[1..].parse().unwrap()));
-        let changes = store.set(&SetKey::from(key.trim()), items.split_whitespace().map(item));
+        let item = |text: &str| Item(text[..1].parse().unwrap(), text[1..].parse().unwrap());
+        let changes = store.set(&SetKey::from(key.trim()), items.split_whitespace().map(item).collect());
         let text = changes.iter().map(|change| match change {
             Change::Add(new) => format!("+{}{}", new.0, new.1),
             Change::Replace { new, .. } => format!("~{}{}", new.0, new.1),
@@ -212,6 +261,6 @@ mod tests {
         }
         let all: Vec<_> = store.all().map(|item| (item.0, item.1)).collect();
         assert_eq!(all, [(1, 'x'), (2, 'x'), (3, 'x'), (5, 'x')]);
-        assert_eq!(store.get(&"b".into()).map(|item| item.0).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(store.get(&"b".into()).iter().map(|item| item.0).collect::<Vec<_>>(), [1, 3]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod difference;
 mod left_out;
+mod marks;
 mod plan;
 mod realize;
 mod together;
@@ -14,11 +15,12 @@ use antrea_openflow::TableId;
 use tokio::sync::{Mutex, oneshot, watch};
 use tracing::{info, warn};
 
+use difference::Rounds;
 use together::{Job, Waiting};
 use wanted::{Leftovers, Wanted};
 
 use crate::backoff::Backoff;
-use crate::flow_store::{FlowChanges, FlowSet};
+use crate::flow_store::{FlowChanges, FlowSet, Members};
 use crate::openflow::{Channel, Connection, OpenFlowError};
 use crate::round::Round;
 use crate::store::SetKey;
@@ -95,19 +97,21 @@ impl Switch {
     /// is what it was before. Where the switch was away, and where it had refused a member of the set when all was
     /// installed, the set stays what was asked for, without that member; this is tried again, also by itself.
     pub async fn apply(&self, key: impl Into<SetKey>, set: impl Into<FlowSet>) -> Result<(), OpenFlowError> {
-        let (inner, key, set) = (Arc::clone(&self.inner), key.into(), set.into());
-        let of_set = key.clone();
+        self.ask(key, set).done().await
+    }
+
+    /// Asks for a set and does not wait for it. The set is packed at once: who asks for many, one after the other, has
+    /// one of them as values, and those that are asked for at the same time go into few bundles.
+    pub fn ask(&self, key: impl Into<SetKey>, set: impl Into<FlowSet>) -> Asked {
+        let (inner, key) = (Arc::clone(&self.inner), key.into());
+        let members = Members::pack(set.into(), inner.round);
         let (reply, applied) = oneshot::channel();
-        inner.waiting.push(Job { key, set, reply });
-        // A task of its own, because store and switch must not part company when the caller stops waiting.
-        tokio::spawn(async move { inner.work_off().await });
-        match applied.await.map_err(|_| OpenFlowError::ConnectionLost)?? {
-            Applied::Installed => Ok(()),
-            Applied::After(generation) => {
-                self.realized_after(generation).await?;
-                self.inner.wanted.lock().await.refusal(&of_set)
-            }
+        let asked = Asked { switch: self.clone(), key: key.clone(), applied };
+        if inner.waiting.push(Job { key, members, reply }) {
+            // A task of its own, because store and switch must not part company when the caller stops waiting.
+            tokio::spawn(async move { inner.work_off().await });
         }
+        asked
     }
 
     /// Removes a set. As [`Self::apply`].
@@ -126,6 +130,12 @@ impl Switch {
     /// Whether a set has been asked for and the switch, once all is installed, refused no member of it.
     pub async fn has(&self, key: impl Into<SetKey>) -> bool {
         self.inner.wanted.lock().await.has(&key.into())
+    }
+
+    /// Those of these sets that [`Self::has`] says no to.
+    pub async fn missing(&self, keys: impl IntoIterator<Item = SetKey>) -> Vec<SetKey> {
+        let wanted = self.inner.wanted.lock().await;
+        keys.into_iter().filter(|key| !wanted.has(key)).collect()
     }
 
     /// Waits until there is a connection over which everything that was asked for is installed.
@@ -148,7 +158,8 @@ impl Switch {
 
     /// Deletes what is left of earlier rounds, and of an earlier start of this one: flows of round `previous`, or of
     /// every other round where that is not known, and flows, groups and meters that nobody asked for. To be called
-    /// when everything of this round has been asked for. While the switch is away this waits.
+    /// when everything of this round has been asked for. While the switch is away this waits. What the switch has learned
+    /// stays, for flows that learn give it a cookie without a round.
     ///
     /// # Errors
     /// See [`OpenFlowError`].
@@ -167,6 +178,31 @@ impl Switch {
         let mut realized = self.inner.realized.subscribe();
         let later = realized.wait_for(|realized| *realized > generation).await;
         later.map(|_| ()).map_err(|_| OpenFlowError::ConnectionLost)
+    }
+}
+
+/// A set that was asked for.
+#[derive(Debug)]
+#[must_use = "whether the switch takes the set is known only when it is done"]
+pub struct Asked {
+    switch: Switch,
+    key: SetKey,
+    applied: oneshot::Receiver<Result<Applied, OpenFlowError>>,
+}
+
+impl Asked {
+    /// Waits until the switch has the set.
+    ///
+    /// # Errors
+    /// As [`Switch::apply`].
+    pub async fn done(self) -> Result<(), OpenFlowError> {
+        match self.applied.await.map_err(|_| OpenFlowError::ConnectionLost)?? {
+            Applied::Installed => Ok(()),
+            Applied::After(generation) => {
+                self.switch.realized_after(generation).await?;
+                self.switch.inner.wanted.lock().await.refusal(&self.key)
+            }
+        }
     }
 }
 
@@ -192,8 +228,7 @@ impl Inner {
         let mut wanted = self.wanted.lock().await;
         // From now on also whenever everything is installed again.
         wanted.leftovers = Leftovers::Deleted;
-        realize::delete_stale_flows(channel, self.round, previous).await?;
-        wanted.settle(channel, FlowChanges::default()).await.map(|_| ())
+        wanted.settle_rounds(channel, Rounds::All { stale: previous }).await.map(|_| ())
     }
 }
 

@@ -5,9 +5,13 @@ mod database;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod learned;
+#[cfg(test)]
 mod openflow;
 #[cfg(test)]
 mod replay;
+#[cfg(test)]
+mod scale;
 #[cfg(test)]
 mod switch;
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn flow(table: u8, port: u32) -> Flow {
 }
 
 fn add(flow: Flow) -> Modification {
-    Modification::Flow(FlowMod::add(flow))
+    FlowMod::add(flow).into()
 }
 
 #[tokio::test]

@@ -105,6 +105,29 @@ async fn of_sets_that_come_at_once_only_the_refused_one_is_left_out() {
 }
 
 #[tokio::test]
+async fn of_sets_that_take_several_bundles_only_the_refused_ones_are_left_out() {
+    const FLOWS: u32 = 10;
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    let broken = [7, 1400, 1401];
+    let set = |number: u32| {
+        let flows = (0..FLOWS).map(|index| flow(number * FLOWS + index));
+        let refused = flow(100_000 + number).action(Action::Group(GroupId(99)));
+        flows.chain(broken.contains(&number).then_some(refused)).collect::<Vec<_>>()
+    };
+    let asked: Vec<_> =
+        (0..2000).map(|number| switch.ask(format!("service/{number}"), set(number))).collect();
+    for (number, asked) in (0..).zip(asked) {
+        assert_eq!(asked.done().await.is_err(), broken.contains(&number), "{number}");
+    }
+    let keys = || (0..2000).map(|number| format!("service/{number}").into());
+    let missing = broken.map(|number| format!("service/{number}").into());
+    assert_eq!(switch.missing(keys()).await, missing);
+    let totals = ovs.ofctl(["dump-aggregate", BRIDGE]).unwrap();
+    assert!(totals.contains("flow_count=19970"), "{totals}");
+    assert_eq!(switch.resync().await.unwrap(), 0);
+}
+
+#[tokio::test]
 async fn of_changes_of_one_set_that_come_at_once_the_last_counts() {
     let Some((ovs, _database, switch)) = start(1).await else { return };
     let sets = [pod(1), pod(2), FlowSet::default(), pod(3)];

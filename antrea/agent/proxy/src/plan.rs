@@ -16,6 +16,9 @@ use crate::select::Selected;
 use crate::service::{ForwardingMode, Service, ServicePort, TrafficPolicy};
 use crate::settings::{ExternalServices, LoadBalancerAddresses, Settings};
 
+/// Endpoints of a group. Open vSwitch (3.1) cannot tell what is in groups of more than 4,090 buckets.
+pub(crate) const MAX_ENDPOINTS: usize = 4000;
+
 /// What the switch has for a Service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServicePlan {
@@ -215,7 +218,7 @@ impl PortPlan<'_> {
         EndpointGroup {
             id,
             family: self.family,
-            endpoints: selected.iter().map(endpoint).collect(),
+            endpoints: selected.iter().take(MAX_ENDPOINTS).map(endpoint).collect(),
             affinity: self.service.affinity,
             mode,
         }

@@ -12,7 +12,9 @@ use antrea_types::{IpFamily, Protocol};
 use crate::claims::Claims;
 use crate::group_ids::GroupIds;
 use crate::health::HealthCheck;
-use crate::plan::{Address, AddressClass, GroupKey, PortPlan, Scope, ServicePlan, Surroundings, addresses};
+use crate::plan::{
+    Address, AddressClass, GroupKey, MAX_ENDPOINTS, PortPlan, Scope, ServicePlan, Surroundings, addresses,
+};
 use crate::problem::Problem;
 use crate::proxy::{Change, Entry, Proxy};
 use crate::select::{Selected, select};
@@ -75,6 +77,8 @@ impl Proxy {
                     _ => true,
                 });
                 let selected = select(port, family, slices(), &self.location);
+                let count = selected.cluster.len();
+                change.problems.extend((count > MAX_ENDPOINTS).then_some(Problem::TooManyEndpoints(count)));
                 parts.push(Part { port: port.clone(), family, addresses: own, selected });
             }
         }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use antrea_pipeline::service::Destination;
 use antrea_types::Protocol;
 
+use crate::plan::MAX_ENDPOINTS;
 use crate::service_name::ServiceName;
 
 /// Why part of a Service is not served as asked for.
@@ -22,6 +23,8 @@ pub enum Problem {
         /// Who has it.
         owner: ServiceName,
     },
+    /// A port has more endpoints than a group can have.
+    TooManyEndpoints(usize),
     /// There are more groups of endpoints than numbers for them.
     NoGroup,
 }
@@ -32,6 +35,7 @@ impl Problem {
         match self {
             Self::RefusedEndpoint(_) => "EndpointAddressRefused",
             Self::Taken { .. } => "ServiceAddressTaken",
+            Self::TooManyEndpoints(_) => "TooManyEndpoints",
             Self::NoGroup => "TooManyServices",
         }
     }
@@ -50,6 +54,10 @@ impl fmt::Display for Problem {
             Self::Taken { protocol, destination: Destination::NodePort { port, .. }, owner } => {
                 write!(f, "{protocol} node port {port} is served for Service {owner}, which had it first")
             }
+            Self::TooManyEndpoints(count) => write!(
+                f,
+                "a port has {count} endpoints, of which only the first {MAX_ENDPOINTS} by address get connections"
+            ),
             Self::NoGroup => {
                 f.write_str("there are too many Services: their groups of endpoints have no numbers left")
             }

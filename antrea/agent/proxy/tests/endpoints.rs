@@ -161,3 +161,14 @@ fn internal_traffic_may_have_to_stay_on_the_node() {
       group 6: 
     ");
 }
+
+#[test]
+fn a_group_has_4000_endpoints_at_most_and_users_are_told() {
+    let mut cluster = Cluster::new();
+    cluster.apply(SERVICE);
+    let endpoints: Vec<String> =
+        (0..4001).map(|n| format!("- {{addresses: [10.10.{}.{}]}}", n / 250, n % 250 + 1)).collect();
+    let text = cluster.apply(&slice(&endpoints.join("\n")));
+    assert_eq!(text.matches(":8080").count(), 4000);
+    assert!(text.ends_with("  TooManyEndpoints: a port has 4001 endpoints, of which only the first 4000 by address get connections\n"));
+}

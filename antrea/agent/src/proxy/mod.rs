@@ -20,12 +20,11 @@ use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::{CtFlush, CtTuple, FlowFilter, PacketIn};
 use antrea_openflow::{Flow, GroupId};
 use antrea_ovs::openflow::OpenFlowError;
-use antrea_ovs::{FlowSet, Switch};
+use antrea_ovs::{Asked, FlowSet, Switch};
 use antrea_pipeline::Pipeline;
 use antrea_pipeline::fields::ct_zone;
 use antrea_types::{IpFamily, Protocol};
 use anyhow::{Context, Result};
-use futures::future::join_all;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -218,11 +217,10 @@ impl ServiceController {
     }
 
     async fn apply(&mut self, changes: Vec<Change>) {
-        let sets = changes
-            .iter()
-            .map(|change| self.switch.apply(key(&change.service), flow_set(change, &self.pipeline)));
-        let outcomes = join_all(sets).await;
-        for (change, outcome) in changes.into_iter().zip(outcomes) {
+        let ask = |change: &Change| self.switch.ask(key(&change.service), flow_set(change, &self.pipeline));
+        let asked: Vec<Asked> = changes.iter().map(ask).collect();
+        for (change, asked) in changes.into_iter().zip(asked) {
+            let outcome = asked.done().await;
             match outcome {
                 Ok(()) => {
                     self.proxy.settle(&change.service);
@@ -278,10 +276,12 @@ fn connections_of(stale: &StaleUdp) -> CtFlush {
 }
 
 /// The groups and the flows to them that an earlier agent left.
-async fn left_by_earlier_agent(switch: &Switch, pipeline: &Pipeline) -> Result<(Vec<GroupId>, Vec<Flow>)> {
+async fn left_by_earlier_agent(
+    switch: &Switch,
+    pipeline: &Pipeline,
+) -> Result<(BTreeSet<GroupId>, Vec<Flow>)> {
     let channel = switch.connection().connected().await.context("there is no connection to the switch")?;
-    let groups = channel.dump_groups().await.context("cannot list the groups of the switch")?;
-    let groups: Vec<GroupId> = groups.into_iter().map(|group| group.id).collect();
+    let groups = channel.group_ids().await.context("cannot list the groups of the switch")?;
     let table = pipeline.service_lb_table().context("the pipeline has no table for Services")?;
     let flows =
         channel.dump_flows(FlowFilter::table(table)).await.context("cannot list the flows of Services")?;

@@ -11,13 +11,13 @@ use crate::names::reserved_port;
 use crate::{Bucket, BucketId, Group, GroupId, GroupKind, GroupMod};
 
 /// `OFPGC_*`, and OVS's own to add or modify.
-mod command {
+pub(crate) mod command {
     pub(super) const ADD: u16 = 0;
     pub(super) const MODIFY: u16 = 1;
     pub(super) const DELETE: u16 = 2;
-    pub(super) const INSERT_BUCKET: u16 = 3;
+    pub(crate) const INSERT_BUCKET: u16 = 3;
     pub(super) const REMOVE_BUCKET: u16 = 5;
-    pub(super) const ADD_OR_MODIFY: u16 = 0x8000;
+    pub(crate) const ADD_OR_MODIFY: u16 = 0x8000;
 }
 
 /// `OFPGBPT_*`.
@@ -30,7 +30,7 @@ mod property {
 const KINDS: [GroupKind; 4] =
     [GroupKind::All, GroupKind::Select, GroupKind::Indirect, GroupKind::FastFailover];
 
-fn kind_code(kind: GroupKind) -> u8 {
+pub(crate) fn kind_code(kind: GroupKind) -> u8 {
     match kind {
         GroupKind::All => 0,
         GroupKind::Select => 1,
@@ -39,7 +39,7 @@ fn kind_code(kind: GroupKind) -> u8 {
     }
 }
 
-fn kind_from(code: u8, reader: &Reader<'_>) -> Result<GroupKind, DecodeError> {
+pub(crate) fn kind_from(code: u8, reader: &Reader<'_>) -> Result<GroupKind, DecodeError> {
     KINDS.get(usize::from(code)).copied().ok_or_else(|| reader.bad_value(code))
 }
 
@@ -77,7 +77,7 @@ fn put_buckets(out: &mut Vec<u8>, length_at: usize, buckets: &[Bucket]) {
     set_length(out, length_at, start);
 }
 
-fn put_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
+pub(crate) fn put_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
     let start = out.len();
     put_zeros(out, 4);
     put_u32(out, bucket.id.0);
@@ -118,7 +118,7 @@ pub(crate) fn group_mod_from(reader: &mut Reader<'_>) -> Result<GroupMod, Decode
     })
 }
 
-fn buckets_from(reader: &mut Reader<'_>) -> Result<Vec<Bucket>, DecodeError> {
+pub(crate) fn buckets_from(reader: &mut Reader<'_>) -> Result<Vec<Bucket>, DecodeError> {
     let mut buckets = Vec::new();
     while !reader.is_empty() {
         buckets.push(bucket_from(reader)?);

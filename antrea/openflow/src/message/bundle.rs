@@ -84,6 +84,11 @@ impl BundleFlags {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// The bits on the wire.
+    pub(crate) const fn bits(self) -> u16 {
+        self.0
+    }
 }
 
 impl BundleControl {

@@ -138,7 +138,7 @@ impl FlowEntry {
         set_length(out, start, start);
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut ahead = reader.clone();
         let length = usize::from(ahead.u16()?);
         let mut entry = reader.part(length)?.named("flow description");

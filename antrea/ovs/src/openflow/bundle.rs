@@ -1,13 +1,13 @@
 //! Bundles: modifications that are made all together or not at all (OpenFlow 1.5 §7.3.9).
 
-use antrea_openflow::message::{BundleAdd, BundleControl, BundleFlags, BundleStep};
-use antrea_openflow::{BundleId, Message, MeterMod};
+use antrea_openflow::message::{BundleControl, BundleFlags, BundleStep};
+use antrea_openflow::{BundleId, Message, MeterMod, Xid};
 
 use super::channel::Channel;
 use super::error::OpenFlowError;
 use crate::modification::Modification;
 
-/// How many members a bundle may have.
+/// How many messages a bundle may have.
 pub const BUNDLE_LIMIT: usize = 10_000;
 
 /// No packet sees a part of a bundle, and its members are carried out in their order.
@@ -19,23 +19,23 @@ impl Channel {
     /// # Errors
     /// [`OpenFlowError::Refused`] names the first member that the switch refuses.
     pub async fn bundle(&self, members: &[Modification]) -> Result<(), OpenFlowError> {
-        if members.is_empty() {
+        let messages: usize = members.iter().map(Modification::messages).sum();
+        if messages == 0 {
             return Ok(());
         }
-        if members.len() > BUNDLE_LIMIT {
-            return Err(OpenFlowError::BundleTooLarge { members: members.len() });
+        if messages > BUNDLE_LIMIT {
+            return Err(OpenFlowError::BundleTooLarge { members: messages });
         }
         let id = BundleId(self.next_bundle());
-        let messages = filling(id, members);
-        // Opening, closing and committing are messages, too.
-        let member = |position: usize| position.checked_sub(1).filter(|position| *position < members.len());
+        // Opening and closing are messages, too; and then committing.
+        let count = u32::try_from(messages + 2).unwrap_or(u32::MAX - 1);
+        let first = self.reserve(count + 1);
+        let bytes = filling(id, first, members)?;
         let describe = |position| {
-            let member = member(position).and_then(|position| members.get(position));
+            let member = member_at(members, position).and_then(|position| members.get(position));
             member.map_or_else(|| "a bundle".to_owned(), ToString::to_string)
         };
-        let count = u32::try_from(messages.len()).unwrap_or(u32::MAX - 1);
-        let first = self.reserve(count + 1);
-        let outcome = match self.ask_from(first, 0, &messages, describe).await {
+        let outcome = match self.ask_encoded(first, first + (count - 1), bytes, describe).await {
             // What is wrong with members in their context shows now.
             Ok(_) => self.ask_from(first, count, &[control(id, BundleStep::CommitRequest)], describe).await,
             Err(error) => {
@@ -43,7 +43,7 @@ impl Channel {
                 Err(error)
             }
         };
-        outcome.map(|_| ()).map_err(|error| error.at(member))
+        outcome.map(|_| ()).map_err(|error| error.at(|position| member_at(members, position)))
     }
 
     /// Has a bundle forgotten of which the switch has refused a member when it was added: OVS would commit the others.
@@ -73,15 +73,36 @@ const fn control(id: BundleId, step: BundleStep) -> Message {
     Message::BundleControl(BundleControl { id, step, flags: FLAGS })
 }
 
-/// What opens a bundle, fills it, and closes it.
-fn filling(id: BundleId, members: &[Modification]) -> Vec<Message> {
-    let mut messages = Vec::with_capacity(members.len() + 2);
-    messages.push(control(id, BundleStep::OpenRequest));
-    messages.extend(members.iter().map(|member| {
-        Message::BundleAdd(BundleAdd { id, flags: FLAGS, message: Box::new(member.to_message()) })
-    }));
-    messages.push(control(id, BundleStep::CloseRequest));
-    messages
+/// What opens a bundle, fills it, and closes it; an error names the member.
+fn filling(id: BundleId, first: u32, members: &[Modification]) -> Result<Vec<u8>, OpenFlowError> {
+    let too_long = |position: Option<usize>, source| OpenFlowError::TooLong {
+        position,
+        what: position
+            .and_then(|position| members.get(position))
+            .map_or_else(String::new, ToString::to_string),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let put = |step, xid, bytes: &mut Vec<u8>| {
+        control(id, step).encode(xid, bytes).map_err(|error| too_long(None, error))
+    };
+    put(BundleStep::OpenRequest, Xid(first), &mut bytes)?;
+    let mut xid = Xid(first + 1);
+    for (position, member) in members.iter().enumerate() {
+        xid = member.put((id, FLAGS), xid, &mut bytes).map_err(|error| too_long(Some(position), error))?;
+    }
+    put(BundleStep::CloseRequest, xid, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Which member a message of a bundle belongs to; none for the first, which opens it, and what follows the members.
+fn member_at(members: &[Modification], message: usize) -> Option<usize> {
+    let message = message.checked_sub(1)?;
+    let mut end = 0;
+    members.iter().position(|member| {
+        end += member.messages();
+        message < end
+    })
 }
 
 fn describe_meter(modification: &MeterMod) -> String {

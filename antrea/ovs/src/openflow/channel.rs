@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use antrea_openflow::{Message, TooLong, Xid};
+use antrea_openflow::message::MultipartRequest;
+use antrea_openflow::{DecodeError, Message, TooLong, Xid};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::{Complaint, OpenFlowError};
-use super::pending::Outcome;
+use super::pending::{Outcome, Refusal};
 
 /// Batches that may wait to be sent; more have to wait for room.
 const QUEUE: usize = 64;
+
+/// Messages of a reply that wait to be read; the switch has to wait with more.
+const PARTS: usize = 4;
 
 /// Encoded messages up to `last`, who waits for the reply to that one, and the first one that errors may be about.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// Where the messages of replies with state go as they come, unread.
+    pub(crate) parts: Option<mpsc::Sender<Vec<u8>>>,
     pub(crate) done: oneshot::Sender<Outcome<Message, Complaint>>,
 }
 
@@ -78,15 +84,74 @@ impl Channel {
         })?;
         let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
         let last = (first + sent).saturating_add(count.saturating_sub(1));
-        let (done, outcome) = oneshot::channel();
-        let batch = Batch { bytes, first, last, done };
-        self.batches.send(batch).await.map_err(|_| OpenFlowError::ConnectionLost)?;
+        self.ask_encoded(first, last, bytes, describe).await
+    }
+
+    /// As [`Self::ask_from`], with messages that are encoded: the last of them has id `last`.
+    pub(crate) async fn ask_encoded(
+        &self,
+        first: u32,
+        last: u32,
+        bytes: Vec<u8>,
+        describe: impl Fn(usize) -> String,
+    ) -> Result<Vec<Message>, OpenFlowError> {
+        let outcome = self.send(bytes, (first, last), None).await?;
+        outcome
+            .await
+            .map_err(|_| OpenFlowError::ConnectionLost)?
+            .map_err(|refusal| refused(refusal, describe))
+    }
+
+    /// Sends requests for state, and hands each message of the replies to `read` as it comes, so that no more than a few
+    /// of them are in memory.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`]; one of `read` counts as that of a reply which cannot be read.
+    pub(crate) async fn ask_for_parts(
+        &self,
+        what: &str,
+        requests: Vec<MultipartRequest>,
+        mut read: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+    ) -> Result<(), OpenFlowError> {
+        let messages: Vec<_> = requests.into_iter().map(Message::MultipartRequest).collect();
+        let count = u32::try_from(messages.len()).unwrap_or(u32::MAX);
+        let first = self.reserve(count);
+        let too_long = |(position, source)| OpenFlowError::TooLong {
+            position: Some(position),
+            what: what.to_owned(),
+            source,
+        };
+        let bytes = encode(&messages, first).map_err(too_long)?;
+        let (parts, mut received) = mpsc::channel(PARTS);
+        let outcome = self.send(bytes, (first, first + count.saturating_sub(1)), Some(parts)).await?;
+        let mut unreadable = None;
+        while let Some(message) = received.recv().await {
+            if unreadable.is_none() {
+                unreadable = read(&message).err();
+            }
+        }
         let outcome = outcome.await.map_err(|_| OpenFlowError::ConnectionLost)?;
-        outcome.map_err(|refusal| OpenFlowError::Refused {
-            position: Some(refusal.position),
-            what: describe(refusal.position),
-            source: refusal.error,
+        let outcome = outcome.map_err(|refusal| refused(refusal, |_| what.to_owned()));
+        outcome.and_then(|_| match unreadable {
+            None => Ok(()),
+            Some(error) => Err(OpenFlowError::Refused {
+                position: None,
+                what: what.to_owned(),
+                source: Complaint::Unreadable(error),
+            }),
         })
+    }
+
+    async fn send(
+        &self,
+        bytes: Vec<u8>,
+        (first, last): (u32, u32),
+        parts: Option<mpsc::Sender<Vec<u8>>>,
+    ) -> Result<oneshot::Receiver<Outcome<Message, Complaint>>, OpenFlowError> {
+        let (done, outcome) = oneshot::channel();
+        let batch = Batch { bytes, first, last, parts, done };
+        self.batches.send(batch).await.map_err(|_| OpenFlowError::ConnectionLost)?;
+        Ok(outcome)
     }
 
     /// A number for a bundle: several may be open at a time.
@@ -100,6 +165,14 @@ impl Channel {
         let after = |first: u32| Some(first.checked_add(count).unwrap_or(1 + count));
         let first = self.next_xid.fetch_update(order, order, after).unwrap_or(1);
         if first.checked_add(count).is_none() { 1 } else { first }
+    }
+}
+
+fn refused(refusal: Refusal<Complaint>, describe: impl Fn(usize) -> String) -> OpenFlowError {
+    OpenFlowError::Refused {
+        position: Some(refusal.position),
+        what: describe(refusal.position),
+        source: refusal.error,
     }
 }
 

@@ -48,8 +48,8 @@ pub enum OpenFlowError {
         /// By how much.
         source: TooLong,
     },
-    /// A bundle has too many members; nothing was sent.
-    #[error("a bundle has {members} members, where {} are allowed", super::BUNDLE_LIMIT)]
+    /// A bundle has too many messages; nothing was sent.
+    #[error("a bundle has {members} messages, where {} are allowed", super::BUNDLE_LIMIT)]
     BundleTooLarge {
         /// How many it has.
         members: usize,

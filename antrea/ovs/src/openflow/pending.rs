@@ -75,7 +75,8 @@ impl<M, E> Pending<M, E> {
         None
     }
 
-    fn finish(&mut self, last: u32) {
+    /// Ends a batch with the replies that there are.
+    pub(crate) fn finish(&mut self, last: u32) {
         let Some(batch) = self.batches.remove(&last) else { return };
         // Whoever stopped waiting does not want to know.
         let _ = batch.done.send(match batch.refusal {

@@ -6,7 +6,7 @@ use antrea_openflow::message::{
     AggregateStatistics, CtFlush, FlowEntry, FlowFilter, MultipartReply, MultipartRequest, PacketOut, Port,
     PortStatistics, ReplyBody, Resume, TableFeatures,
 };
-use antrea_openflow::{Flow, Group, GroupId, Message, Meter, MeterId, TableId, reserved_port};
+use antrea_openflow::{DecodeError, Flow, Message, Meter, MeterId, TableId, flow_parts, reserved_port};
 use antrea_types::OfPort;
 
 use super::channel::Channel;
@@ -41,7 +41,36 @@ impl Channel {
     /// # Errors
     /// See [`OpenFlowError`].
     pub async fn dump_flows(&self, filter: FlowFilter) -> Result<Vec<Flow>, OpenFlowError> {
-        Ok(self.dump_flow_entries(filter).await?.into_iter().map(|entry| entry.flow).collect())
+        let mut flows = Vec::new();
+        self.each_flow(filter, |flow| flows.push(flow)).await?;
+        Ok(flows)
+    }
+
+    /// Shows flows one by one, as they come: however many they are, they are not in memory at the same time.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn each_flow(
+        &self,
+        filter: FlowFilter,
+        mut show: impl FnMut(Flow),
+    ) -> Result<(), OpenFlowError> {
+        let show_all = |message: &[u8]| {
+            for part in flow_parts(message) {
+                show(part?.unpack()?);
+            }
+            Ok(())
+        };
+        self.read_flows(filter, show_all).await
+    }
+
+    /// Hands over messages with flows as they come.
+    pub(crate) async fn read_flows(
+        &self,
+        filter: FlowFilter,
+        read: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+    ) -> Result<(), OpenFlowError> {
+        self.ask_for_parts("a request for flows", vec![MultipartRequest::Flows(filter)], read).await
     }
 
     /// The sums of what flows counted.
@@ -56,18 +85,6 @@ impl Channel {
             _ => None,
         });
         Ok(sums.unwrap_or_default())
-    }
-
-    /// All groups.
-    ///
-    /// # Errors
-    /// See [`OpenFlowError`].
-    pub async fn dump_groups(&self) -> Result<Vec<Group>, OpenFlowError> {
-        let parts = self.request("a request for groups", MultipartRequest::Groups(GroupId::ALL)).await?;
-        Ok(collect(parts, |body| match body {
-            ReplyBody::Groups(groups) => groups,
-            _ => Vec::new(),
-        }))
     }
 
     /// All meters.

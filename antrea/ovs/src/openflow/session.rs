@@ -1,10 +1,13 @@
 //! One connection to a switch: greeting, signs of life, and telling replies from what comes unasked.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use antrea_openflow::message::{ErrorCode, FragmentHandling, Hello, More, PacketInFormat, SwitchConfig};
+use antrea_openflow::message::{
+    ErrorCode, FragmentHandling, Hello, More, MultipartReply, PacketInFormat, SwitchConfig,
+};
 use antrea_openflow::{DecodeError, Message, Xid, frame_length};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -48,8 +51,15 @@ pub(crate) enum Ended {
     Dead,
 }
 
-/// A message, or why it is none, and its transaction.
-type Received = (u32, Result<Message, DecodeError>);
+/// What came, and its transaction.
+type Received = (u32, Content);
+
+enum Content {
+    /// A message, or why it is none.
+    Message(Result<Message, DecodeError>),
+    /// A message of a reply that somebody wants unread.
+    Part(Vec<u8>),
+}
 
 /// The bytes, the requests that wait, and where to put what comes unasked.
 pub(crate) struct Session<'a> {
@@ -59,6 +69,8 @@ pub(crate) struct Session<'a> {
     received: Vec<u8>,
     outbox: Outbox,
     pending: Pending<Message, Complaint>,
+    /// Where messages of replies go unread, by the last transaction of a batch; with the first.
+    parts: BTreeMap<u32, (u32, mpsc::Sender<Vec<u8>>)>,
     queues: &'a Queues,
     unanswered: u32,
 }
@@ -72,6 +84,7 @@ impl<'a> Session<'a> {
             received: Vec::with_capacity(READ_AT_ONCE),
             outbox: Outbox::default(),
             pending: Pending::default(),
+            parts: BTreeMap::new(),
             queues,
             unanswered: 0,
         }
@@ -96,12 +109,14 @@ impl<'a> Session<'a> {
             // What comes together with the last word of the greeting is not part of it.
             for message in self.messages()? {
                 match message {
-                    (_, Ok(Message::Hello(hello))) if !hello.speaks_our_version() => {
+                    (_, Content::Message(Ok(Message::Hello(hello)))) if !hello.speaks_our_version() => {
                         return Err(Ended::Version);
                     }
-                    (_, Ok(Message::Error(error))) => return Err(Ended::Refused(error.code)),
-                    (_, Ok(Message::BarrierReply)) => greeted = true,
-                    (xid, message) => self.handle(xid, message),
+                    (_, Content::Message(Ok(Message::Error(error)))) => {
+                        return Err(Ended::Refused(error.code));
+                    }
+                    (_, Content::Message(Ok(Message::BarrierReply))) => greeted = true,
+                    (xid, content) => self.take(xid, content).await,
                 }
             }
             if greeted {
@@ -127,8 +142,8 @@ impl<'a> Session<'a> {
         // Where we were held up, the switch has had no chance to answer.
         probe.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            for (xid, message) in self.messages()? {
-                self.handle(xid, message);
+            for (xid, content) in self.messages()? {
+                self.take(xid, content).await;
             }
             let room = self.outbox.has_room() && self.pending.len() < PENDING_LIMIT;
             tokio::select! {
@@ -138,7 +153,8 @@ impl<'a> Session<'a> {
                 }
                 written = self.outbox.write(&mut self.writer), if !self.outbox.is_empty() => written?,
                 Some(batch) = batches.recv(), if room => {
-                    self.outbox.push(&batch.bytes);
+                    self.outbox.append(batch.bytes);
+                    self.parts.extend(batch.parts.map(|parts| (batch.last, (batch.first, parts))));
                     self.pending.expect(batch.first, batch.last, batch.done);
                 }
                 _ = probe.tick() => self.probe()?,
@@ -163,11 +179,46 @@ impl<'a> Session<'a> {
             && let Some(length) = frame_length(rest)?
             && let Some(frame) = rest.get(..length)
         {
-            messages.push(read(frame));
+            messages.push(self.read(frame));
             taken += length;
         }
         self.received.drain(..taken);
         Ok(messages)
+    }
+
+    /// Reads a message; the transaction stands in the header even where the rest cannot be read.
+    fn read(&self, frame: &[u8]) -> Received {
+        let xid = frame.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(OWN.0, u32::from_be_bytes);
+        let content = match MultipartReply::is_more(frame) {
+            Some(_) if self.wants_unread(xid).is_some() => Content::Part(frame.to_vec()),
+            _ => Content::Message(Message::decode(frame).map(|(_, message)| message)),
+        };
+        (xid, content)
+    }
+
+    async fn take(&mut self, xid: u32, content: Content) {
+        match content {
+            Content::Message(message) => self.handle(xid, message),
+            Content::Part(message) => self.hand_over(xid, message).await,
+        }
+    }
+
+    /// Waits until there is room for the message: what was asked for is no more than is read.
+    async fn hand_over(&mut self, xid: u32, message: Vec<u8>) {
+        let more = MultipartReply::is_more(&message);
+        let Some((last, parts)) = self.wants_unread(xid) else { return };
+        // Who stopped waiting does not want it.
+        let _ = parts.send(message).await;
+        if xid == last && more != Some(More::More) {
+            self.parts.remove(&last);
+            self.pending.finish(last);
+        }
+    }
+
+    /// Who wants the reply to this unread, and the last transaction of what it asked for.
+    fn wants_unread(&self, xid: u32) -> Option<(u32, &mpsc::Sender<Vec<u8>>)> {
+        let (last, (first, parts)) = self.parts.range(xid..).next()?;
+        (*first <= xid).then_some((*last, parts))
     }
 
     fn handle(&mut self, xid: u32, message: Result<Message, DecodeError>) {
@@ -187,6 +238,7 @@ impl<'a> Session<'a> {
     }
 
     fn refuse(&mut self, xid: u32, complaint: Complaint) {
+        self.parts.remove(&xid);
         if let Some(error) = self.pending.refuse(xid, complaint) {
             warn!(
                 xid,
@@ -212,12 +264,6 @@ impl<'a> Session<'a> {
 /// No bytes mean that the switch has gone.
 const fn arrived(count: usize) -> Result<(), Ended> {
     if count == 0 { Err(Ended::Closed) } else { Ok(()) }
-}
-
-/// Reads a message; the transaction stands in the header even where the rest cannot be read.
-fn read(frame: &[u8]) -> Received {
-    let xid = frame.get(4..8).and_then(|bytes| bytes.try_into().ok()).map_or(OWN.0, u32::from_be_bytes);
-    (xid, Message::decode(frame).map(|(_, message)| message))
 }
 
 #[cfg(test)]

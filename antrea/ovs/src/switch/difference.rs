@@ -1,137 +1,203 @@
 //! What a switch lacks of all that is wanted, and what it has beyond that.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeSet;
 
-use antrea_openflow::{Flow, FlowKey, FlowMod, Group, GroupId, GroupMod};
+use antrea_openflow::{
+    DecodeError, FlowMod, FlowPart, GroupId, GroupMod, Match, PackedFlow, PackedGroup, TableId, flow_parts,
+    group_parts,
+};
 
-use super::plan::{delete, install};
+use super::marks::{Found, Marks};
+use super::wanted::Leftovers;
 use crate::flow_store::FlowStore;
 use crate::modification::Modification;
+use crate::openflow::GroupSize;
+use crate::round::Round;
+
+/// Compares what is wanted with what is there, message by message as replies come.
+#[derive(Debug)]
+pub(super) struct Comparison<'a> {
+    flows: Marks<'a, PackedFlow>,
+    groups: Marks<'a, PackedGroup>,
+    surplus: Surplus,
+    round: Round,
+    rounds: Rounds,
+    stale: BTreeSet<(TableId, Round)>,
+    surplus_flows: Vec<PackedFlow>,
+    surplus_groups: Vec<GroupId>,
+    buffer: Vec<u8>,
+}
+
+/// Whether groups that cannot be read are known to have been sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    OverThisConnection,
+    Perhaps,
+}
+
+/// Whose flows are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounds {
+    /// Those of the round.
+    Ours,
+    /// And those of round `stale`, or of every other one where that is not known, of which none shall be left.
+    All { stale: Option<Round> },
+}
+
+impl Rounds {
+    fn have(self, other: Round) -> bool {
+        match self {
+            Self::Ours => false,
+            Self::All { stale } => stale.is_none_or(|stale| stale == other),
+        }
+    }
+}
+
+/// What becomes of what nobody wants.
+#[derive(Debug)]
+enum Surplus {
+    /// It stays: while not all has been asked for, it may be wanted yet.
+    Kept,
+    /// It goes, but for what the switch made in these tables.
+    Deleted { learned: BTreeSet<TableId> },
+}
+
+impl<'a> Comparison<'a> {
+    /// Of all that `store` holds but meters.
+    pub(super) fn of(store: &'a FlowStore, leftovers: Leftovers, rounds: Rounds) -> Self {
+        Self {
+            round: store.round(),
+            rounds,
+            stale: BTreeSet::new(),
+            flows: Marks::of(store.flows()),
+            groups: Marks::of(store.groups()),
+            surplus: match leftovers {
+                Leftovers::Kept => Surplus::Kept,
+                Leftovers::Deleted => Surplus::Deleted { learned: store.learned_tables() },
+            },
+            surplus_flows: Vec::new(),
+            surplus_groups: Vec::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Takes a message with groups that are there.
+    ///
+    /// # Errors
+    /// If it breaks the format.
+    pub(super) fn groups(&mut self, message: &[u8]) -> Result<(), DecodeError> {
+        for part in group_parts(message) {
+            let part = part?;
+            let sent = part.as_sent(&mut self.buffer);
+            let mut found = self.groups.find(sent.key(), sent.bytes());
+            if found == Found::Different {
+                let packed = part.packed(&mut self.buffer)?;
+                found = self.groups.find(packed.key(), packed.bytes());
+            }
+            self.note_group(found, part.id);
+        }
+        Ok(())
+    }
+
+    /// Takes groups that are too large to be read. They are as they shall be if they have as many buckets, where the
+    /// switch has had them from us over this connection.
+    pub(super) fn large_groups(&mut self, groups: &[GroupSize], sent: Sent) {
+        for group in groups {
+            let found = self.groups.find_by(&group.id.0.to_be_bytes(), |wanted| {
+                sent == Sent::OverThisConnection && wanted.bucket_count() == group.buckets
+            });
+            self.note_group(found, group.id);
+        }
+    }
+
+    fn note_group(&mut self, found: Found, id: GroupId) {
+        if found == Found::NotWanted && matches!(self.surplus, Surplus::Deleted { .. }) {
+            self.surplus_groups.push(id);
+        }
+    }
+
+    /// Takes a message with flows that are there.
+    ///
+    /// # Errors
+    /// If it breaks the format.
+    pub(super) fn flows(&mut self, message: &[u8]) -> Result<(), DecodeError> {
+        for part in flow_parts(message) {
+            let part = part?;
+            let round = Round::of(part.cookie());
+            if round != self.round {
+                if self.rounds.have(round) && self.surplus.has(&part) {
+                    self.stale.insert((part.table(), round));
+                }
+                continue;
+            }
+            let sent = part.as_sent(&mut self.buffer);
+            if self.flows.find(sent.key(), sent.bytes()) == Found::Same {
+                continue;
+            }
+            // OVS has an order of its own for the fields of a match.
+            let packed = part.packed(&mut self.buffer)?;
+            let found = self.flows.find(packed.key(), packed.bytes());
+            if found == Found::NotWanted && self.surplus.has(&part) {
+                self.surplus_flows.push(packed.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// What is left when all has been seen.
+    pub(super) fn difference(mut self) -> Difference<'a> {
+        self.surplus_flows.sort_unstable_by(|one, other| one.key().cmp(other.key()));
+        self.surplus_groups.sort_unstable();
+        Difference {
+            groups: self.groups.missing().collect(),
+            flows: self.flows.missing().rev().collect(),
+            stale: self.stale,
+            surplus_flows: self.surplus_flows,
+            surplus_groups: self.surplus_groups,
+        }
+    }
+}
+
+impl Surplus {
+    /// Whether a flow that nobody wants has to go.
+    fn has(&self, flow: &FlowPart<'_>) -> bool {
+        match self {
+            Self::Kept => false,
+            Self::Deleted { learned } => {
+                Round::of(flow.cookie()) != Round::LEARNED || !learned.contains(&flow.table())
+            }
+        }
+    }
+}
 
 /// The difference between what is wanted and what is there, but for meters.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Difference<'a> {
     /// Missing or different.
-    groups: Vec<&'a Group>,
+    groups: Vec<&'a PackedGroup>,
     /// Missing or different; the table that packets enter comes last.
-    flows: Vec<&'a Flow>,
+    flows: Vec<&'a PackedFlow>,
+    /// Where flows of other rounds are to go.
+    stale: BTreeSet<(TableId, Round)>,
     /// Not wanted.
-    surplus_flows: Vec<Flow>,
+    surplus_flows: Vec<PackedFlow>,
     /// Not wanted.
     surplus_groups: Vec<GroupId>,
 }
 
 impl<'a> Difference<'a> {
-    /// Compares `store` with the flows of its round and the groups that are there. Flows in tables that others learn
-    /// into were made by the switch, and are not surplus.
-    pub(super) fn of(store: &'a FlowStore, flows: &[Flow], groups: &[Group]) -> Self {
-        let mut difference = Self::default();
-        let mut present: HashMap<FlowKey<'_>, &Flow> = flows.iter().map(|flow| (flow.key(), flow)).collect();
-        for wanted in store.flows().rev() {
-            if present.remove(&wanted.key()) != Some(wanted.as_ref()) {
-                difference.flows.push(wanted);
-            }
-        }
-        let learned = store.learned_tables();
-        let unwanted = present.into_values().filter(|flow| !learned.contains(&flow.table));
-        difference.surplus_flows = unwanted.cloned().collect();
-        difference.surplus_flows.sort_unstable();
-        let mut present: BTreeMap<GroupId, &Group> = groups.iter().map(|group| (group.id, group)).collect();
-        for wanted in store.groups() {
-            if present.remove(&wanted.id) != Some(wanted.as_ref()) {
-                difference.groups.push(wanted);
-            }
-        }
-        difference.surplus_groups = present.into_keys().collect();
-        difference
-    }
-
-    /// The same with nothing surplus: while not all has been asked for, what nobody wants may be wanted yet.
-    pub(super) fn without_surplus(self) -> Self {
-        Self { surplus_flows: Vec::new(), surplus_groups: Vec::new(), ..self }
-    }
-
     /// What makes the switch what it shall be: nothing refers to what is not there yet or not any more.
     pub(super) fn members(self) -> impl Iterator<Item = Modification> + Send + use<'a> {
-        let groups = self.groups.into_iter().flat_map(|group| install(group.clone()));
-        let flows = self.flows.into_iter().map(|flow| Modification::Flow(FlowMod::add(flow.clone())));
-        let gone = self.surplus_flows.into_iter().map(delete);
-        let unused = self.surplus_groups.into_iter().map(|id| Modification::Group(GroupMod::Delete(id)));
-        groups.chain(flows).chain(gone).chain(unused)
+        let groups = self.groups.into_iter().map(|group| Modification::InstallGroup(group.clone()));
+        let flows = self.flows.into_iter().map(|flow| Modification::AddFlow(flow.clone()));
+        let gone = self.surplus_flows.into_iter().map(Modification::DeleteFlow);
+        let stale = self.stale.into_iter().map(|(table, round)| {
+            FlowMod::delete(table, Match::new()).with_cookie(round.cookie(), Round::MASK).into()
+        });
+        let unused = self.surplus_groups.into_iter().map(|id| GroupMod::Delete(id).into());
+        groups.chain(flows).chain(gone).chain(stale).chain(unused)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use antrea_openflow::{Action, Bucket, BucketId, Cookie, FlowPriority, GroupKind, Learn, Match, TableId};
-    use antrea_types::OfPort;
-
-    use super::*;
-    use crate::flow_store::FlowSet;
-    use crate::round::Round;
-
-    fn flow(table: u8, port: u32) -> Flow {
-        Flow::new(TableId(table), FlowPriority(200)).matching(Match::new().in_port(OfPort(port)))
-    }
-
-    fn there(flow: Flow) -> Flow {
-        flow.cookie(Cookie(1 << 48))
-    }
-
-    fn group(id: u32, table: u8) -> Group {
-        let bucket = Bucket::new(BucketId(0), vec![Action::resubmit(TableId(table))]);
-        Group { id: GroupId(id), kind: GroupKind::All, buckets: vec![bucket] }
-    }
-
-    fn store() -> FlowStore {
-        let mut store = FlowStore::new(Round(1));
-        let groups = vec![group(7, 1), group(8, 1)];
-        let flows = vec![flow(0, 1), flow(0, 2), flow(1, 3)];
-        store.set(&"a".into(), FlowSet { flows, groups, meters: vec![] });
-        store
-    }
-
-    fn text(difference: Difference<'_>) -> Vec<String> {
-        difference.members().map(|member| member.to_string()).collect()
-    }
-
-    #[test]
-    fn an_empty_switch_gets_groups_then_flows_and_the_table_that_packets_enter_last() {
-        assert_eq!(
-            text(Difference::of(&store(), &[], &[])),
-            [
-                "group 7",
-                "group 8",
-                "flow ADD table:1 priority=200,in_port=3 cookie:0x1000000000000 actions=drop",
-                "flow ADD priority=200,in_port=2 cookie:0x1000000000000 actions=drop",
-                "flow ADD priority=200,in_port=1 cookie:0x1000000000000 actions=drop",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_as_wanted_is_not_sent_and_what_is_not_wanted_goes_last() {
-        let store = store();
-        let flows = [
-            there(flow(0, 9)),
-            there(flow(1, 3)),
-            there(flow(0, 1)),
-            there(flow(0, 2)).action(Action::NORMAL),
-        ];
-        let difference = || Difference::of(&store, &flows, &[group(8, 1), group(7, 2), group(9, 1)]);
-        let wanted = ["group 7", "flow ADD priority=200,in_port=2 cookie:0x1000000000000 actions=drop"];
-        assert_eq!(text(difference().without_surplus()), wanted);
-        let surplus = ["flow DEL_STRICT priority=200,in_port=9 actions=drop", "group 9"];
-        assert_eq!(text(difference()), [wanted, surplus].concat());
-    }
-
-    #[test]
-    fn what_the_switch_has_learned_is_not_surplus() {
-        let mut store = FlowStore::new(Round(1));
-        let learn = Learn { table: TableId(4), ..Learn::default() };
-        store.set(&"a".into(), vec![flow(0, 1).action(learn)].into());
-        let wanted: Vec<Flow> = store.flows().map(|flow| Flow::clone(flow)).collect();
-        let difference = Difference::of(&store, &[wanted, vec![there(flow(4, 1))]].concat(), &[]);
-        assert_eq!(text(difference), Vec::<String>::new());
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use antrea_openflow::{Flow, FlowPriority, GroupId, Match, MeterId, TableId};
+use antrea_openflow::{GroupId, MeterId, PackedFlow};
 use tracing::warn;
 
 use crate::flow_store::Members;
@@ -12,21 +12,24 @@ use crate::openflow::OpenFlowError;
 /// What tells one thing on a bridge from the others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Identity {
-    Flow(TableId, FlowPriority, Match),
+    /// The key of a packed flow.
+    Flow(Box<[u8]>),
     Group(GroupId),
     Meter(MeterId),
 }
 
-impl From<&Flow> for Identity {
-    fn from(flow: &Flow) -> Self {
-        Self::Flow(flow.table, flow.priority, flow.matching.clone())
+impl From<&PackedFlow> for Identity {
+    fn from(flow: &PackedFlow) -> Self {
+        Self::Flow(flow.key().into())
     }
 }
 
 impl From<&Modification> for Identity {
     fn from(modification: &Modification) -> Self {
         match modification {
-            Modification::Flow(change) => Self::from(&change.flow),
+            Modification::AddFlow(flow) | Modification::DeleteFlow(flow) => Self::from(flow),
+            Modification::InstallGroup(group) => Self::Group(group.id()),
+            Modification::Flow(change) => Self::from(&PackedFlow::new(&change.flow, &mut Vec::new())),
             Modification::Group(change) => Self::Group(change.id()),
         }
     }
@@ -58,13 +61,18 @@ impl LeftOut {
         self.members.extend(members.iter().map(|member| (Identity::from(member), error.clone())));
     }
 
+    /// Whether nothing is.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// Why the first member of a set is left out, if one is.
     pub(super) fn why(&self, set: &Members) -> Option<&OpenFlowError> {
         if self.members.is_empty() {
             return None;
         }
-        let flows = set.flows.iter().map(|flow| Identity::from(flow.as_ref()));
-        let groups = set.groups.iter().map(|group| Identity::Group(group.id));
+        let flows = set.flows.iter().map(Identity::from);
+        let groups = set.groups.iter().map(|group| Identity::Group(group.id()));
         let meters = set.meters.iter().map(|meter| Identity::Meter(meter.id));
         flows.chain(groups).chain(meters).find_map(|member| self.members.get(&member))
     }

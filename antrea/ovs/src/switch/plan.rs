@@ -1,11 +1,9 @@
 //! From what changes in the store to what is sent to the switch.
 
-use std::sync::Arc;
-
-use antrea_openflow::{Flow, FlowMod, Group, GroupMod, MeterMod};
+use antrea_openflow::{GroupMod, Meter, MeterMod, PackedFlow};
 
 use crate::flow_store::FlowChanges;
-use crate::modification::Modification;
+use crate::modification::{Modification, Size};
 use crate::openflow::BUNDLE_LIMIT;
 use crate::store::Change;
 
@@ -24,16 +22,18 @@ impl Plan {
         let mut plan = Self::default();
         for change in changes.meters {
             match change {
-                Change::Add(new) => plan.meters_before.push(MeterMod::Add(owned(new))),
-                Change::Replace { new, .. } => plan.meters_before.push(MeterMod::Modify(owned(new))),
+                Change::Add(new) => plan.meters_before.push(MeterMod::Add(Meter::clone(&new))),
+                Change::Replace { new, .. } => plan.meters_before.push(MeterMod::Modify(Meter::clone(&new))),
                 Change::Delete(old) => plan.meters_after.push(MeterMod::Delete(old.id)),
             }
         }
         let mut unused = Vec::new();
         for change in changes.groups {
             match change {
-                Change::Add(new) | Change::Replace { new, .. } => plan.bundle.extend(install(owned(new))),
-                Change::Delete(old) => unused.push(Modification::Group(GroupMod::Delete(old.id))),
+                Change::Add(new) | Change::Replace { new, .. } => {
+                    plan.bundle.push(Modification::InstallGroup(new));
+                }
+                Change::Delete(old) => unused.push(GroupMod::Delete(old.id()).into()),
             }
         }
         let (gone, here): (Vec<_>, Vec<_>) =
@@ -47,35 +47,25 @@ impl Plan {
 
     /// Whether all of it happens or nothing.
     pub(crate) fn is_at_once(&self) -> bool {
-        self.meters_before.is_empty() && self.meters_after.is_empty() && self.bundle.len() <= BUNDLE_LIMIT
+        self.meters_before.is_empty()
+            && self.meters_after.is_empty()
+            && Size::of(&self.bundle).messages <= BUNDLE_LIMIT
     }
-}
-
-pub(super) fn install(group: Group) -> impl Iterator<Item = Modification> {
-    GroupMod::install(group).into_iter().map(Modification::Group)
 }
 
 /// A flow that takes the place of another is added: OVS goes on with the counters of that one, and unlike a change of
 /// actions it does not depend on what was there.
-fn flow_mod(change: Change<Flow>) -> Modification {
+fn flow_mod(change: Change<PackedFlow>) -> Modification {
     match change {
-        Change::Add(new) | Change::Replace { new, .. } => Modification::Flow(FlowMod::add(owned(new))),
-        Change::Delete(old) => delete(owned(old)),
+        Change::Add(new) | Change::Replace { new, .. } => Modification::AddFlow(new),
+        Change::Delete(old) => Modification::DeleteFlow(old),
     }
-}
-
-pub(super) fn delete(flow: Flow) -> Modification {
-    Modification::Flow(FlowMod::delete_strict(flow.table, flow.priority, flow.matching))
-}
-
-fn owned<T: Clone>(shared: Arc<T>) -> T {
-    Arc::unwrap_or_clone(shared)
 }
 
 #[cfg(test)]
 mod tests {
     use antrea_openflow::{
-        Action, Bucket, BucketId, Cookie, FlowPriority, GroupId, GroupKind, Match, Meter, MeterFlags,
+        Action, Bucket, BucketId, Cookie, Flow, FlowPriority, Group, GroupId, GroupKind, Match, MeterFlags,
         MeterId, TableId,
     };
     use antrea_types::OfPort;

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_openflow::message::FlowFilter;
-use antrea_openflow::{Band, FlowMod, Match, Meter, MeterFlags, MeterId, MeterMod, TableId};
+use antrea_openflow::{Band, Meter, MeterFlags, MeterId, MeterMod, TableId};
 
-use super::difference::Difference;
+use super::difference::{Comparison, Difference, Rounds, Sent};
 use super::left_out::{Identity, LeftOut};
 use super::plan::Plan;
 use super::wanted::Leftovers;
 use crate::flow_store::FlowStore;
-use crate::modification::Modification;
-use crate::openflow::{BUNDLE_LIMIT, Channel, OpenFlowError};
+use crate::modification::{Modification, next_bundle};
+use crate::openflow::{Channel, OpenFlowError};
 use crate::round::Round;
 
 /// Members of a bundle in which refused ones are looked for, so that trying again costs little.
@@ -23,8 +23,9 @@ const REFUSALS: usize = 100;
 /// Carries out a plan; its bundle in as many as it takes.
 pub(super) async fn carry_out(channel: &Channel, plan: Plan) -> Result<(), OpenFlowError> {
     channel.modify_meters(&plan.meters_before).await?;
-    for members in plan.bundle.chunks(BUNDLE_LIMIT) {
-        channel.bundle(members).await?;
+    let mut members = plan.bundle.into_iter().peekable();
+    while members.peek().is_some() {
+        channel.bundle(&next_bundle(&mut members)).await?;
     }
     channel.modify_meters(&plan.meters_after).await
 }
@@ -37,28 +38,29 @@ pub(super) struct Realized {
 }
 
 /// Brings to the switch what it lacks of the store, and what differs; deletes groups, meters and flows of this round
-/// that the store does not hold, unless leftovers are kept. What the switch refuses keeps nothing else out.
-/// `known` is what was refused the last time.
+/// that the store does not hold, unless leftovers are kept, and flows of other `rounds`. What the switch refuses keeps nothing else out.
+/// `known` is what was refused the last time, `sent` what is known of groups that cannot be read.
 pub(super) async fn everything(
     channel: &Channel,
     store: &FlowStore,
     leftovers: Leftovers,
     known: &LeftOut,
+    sent: Sent,
+    rounds: Rounds,
 ) -> Result<Realized, OpenFlowError> {
     let realized = Realized { changes: 0, left_out: LeftOut::default() };
     let mut installation = Installation { channel, known, realized };
     let meters = channel.dump_meters().await?;
     installation.meters(store, &meters).await?;
-    let groups = channel.dump_groups().await?;
-    let flows = channel.dump_flows(FlowFilter::cookie(store.round().cookie(), Round::MASK)).await?;
-    let difference = Difference::of(store, &flows, &groups);
-    drop(flows);
-    installation
-        .members(match leftovers {
-            Leftovers::Kept => difference.without_surplus(),
-            Leftovers::Deleted => difference,
-        })
-        .await?;
+    let mut comparison = Comparison::of(store, leftovers, rounds);
+    let large = channel.read_groups(|message| comparison.groups(message)).await?;
+    comparison.large_groups(&large, sent);
+    let filter = match rounds {
+        Rounds::Ours => FlowFilter::cookie(store.round().cookie(), Round::MASK),
+        Rounds::All { .. } => FlowFilter::table(TableId::ALL),
+    };
+    channel.read_flows(filter, |message| comparison.flows(message)).await?;
+    installation.members(comparison.difference()).await?;
     if leftovers == Leftovers::Deleted {
         installation.delete_meters(store, &meters).await?;
     }
@@ -96,9 +98,9 @@ impl Installation<'_> {
 
     /// In as many bundles as it takes.
     async fn members(&mut self, difference: Difference<'_>) -> Result<(), OpenFlowError> {
-        let mut members = difference.members();
+        let mut members = difference.members().peekable();
         loop {
-            let bundle: Vec<Modification> = members.by_ref().take(BUNDLE_LIMIT).collect();
+            let bundle = next_bundle(&mut members);
             if bundle.is_empty() {
                 return Ok(());
             }
@@ -153,23 +155,4 @@ fn alike(present: &Meter, wanted: &Meter) -> bool {
     let bursts_count = wanted.flags.has(MeterFlags::BURST);
     let limit = |band: &Band| (band.rate, bursts_count.then_some(band.burst));
     present.flags == wanted.flags && present.bands.iter().map(limit).eq(wanted.bands.iter().map(limit))
-}
-
-/// Deletes the flows of round `previous`, or of every other round than ours where that is not known.
-pub(super) async fn delete_stale_flows(
-    channel: &Channel,
-    round: Round,
-    previous: Option<Round>,
-) -> Result<(), OpenFlowError> {
-    let rounds = match previous {
-        Some(previous) => BTreeSet::from([previous]),
-        None => {
-            let flows = channel.dump_flows(FlowFilter::table(TableId::ALL)).await?;
-            flows.iter().map(|flow| Round::of(flow.cookie)).collect()
-        }
-    };
-    let delete =
-        |stale: Round| FlowMod::delete(TableId::ALL, Match::new()).with_cookie(stale.cookie(), Round::MASK);
-    let stale = rounds.into_iter().filter(|stale| *stale != round);
-    channel.bundle(&stale.map(|stale| Modification::Flow(delete(stale))).collect::<Vec<_>>()).await
 }

@@ -2,10 +2,11 @@
 
 use tracing::warn;
 
+use super::difference::{Rounds, Sent};
 use super::left_out::LeftOut;
 use super::plan::Plan;
 use super::realize;
-use crate::flow_store::{FlowChanges, FlowSet, FlowStore, Members};
+use crate::flow_store::{FlowChanges, FlowStore, Members};
 use crate::openflow::{Channel, OpenFlowError};
 use crate::round::Round;
 use crate::store::SetKey;
@@ -24,16 +25,23 @@ pub(super) struct Wanted {
     pub(super) store: FlowStore,
     pub(super) leftovers: Leftovers,
     left_out: LeftOut,
+    /// The generation of the last connection over which everything was installed; 0 before the first.
+    sent_over: u64,
 }
 
 impl Wanted {
     pub(super) fn new(round: Round) -> Self {
-        Self { store: FlowStore::new(round), leftovers: Leftovers::Kept, left_out: LeftOut::default() }
+        Self {
+            store: FlowStore::new(round),
+            leftovers: Leftovers::Kept,
+            left_out: LeftOut::default(),
+            sent_over: 0,
+        }
     }
 
     /// Replaces a set, to be installed with everything.
-    pub(super) fn remember(&mut self, key: &SetKey, set: FlowSet) {
-        self.store.set(key, set);
+    pub(super) fn remember(&mut self, key: &SetKey, members: Members) {
+        self.store.put(key, members);
     }
 
     /// Replaces a set on a switch that has all that was wanted before. An error that is not the loss of the connection
@@ -42,11 +50,11 @@ impl Wanted {
         &mut self,
         channel: &Channel,
         key: &SetKey,
-        set: FlowSet,
+        members: Members,
     ) -> Result<(), OpenFlowError> {
         let before = self.store.members(key);
         let uncertain = self.left_out.why(&before).is_some();
-        let changes = self.store.set(key, set);
+        let changes = self.store.put(key, members);
         if uncertain || self.refusal(key).is_err() {
             // What the switch has of it is not known.
             self.settle(channel, changes.deletions()).await?;
@@ -85,9 +93,23 @@ impl Wanted {
         channel: &Channel,
         deletions: FlowChanges,
     ) -> Result<usize, OpenFlowError> {
-        let realized = realize::everything(channel, &self.store, self.leftovers, &self.left_out).await?;
-        self.left_out = realized.left_out;
+        let changes = self.settle_rounds(channel, Rounds::Ours).await?;
         realize::carry_out(channel, Plan::of(deletions)).await?;
+        Ok(changes)
+    }
+
+    /// Brings everything to the switch, whatever it has of these rounds. Returns how much that changed.
+    pub(super) async fn settle_rounds(
+        &mut self,
+        channel: &Channel,
+        rounds: Rounds,
+    ) -> Result<usize, OpenFlowError> {
+        let generation = channel.generation();
+        let sent = if self.sent_over == generation { Sent::OverThisConnection } else { Sent::Perhaps };
+        let realized =
+            realize::everything(channel, &self.store, self.leftovers, &self.left_out, sent, rounds).await?;
+        self.left_out = realized.left_out;
+        self.sent_over = generation;
         Ok(realized.changes)
     }
 
@@ -96,6 +118,9 @@ impl Wanted {
     /// # Errors
     /// That is the error.
     pub(super) fn refusal(&self, key: &SetKey) -> Result<(), OpenFlowError> {
+        if self.left_out.is_empty() {
+            return Ok(());
+        }
         match self.left_out.why(&self.store.members(key)) {
             Some(error) => Err(error.clone()),
             None => Ok(()),
@@ -104,7 +129,6 @@ impl Wanted {
 
     /// Whether there is such a set, and nothing of it was left out.
     pub(super) fn has(&self, key: &SetKey) -> bool {
-        let set = self.store.members(key);
-        !set.is_empty() && self.left_out.why(&set).is_none()
+        self.store.has(key) && self.refusal(key).is_ok()
     }
 }
