@@ -183,7 +183,7 @@ pub(crate) fn node_address(index: usize) -> String {
     format!("172.30.0.{}", index + 1)
 }
 
-fn node_address_v6(index: usize) -> String {
+pub(crate) fn node_address_v6(index: usize) -> String {
     format!("fd00:172:30::{}", index + 1)
 }
 

@@ -47,7 +47,8 @@ impl Node {
         let folder = self.folder.display();
         let configuration = format!(
             "ovsRunDir: {folder}/ovs\ncniSocket: {folder}/cni.sock\nhostProcPathPrefix: /\n\
-             serviceCIDR: 10.96.0.0/16\ntunnelType: {}\n",
+             antreaProxy:\n  enable: true\n  proxyAll: true\nfeatureGates:\n  LoadBalancerModeDSR: true\n\
+             tunnelType: {}\n",
             tunnel.name()
         );
         self.write("agent.conf", &configuration)
@@ -151,6 +152,13 @@ impl Node {
     pub(crate) fn switch(&self, question: &[&str]) -> Result<String> {
         let mut appctl = command("ovs-appctl", &["--timeout=30", "-t"]);
         appctl.arg(self.folder.join("ovs/ovs-vswitchd.ctl")).args(question).text()
+    }
+
+    /// What `ovs-ofctl` says about the bridge.
+    pub(crate) fn flows(&self, arguments: &[&str]) -> Result<String> {
+        let (what, rest) = arguments.split_first().context("ovs-ofctl does nothing by itself")?;
+        let bridge = format!("unix:{}", self.folder.join("ovs/br-int.mgmt").display());
+        command("ovs-ofctl", &["-O", "OpenFlow15", what, &bridge]).args(rest).text()
     }
 
     /// What `ovs-vsctl` says.
