@@ -86,7 +86,8 @@ fn antctl_in_the_agents_container_asks_the_agent() {
         let names = [&pod.name, &other.name].map(|name| format!("default/{name}"));
         let trace = antctl(&["trace-packet", "-S", &names[0], "-D", &names[1], "-f", "tcp,tcp_dst=80"])?;
         ensure!(trace.starts_with("result: |") && trace.contains("->tun_dst"), "{trace}");
-        ensure!(!trace.contains("Datapath actions: drop"), "{trace}");
+        // The trace stops there, the packets do not: docs/antctl.md says why.
+        ensure!(trace.contains("output port is 32768"), "{trace}");
         antctl(&["log-level", "4"])?;
         ensure!(antctl(&["log-level"])?.trim() == "4", "the level was not set");
         antctl(&["log-level", "0"])?;

@@ -1,8 +1,8 @@
 //! Where the agent is that is asked.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
+use antrea_kit::kube_client::root_certificates;
 use antrea_shared_api::well_known::environment;
 use anyhow::{Context, Result, bail};
 use hyper::http::Uri;
@@ -19,7 +19,7 @@ const USUAL_PORT: u16 = 10350;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// From its own container.
-    OwnContainer { port: u16, token: String, ca_file: PathBuf },
+    OwnContainer { port: u16, token: String, authority: Vec<Vec<u8>> },
     /// At a URL, where `antctl proxy` listens.
     Server(String),
 }
@@ -44,7 +44,13 @@ impl Place {
             Ok(port) => port.parse().with_context(|| format!("{PORT_VARIABLE} is {port:?}, not a port"))?,
             Err(_) => USUAL_PORT,
         };
-        Ok(Self::OwnContainer { port, token, ca_file: Path::new(CA_FILE).to_owned() })
+        let authority = std::fs::read(CA_FILE).with_context(|| format!("cannot read {CA_FILE}"))?;
+        Ok(Self::OwnContainer { port, token, authority: root_certificates(&authority)? })
+    }
+
+    /// Whether it is asked without TLS.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self, Self::Server(url) if url.starts_with("http://"))
     }
 
     pub(super) fn url(&self) -> Result<Uri> {
