@@ -34,10 +34,6 @@ import (
 // results is the file that lines are appended to; every process of a parallel run has it.
 var results = flag.String("results", "", "File that gets a line of JSON for each spec.")
 
-// running is set once specs really run. Before, the framework goes through all of them without running any, to look at
-// their labels, and each of those is reported as passed.
-var running = false
-
 // result is a line about a spec. The first line of a run has Planned alone.
 type result struct {
 	// How many specs are going to run.
@@ -52,26 +48,28 @@ type result struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-var _ = ginkgo.ReportBeforeSuite(func(report ginkgo.Report) {
-	write(result{Planned: report.PreRunStats.SpecsThatWillRun})
-})
-
-var _ = ginkgo.ReportAfterEach(func(report ginkgo.SpecReport) {
-	// Specs that were not asked for are reported, too: skipped, without a reason.
-	if report.State == types.SpecStateSkipped && report.Failure.Message == "" {
-		return
-	}
-	write(result{
-		Spec:    report.FullText(),
-		State:   report.State.String(),
-		Seconds: report.RunTime.Seconds(),
-		Reason:  strings.TrimSpace(report.Failure.Message),
+// report has ginkgo tell of the specs from now on.
+func report() {
+	ginkgo.ReportBeforeSuite(func(report ginkgo.Report) {
+		write(result{Planned: report.PreRunStats.SpecsThatWillRun})
 	})
-})
+	ginkgo.ReportAfterEach(func(report ginkgo.SpecReport) {
+		// Specs that were not asked for are reported, too: skipped, without a reason.
+		if report.State == types.SpecStateSkipped && report.Failure.Message == "" {
+			return
+		}
+		write(result{
+			Spec:    report.FullText(),
+			State:   report.State.String(),
+			Seconds: report.RunTime.Seconds(),
+			Reason:  strings.TrimSpace(report.Failure.Message),
+		})
+	})
+}
 
 // write appends a line at once: a short write to a file opened for appending is not torn by other processes.
 func write(line result) {
-	if *results == "" || !running {
+	if *results == "" {
 		return
 	}
 	bytes, err := json.Marshal(line)
@@ -93,10 +91,12 @@ func TestMain(m *testing.M) {
 	testfiles.AddFileSource(fixtures.GetTestFixturesFS())
 	testfiles.AddFileSource(conformancetestdata.GetConformanceTestdataFS())
 	framework.AfterReadingAllFlags(&framework.TestContext)
+	// Not earlier: the framework has gone through all specs without running any, which ginkgo reports as passed, and
+	// it has left behind what was registered until then for after each spec.
+	report()
 	os.Exit(m.Run())
 }
 
 func TestNetwork(t *testing.T) {
-	running = true
 	e2e.RunE2ETests(t)
 }
