@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// A line of the suite: how many specs there will be, or what became of one.
@@ -66,6 +66,8 @@ impl Report {
                 Ok(None)
             }
             Line::Spec(spec) => {
+                let known = self.specs.iter().any(|other| other.name == spec.name);
+                ensure!(!known, "the suite told of {:?} twice", spec.name);
                 let shown = spec.to_string();
                 self.specs.push(spec);
                 Ok(Some(shown))
@@ -201,6 +203,12 @@ mod tests {
             let line = format!(r#"{{"spec":"a","state":"{state}"}}"#);
             assert_eq!(report(&[&line]).failed(), 1, "{state}");
         }
+    }
+
+    #[test]
+    fn a_spec_that_ends_twice_is_an_error() {
+        let error = report(&[PASSED]).take(PASSED).unwrap_err().to_string();
+        assert_eq!(error, "the suite told of \"[sig-network] DNS works [Conformance]\" twice");
     }
 
     #[test]
