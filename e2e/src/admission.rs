@@ -104,23 +104,22 @@ fn taken_networks() -> Result<Vec<IpNet>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Families, ServiceProxy};
+    use crate::plan::Families;
 
-    fn request(install: Install, service_proxy: ServiceProxy) -> Request {
+    fn request(install: Install) -> Request {
         let name = "lab".parse().unwrap();
-        let (families, service_proxy) = (Families::Dual, Some(service_proxy));
+        let (families, service_proxy) = (Families::Dual, None);
         Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings: Vec::new() }
     }
 
     #[test]
     fn what_is_to_come_is_refused_by_name() {
-        let check = |install, service_proxy, settings: &[&str]| {
-            let settings = settings.iter().map(|text| text.parse().unwrap()).collect();
-            let request = Request { settings, ..request(install, service_proxy) };
-            refuse_what_is_to_come(&request.plan(&[]).unwrap()).map_err(|error| error.to_string())
+        let check = |install| {
+            let plan = request(install).plan(&[]).unwrap();
+            refuse_what_is_to_come(&plan).map_err(|error| error.to_string())
         };
-        assert_eq!(check(Install::Antrea, ServiceProxy::KubeProxy, &[]), Ok(()));
-        let error = check(Install::AntreaMc, ServiceProxy::None, &[]).unwrap_err();
+        assert_eq!(check(Install::Antrea), Ok(()));
+        let error = check(Install::AntreaMc).unwrap_err();
         assert!(error.starts_with("antrea-mc cannot be installed"), "{error}");
     }
 

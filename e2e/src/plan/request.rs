@@ -80,7 +80,8 @@ impl Install {
     /// Who serves Services where nobody was asked for.
     pub const fn service_proxy(self) -> ServiceProxy {
         match self {
-            Self::Antrea | Self::AntreaMc | Self::Bridge | Self::None => ServiceProxy::KubeProxy,
+            Self::Antrea | Self::AntreaMc => ServiceProxy::Antrea,
+            Self::Bridge | Self::None => ServiceProxy::KubeProxy,
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct UpArguments {
     /// ipv4, ipv6 or dual.
     #[arg(long, default_value = "ipv4")]
     ip_family: Families,
-    /// antrea, kube-proxy or none; by default kube-proxy.
+    /// antrea, kube-proxy or none; by default antrea where that is installed, and kube-proxy elsewhere.
     #[arg(long)]
     service_proxy: Option<ServiceProxy>,
     /// antrea, antrea-mc, bridge or none.
