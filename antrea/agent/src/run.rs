@@ -68,7 +68,8 @@ pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>, log: LogLev
     let sources = api::Slot::default();
     let authority = certificate.ca_pem().to_owned();
     let token = LoopbackToken::generate()?;
-    let handler = api::handler(&client, checks.clone(), log, Arc::clone(&sources), &token);
+    let gates = config.feature_gates.clone();
+    let handler = api::handler(&client, checks.clone(), log, gates, Arc::clone(&sources), &token);
     let (port, minimum) = (config.api_port, config.tls_min_version);
     let server = antrea_kit::api::bind(&certificate, port, minimum, handler).await?;
     api::admit_own_pod(&token, &authority)?;

@@ -29,6 +29,9 @@ pub enum GroupKind {
     All,
     /// One, chosen by weight.
     Select,
+    /// One, chosen by weight and by the connection: its addresses, protocol and ports. By itself (`Select`), Open
+    /// vSwitch leaves the ports of UDP out.
+    SelectByConnection,
     /// The only one.
     Indirect,
     /// The first live one.
@@ -111,6 +114,7 @@ impl fmt::Display for GroupKind {
         f.write_str(match self {
             Self::All => "all",
             Self::Select => "select",
+            Self::SelectByConnection => "select,selection_method=dp_hash",
             Self::Indirect => "indirect",
             Self::FastFailover => "ff",
         })

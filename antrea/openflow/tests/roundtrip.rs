@@ -187,9 +187,13 @@ proptest! {
     }
 
     #[test]
-    fn groups_are_read_as_written(id in any::<u32>(), buckets in vec(vec(action(), 0..4), 0..5)) {
+    fn groups_are_read_as_written(
+        id in any::<u32>(),
+        kind in prop_oneof![Just(GroupKind::All), Just(GroupKind::Select), Just(GroupKind::SelectByConnection)],
+        buckets in vec(vec(action(), 0..4), 0..5),
+    ) {
         let bucket = |(id, actions)| Bucket::new(BucketId(id), actions).weight(100);
-        let group = Group { id: GroupId(id), kind: GroupKind::Select, buckets: (0..).zip(buckets).map(bucket).collect() };
+        let group = Group { id: GroupId(id), kind, buckets: (0..).zip(buckets).map(bucket).collect() };
         check(&Message::GroupMod(GroupMod::Add(group.clone())));
         check(&Message::MultipartReply(MultipartReply { more: More::More, body: ReplyBody::Groups(vec![group]) }));
     }

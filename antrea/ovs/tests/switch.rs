@@ -76,6 +76,22 @@ async fn groups_and_meters_come_before_and_go_after_the_flows_that_use_them() {
 }
 
 #[tokio::test]
+async fn groups_are_on_the_switch_as_they_were_asked_for() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    for (id, kind) in [(5, GroupKind::Select), (6, GroupKind::SelectByConnection), (7, GroupKind::All)] {
+        let bucket = Bucket::new(BucketId(0), vec![Action::resubmit(TableId(1))]).weight(100);
+        let buckets = vec![if kind == GroupKind::All { Bucket { weight: None, ..bucket } } else { bucket }];
+        let groups = vec![Group { id: GroupId(id), kind, buckets }];
+        switch.apply(format!("service/{id}"), FlowSet { groups, ..FlowSet::default() }).await.unwrap();
+    }
+    let text = ovs.ofctl(["dump-groups", BRIDGE]).unwrap();
+    let by_connection =
+        "group_id=6,type=select,selection_method=dp_hash,bucket=bucket_id:0,weight:100,actions=resubmit(,1)";
+    assert!(text.contains(by_connection), "{text}");
+    assert_eq!(switch.resync().await.unwrap(), 0);
+}
+
+#[tokio::test]
 async fn a_refused_set_is_what_it_was_before() {
     let Some((ovs, _database, switch)) = start(1).await else { return };
     switch.apply("pod/a", pod(1)).await.unwrap();

@@ -70,6 +70,8 @@ impl Bridge {
     pub(crate) fn start<F: Display, G: Display>(names: BridgeNames, flows: &[F], groups: &[G]) -> Self {
         let bridge = Self { ovs: OvsProcess::start().unwrap(), names };
         bridge.add_ports();
+        let refusals = "meter=259,pktps,burst,band=type=drop,rate=5000,burst_size=10000";
+        bridge.ovs.ofctl(["add-meter", "br-int", refusals]).unwrap();
         for (command, text) in [("add-groups", lines(groups)), ("replace-flows", lines(flows))] {
             let file = bridge.ovs.directory().join(command);
             fs::write(&file, text).unwrap();

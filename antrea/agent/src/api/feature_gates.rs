@@ -1,47 +1,25 @@
 //! `/featuregates`: the gates of the agent, on or off, and how mature upstream says that the feature is.
 
-use antrea_config::{Component, FEATURE_GATES, FeatureGate};
+use antrea_config::{FeatureGate, FeatureGates, Status};
 use serde_json::{Value, json};
 
-/// What upstream has declared stable.
-const GA: [&str; 5] =
-    ["AntreaProxy", "EndpointSlice", "NodePortLocal", "ServiceTrafficDistribution", "TopologyAwareHints"];
-
-/// What upstream has on unless it is turned off.
-const BETA: [&str; 9] = [
-    "AntreaNodeConfig",
-    "AntreaPolicy",
-    "CleanupStaleUDPSvcConntrack",
-    "Egress",
-    "EgressSeparateSubnet",
-    "Multicast",
-    "NetworkPolicyStats",
-    "ServiceExternalIP",
-    "Traceflow",
-];
-
-pub(super) fn answer() -> Value {
-    let gates = FEATURE_GATES.iter().filter(|gate| gate.components.contains(&Component::Agent));
-    gates.map(gate).collect()
+pub(super) fn answer(gates: &FeatureGates) -> Value {
+    gates.iter().map(gate).collect()
 }
 
-fn gate(FeatureGate { name, .. }: &FeatureGate) -> Value {
-    // The configuration refuses to turn one on: none of the features is available yet.
-    json!({"component": "agent", "name": name, "status": "Disabled", "version": stage(name)})
-}
-
-fn stage(name: &str) -> &'static str {
-    if GA.contains(&name) {
-        "GA"
-    } else if BETA.contains(&name) {
-        "BETA"
-    } else {
-        "ALPHA"
-    }
+fn gate((gate, status): (&FeatureGate, Status)) -> Value {
+    json!({
+        "component": "agent",
+        "name": gate.name,
+        "status": status.to_string(),
+        "version": gate.stage.to_string(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use antrea_config::AgentConfig;
+
     use super::*;
 
     /// Recorded from upstream Antrea main at fc70f2bb7 (v2.8.0-dev): `/featuregates` of an agent.
@@ -54,6 +32,23 @@ mod tests {
             let gates = gates.as_array().unwrap().iter();
             gates.map(|gate| ["component", "name", "version"].map(|key| gate[key].clone())).collect()
         };
-        assert_eq!(facts(&answer()), facts(&upstream));
+        let gates = AgentConfig::parse("antrea-agent.conf", "").unwrap().feature_gates;
+        assert_eq!(facts(&answer(&gates)), facts(&upstream));
+    }
+
+    #[test]
+    fn a_gate_is_on_or_off_as_the_configuration_says() {
+        let text = "featureGates: {LoadBalancerModeDSR: true}\nantreaProxy: {proxyAll: true}";
+        let gates = AgentConfig::parse("antrea-agent.conf", text).unwrap().feature_gates;
+        let answer = answer(&gates);
+        let status = |name: &str| {
+            let gates = answer.as_array().unwrap();
+            gates.iter().find(|gate| gate["name"] == name).unwrap()["status"].clone()
+        };
+        assert_eq!(
+            (status("LoadBalancerModeDSR"), status("AntreaProxy")),
+            (json!("Enabled"), json!("Enabled"))
+        );
+        assert_eq!(status("AntreaPolicy"), json!("Disabled"));
     }
 }

@@ -15,6 +15,7 @@ mod version;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use antrea_config::FeatureGates;
 use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken, TokenFileError};
 use antrea_kit::health::Checks;
 use antrea_kit::logging::LogLevel;
@@ -41,6 +42,7 @@ pub(crate) type Slot = Arc<OnceLock<Sources>>;
 struct Api {
     checks: Checks,
     log: LogLevel,
+    gates: FeatureGates,
     sources: Slot,
 }
 
@@ -49,13 +51,14 @@ pub(crate) fn handler(
     client: &Client,
     checks: Checks,
     log: LogLevel,
+    gates: FeatureGates,
     sources: Slot,
     token: &LoopbackToken,
 ) -> Handler {
     let lifetimes = Lifetimes::default();
     let authenticator = Authenticator::new(client.clone(), Some(token), lifetimes);
     let guard = Guard::new(authenticator, Authorizer::new(client.clone(), lifetimes));
-    let api = Arc::new(Api { checks, log, sources });
+    let api = Arc::new(Api { checks, log, gates, sources });
     guard.before(Arc::new(move |request| {
         let api = Arc::clone(&api);
         Box::pin(async move {
@@ -96,7 +99,7 @@ impl Api {
         let sources = || self.sources.get().ok_or_else(Refusal::starting);
         match question {
             Question::Version => Ok(version::answer()),
-            Question::FeatureGates => Ok(feature_gates::answer()),
+            Question::FeatureGates => Ok(feature_gates::answer(&self.gates)),
             Question::AgentInfo => Ok(agent_info::answer(sources()?).await),
             Question::PodInterfaces => pod_interfaces::answer(sources()?, query),
             Question::OvsFlows => ovs_flows::answer(sources()?, query).await,

@@ -27,16 +27,59 @@ mod property {
     pub(super) const WATCH_GROUP: u16 = 2;
 }
 
-const KINDS: [GroupKind; 4] =
-    [GroupKind::All, GroupKind::Select, GroupKind::Indirect, GroupKind::FastFailover];
+/// By code: that of OpenFlow (`OFPGT_*`), and one that stands for a selection method.
+const KINDS: [GroupKind; 5] = [
+    GroupKind::All,
+    GroupKind::Select,
+    GroupKind::Indirect,
+    GroupKind::FastFailover,
+    GroupKind::SelectByConnection,
+];
 
-pub(crate) fn kind_code(kind: GroupKind) -> u8 {
+const SELECT: u8 = 1;
+const SELECT_BY_CONNECTION: u8 = 4;
+
+pub(crate) const fn kind_code(kind: GroupKind) -> u8 {
     match kind {
         GroupKind::All => 0,
-        GroupKind::Select => 1,
+        GroupKind::Select => SELECT,
         GroupKind::Indirect => 2,
         GroupKind::FastFailover => 3,
+        GroupKind::SelectByConnection => SELECT_BY_CONNECTION,
     }
+}
+
+/// What OpenFlow calls the kind with that code (`OFPGT_*`).
+pub(crate) const fn wire_type(code: u8) -> u8 {
+    if code == SELECT_BY_CONNECTION { SELECT } else { code }
+}
+
+/// The property of a group whose buckets are chosen by the datapath's hash of addresses, protocol and ports: experimenter
+/// Netronome, selection method `dp_hash`, algorithm L4 (`struct ntr_group_prop_selection_method` in OVS'
+/// `netronome-ext.h`).
+const BY_CONNECTION: [u8; 40] =
+    *b"\xff\xff\0\x28\0\0\x15\x4d\0\0\0\x01\0\0\0\0dp_hash\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
+/// The properties of a group of the kind with that code.
+pub(crate) fn put_properties(out: &mut Vec<u8>, code: u8) {
+    if code == SELECT_BY_CONNECTION {
+        out.extend_from_slice(&BY_CONNECTION);
+    }
+}
+
+/// The code of the kind of a group with that type and those properties. What OVS knows beside that is left out.
+pub(crate) fn code_from(wire_type: u8, properties: &mut Reader<'_>) -> Result<u8, DecodeError> {
+    if wire_type >= SELECT_BY_CONNECTION {
+        return Err(properties.bad_value(wire_type));
+    }
+    let mut code = wire_type;
+    while !properties.is_empty() {
+        let (_, bytes) = properties.element(4, 8)?;
+        if wire_type == SELECT && bytes == BY_CONNECTION {
+            code = SELECT_BY_CONNECTION;
+        }
+    }
+    Ok(code)
 }
 
 pub(crate) fn kind_from(code: u8, reader: &Reader<'_>) -> Result<GroupKind, DecodeError> {
@@ -58,14 +101,19 @@ pub(crate) fn put_group_mod(out: &mut Vec<u8>, message: &GroupMod) {
             (command::REMOVE_BUCKET, *group, *kind, *bucket, &[])
         }
     };
+    let code = kind_code(kind);
     put_u16(out, command);
-    put_u8(out, kind_code(kind));
+    put_u8(out, wire_type(code));
     put_zeros(out, 1);
     put_u32(out, id.0);
     let length_at = out.len();
     put_zeros(out, 4);
     put_u32(out, bucket.0);
     put_buckets(out, length_at, buckets);
+    // Others change nothing but buckets.
+    if matches!(command, command::ADD | command::MODIFY | command::ADD_OR_MODIFY) {
+        put_properties(out, code);
+    }
 }
 
 /// The buckets, and their length into the 16 bits at `length_at`.
@@ -98,14 +146,14 @@ pub(crate) fn put_bucket(out: &mut Vec<u8>, bucket: &Bucket) {
 
 pub(crate) fn group_mod_from(reader: &mut Reader<'_>) -> Result<GroupMod, DecodeError> {
     let command = reader.u16()?;
-    let kind = reader.u8()?;
-    let kind = kind_from(kind, reader)?;
+    let wire_type = reader.u8()?;
     reader.skip(1)?;
     let id = GroupId(reader.u32()?);
     let length = usize::from(reader.u16()?);
     reader.skip(2)?;
     let bucket = BucketId(reader.u32()?);
     let buckets = buckets_from(&mut reader.part(length)?)?;
+    let kind = kind_from(code_from(wire_type, reader)?, reader)?;
     let group = Group { id, kind, buckets };
     Ok(match command {
         command::ADD => GroupMod::Add(group),
@@ -154,26 +202,29 @@ fn bucket_from(reader: &mut Reader<'_>) -> Result<Bucket, DecodeError> {
 pub(crate) fn put_group_description(out: &mut Vec<u8>, group: &Group) {
     let start = out.len();
     put_zeros(out, 2);
-    put_u8(out, kind_code(group.kind));
+    let code = kind_code(group.kind);
+    put_u8(out, wire_type(code));
     put_zeros(out, 1);
     put_u32(out, group.id.0);
     let length_at = out.len();
     put_zeros(out, 8);
     put_buckets(out, length_at, &group.buckets);
+    put_properties(out, code);
     set_length(out, start, start);
 }
 
-/// Reads an entry of a group description. What OVS knows of a group beside its buckets is left out.
+/// Reads an entry of a group description.
 pub(crate) fn group_description_from(reader: &mut Reader<'_>) -> Result<Group, DecodeError> {
     let mut ahead = reader.clone();
     let length = usize::from(ahead.u16()?);
     let mut entry = reader.part(length)?.named("group description");
     entry.skip(2)?;
-    let kind = entry.u8()?;
-    let kind = kind_from(kind, &entry)?;
+    let wire_type = entry.u8()?;
     entry.skip(1)?;
     let id = GroupId(entry.u32()?);
     let buckets_length = usize::from(entry.u16()?);
     entry.skip(6)?;
-    Ok(Group { id, kind, buckets: buckets_from(&mut entry.part(buckets_length)?)? })
+    let buckets = buckets_from(&mut entry.part(buckets_length)?)?;
+    let kind = kind_from(code_from(wire_type, &mut entry)?, &entry)?;
+    Ok(Group { id, kind, buckets })
 }

@@ -2,7 +2,7 @@
 
 use super::{PackedFlow, PackedGroup};
 use crate::codec::error::TooLong;
-use crate::codec::group::command;
+use crate::codec::group::{command, put_properties, wire_type};
 use crate::codec::writer::{put_u8, put_u16, put_u32, put_zeros, set_length};
 use crate::flow_mod::FlowCommand;
 use crate::message::{BundleFlags, HEADER_LENGTH, VERSION};
@@ -63,13 +63,16 @@ impl PackedChange<'_> {
 
 fn put_group_mod(out: &mut Vec<u8>, group: &PackedGroup, command: u16, bucket: BucketId, buckets: &[u8]) {
     put_u16(out, command);
-    put_u8(out, group.kind_code());
+    put_u8(out, wire_type(group.kind_code()));
     put_zeros(out, 1);
     put_u32(out, group.id().0);
     put_u16(out, u16::try_from(buckets.len()).unwrap_or(u16::MAX));
     put_zeros(out, 2);
     put_u32(out, bucket.0);
     out.extend_from_slice(buckets);
+    if command == command::ADD_OR_MODIFY {
+        put_properties(out, group.kind_code());
+    }
 }
 
 /// A message inside of the one that adds it to a bundle; both have the same transaction.

@@ -2,7 +2,7 @@
 
 use super::{PackedFlow, PackedGroup};
 use crate::codec::error::DecodeError;
-use crate::codec::group::{buckets_from, put_bucket};
+use crate::codec::group::{buckets_from, code_from, put_bucket};
 use crate::codec::instructions::{instructions_from, put_instructions};
 use crate::codec::oxm::{entries_from, put_entries};
 use crate::codec::reader::Reader;
@@ -164,12 +164,13 @@ impl<'a> FlowPart<'a> {
 
 impl<'a> GroupPart<'a> {
     fn read(_: &'a [u8], mut reader: Reader<'a>) -> Result<Self, DecodeError> {
-        let kind = reader.u8()?;
+        let wire_type = reader.u8()?;
         reader.skip(1)?;
         let id = GroupId(reader.u32()?);
         let length = usize::from(reader.u16()?);
         reader.skip(6)?;
-        Ok(Self { id, kind, buckets: reader.take(length)? })
+        let buckets = reader.take(length)?;
+        Ok(Self { id, kind: code_from(wire_type, &mut reader)?, buckets })
     }
 
     /// The group with its bytes in the order of a packed one, but as the switch wrote them, in `buffer`.

@@ -148,7 +148,7 @@ pub fn group(layout: &Layout, group: &EndpointGroup) -> Group {
             buckets.collect()
         }
     };
-    Group { id: group.id, kind: GroupKind::Select, buckets }
+    Group { id: group.id, kind: GroupKind::SelectByConnection, buckets }
 }
 
 fn bucket(id: u32, mut actions: Vec<Action>, next: Option<TableId>) -> Bucket {
