@@ -108,7 +108,8 @@ async fn clients_of_a_service_without_endpoints_are_refused() {
     static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
     let missing = ["bash", "ethtool", "tcpdump"].into_iter().find(|program| is_missing(program));
     if let Some(program) = missing {
-        println!("SKIPPED clients_of_a_service_without_endpoints_are_refused: there is no program {program}");
+        let test = "clients_of_a_service_without_endpoints_are_refused";
+        println!("SKIPPED {test}: there is no program {program}");
         return;
     }
     let proxy = answering_directly(DUAL);

@@ -141,7 +141,11 @@ fn text(change: &Change) -> String {
             format!("{}{place}", endpoint.address)
         });
         let mode = if group.mode == GroupMode::Dsr { " dsr" } else { "" };
-        writeln!(text, "  group {}{mode}: {}", group.id, endpoints.collect::<Vec<_>>().join(", ")).unwrap();
+        let endpoints = match group.endpoints.is_empty() {
+            true => "none".to_owned(),
+            false => endpoints.collect::<Vec<_>>().join(", "),
+        };
+        writeln!(text, "  group {}{mode}: {endpoints}", group.id).unwrap();
     }
     for backend in &plan.backends {
         if let Backend::Nested { address, group, .. } = backend {

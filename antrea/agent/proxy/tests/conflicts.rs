@@ -21,11 +21,11 @@ fn the_older_of_two_has_an_external_ip_and_the_younger_gets_it_when_that_one_goe
     shop/old
       TCP 10.96.0.1:80 -> 6
       TCP 192.0.2.80:80 -> 6
-      group 6: 
+      group 6: none
 
     shop/young
       TCP 10.96.0.2:80 -> 5
-      group 5: 
+      group 5: none
       ServiceAddressTaken: TCP 192.0.2.80:80 is served for Service shop/old, which had it first
     ");
     insta::assert_snapshot!(cluster.delete(&old), @"
@@ -34,7 +34,7 @@ fn the_older_of_two_has_an_external_ip_and_the_younger_gets_it_when_that_one_goe
     shop/young
       TCP 10.96.0.2:80 -> 5
       TCP 192.0.2.80:80 -> 5
-      group 5:
+      group 5: none
     ");
 }
 
@@ -46,12 +46,12 @@ fn nobody_takes_the_cluster_ip_of_another() {
     insta::assert_snapshot!(cluster.apply(&service("victim", "2026-02-01T00:00:00Z", "10.96.0.2")), @"
     shop/thief
       TCP 10.96.0.1:80 -> 5
-      group 5: 
+      group 5: none
       ServiceAddressTaken: TCP 10.96.0.2:80 is served for Service shop/victim, which had it first
 
     shop/victim
       TCP 10.96.0.2:80 -> 6
       TCP 192.0.2.80:80 -> 6
-      group 6:
+      group 6: none
     ");
 }

@@ -40,7 +40,7 @@ fn a_service_is_served_on_all_its_addresses() {
       TCP node port 30080 IPv6 -> 6
       TCP [fd00:1::1]:80 -> 6
       group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
-      group 6: 
+      group 6: none
       health :30999 1
     ");
 }
@@ -55,7 +55,7 @@ fn the_host_keeps_what_is_left_to_it() {
       TCP [fd00:96::10]:80 -> 6
       TCP [fd00:1::1]:80 -> 6
       group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
-      group 6: 
+      group 6: none
       health :30999 1
     ");
     let left = Settings { load_balancer_addresses: LoadBalancerAddresses::Left, ..by_host() };
@@ -64,7 +64,7 @@ fn the_host_keeps_what_is_left_to_it() {
       TCP 10.96.0.10:80 -> 5
       TCP [fd00:96::10]:80 -> 6
       group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
-      group 6: 
+      group 6: none
       health :30999 1
     ");
 }
@@ -82,8 +82,8 @@ fn external_clients_may_have_to_stay_on_the_node_but_local_ones_do_not() {
       TCP [fd00:1::1]:80 -> 8, local clients 7
       group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
       group 6: 10.10.0.2:8080
-      group 7: 
-      group 8: 
+      group 7: none
+      group 8: none
       health :30999 1
     ");
 }
@@ -103,8 +103,8 @@ fn answers_may_get_back_directly() {
       TCP [fd00:1::1]:80 -> 7, dsr 8
       group 5 dsr: 10.10.0.2:8080, 10.10.1.2:8080 remote
       group 6 dsr: 10.10.0.2:8080
-      group 7 dsr: 
-      group 8 dsr: 
+      group 7 dsr: none
+      group 8 dsr: none
       health :30999 1
     ");
 }

@@ -48,14 +48,14 @@ fn a_service_keeps_its_groups_when_the_agent_restarts() {
     shop/another
       TCP 10.96.0.7:80 -> 9
       TCP node port 30007 IPv4 -> 10, local clients 9
-      group 9: 
-      group 10: 
+      group 9: none
+      group 10: none
 
     shop/kept
       TCP 10.96.0.4:80 -> 7
       TCP node port 30004 IPv4 -> 8, local clients 7
-      group 7: 
-      group 8:
+      group 7: none
+      group 8: none
     ");
     cluster.proxy.forget_earlier();
     let text = cluster.apply(&service("later"));

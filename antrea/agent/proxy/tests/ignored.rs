@@ -70,5 +70,5 @@ addressType: FQDN
 ports: [{port: 8080}]
 endpoints: [{addresses: [example.com]}]";
     assert_eq!(cluster.apply(slice), NOTHING);
-    assert_eq!(cluster.apply(&slice.replace("FQDN", "IPv4")).lines().last(), Some("  group 5: "));
+    assert_eq!(cluster.apply(&slice.replace("FQDN", "IPv4")).lines().last(), Some("  group 5: none"));
 }

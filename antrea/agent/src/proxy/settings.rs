@@ -16,16 +16,8 @@ use antrea_hostplan::{AgentServices, ServiceTraffic};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy};
 use anyhow::{Context, Result};
 
+use super::stale_udp::StaleUdpConnections;
 use crate::node::OwnNode;
-
-/// What becomes of UDP connections whose endpoint is gone (`CleanupStaleUDPSvcConntrack`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StaleUdpConnections {
-    /// Nothing.
-    Kept,
-    /// They are forgotten.
-    Forgotten,
-}
 
 /// Everything about Services that is settled at start.
 pub(crate) struct ProxySetup {

@@ -1,0 +1,237 @@
+//! Keeps the switch in line with Services, and tells the kernel, load balancers and users what they have to know.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_agent_proxy::{Adoption, Change, Proxy, ServiceName};
+use antrea_agent_routing::NodeFacts;
+use antrea_hostplan::ServiceTraffic;
+use antrea_openflow::message::FlowFilter;
+use antrea_openflow::{Flow, GroupId};
+use antrea_ovs::openflow::OpenFlowError;
+use antrea_ovs::{Asked, FlowSet, Switch};
+use antrea_pipeline::Pipeline;
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::events::{Notice, Notices};
+use super::health::HealthServers;
+use super::stale_udp::StaleUdpConnections;
+use super::watches::{ServiceWatches, Update, watch_services};
+use super::{ProxySetup, Realized};
+use crate::flow_restore::RoundState;
+
+/// Services that are planned and sent to the switch at a time, so that not all of them are in memory as flows at once.
+const PORTION: usize = 256;
+
+/// How soon a Service that the switch refused is tried again.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// Keeps the switch in line with Services.
+pub(crate) struct ServiceController {
+    proxy: Proxy,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) switch: Switch,
+    watches: ServiceWatches,
+    nodes: watch::Receiver<NodeFacts>,
+    stale_udp: StaleUdpConnections,
+    traffic: watch::Sender<ServiceTraffic>,
+    realized: watch::Sender<Realized>,
+    notices: Notices,
+    health: HealthServers,
+    /// Services that the switch did not take.
+    refused: BTreeSet<ServiceName>,
+    /// When they are tried again.
+    retry: Option<Instant>,
+}
+
+impl ServiceController {
+    /// Begins to watch Services, and with what an earlier agent left in the switch. The second value is for
+    /// [`super::report_notices`].
+    pub(super) async fn new(
+        setup: ProxySetup,
+        client: &Client,
+        pipeline: Arc<Pipeline>,
+        switch: Switch,
+        nodes: watch::Receiver<NodeFacts>,
+    ) -> Result<(Self, mpsc::Receiver<Notice>)> {
+        let watches = watch_services(client, &setup.settings);
+        let health = HealthServers::new(setup.settings.external);
+        let (groups, flows) = left_by_earlier_agent(&switch, &pipeline).await?;
+        let (notices, for_events) = Notices::new();
+        let controller = Self {
+            proxy: Proxy::new(setup.settings, groups, Adoption::new(flows)),
+            pipeline,
+            switch,
+            watches,
+            nodes,
+            stale_udp: setup.stale_udp,
+            traffic: watch::Sender::new(setup.traffic),
+            realized: watch::Sender::new(Realized::NotYet),
+            notices,
+            health,
+            refused: BTreeSet::new(),
+            retry: None,
+        };
+        Ok((controller, for_events))
+    }
+
+    /// What the kernel has to know.
+    pub(super) fn traffic(&self) -> watch::Receiver<ServiceTraffic> {
+        self.traffic.subscribe()
+    }
+
+    /// Whether the switch has all Services.
+    pub(crate) fn realized(&self) -> watch::Receiver<Realized> {
+        self.realized.subscribe()
+    }
+
+    /// Waits until all Services are known, and brings them to the switch.
+    pub(crate) async fn start(&mut self) -> Result<()> {
+        while !self.watches.are_complete() {
+            let update = self.watches.next().await?;
+            self.learn(update);
+        }
+        self.learn_nodes();
+        self.realize().await;
+        Ok(())
+    }
+
+    /// Follows Services until `stop`.
+    pub(crate) async fn run(
+        mut self,
+        mut round: watch::Receiver<RoundState>,
+        stop: CancellationToken,
+    ) -> Result<()> {
+        loop {
+            if *round.borrow_and_update() == RoundState::Finished {
+                self.proxy.forget_earlier();
+            }
+            if stop.run_until_cancelled(self.realize()).await.is_none() {
+                return Ok(());
+            }
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                update = self.watches.next() => {
+                    let update = update?;
+                    self.learn(update);
+                }
+                Ok(()) = self.nodes.changed() => self.learn_nodes(),
+                Ok(()) = round.changed() => {}
+                () = time_for(self.retry) => self.retry = None,
+            }
+            while let Some(update) = self.watches.ready() {
+                self.learn(update);
+            }
+        }
+    }
+
+    fn learn(&mut self, update: Update) {
+        match update {
+            Update::AllServices(all) => self.proxy.replace_services(all),
+            Update::Service(name, service) => self.proxy.set_service(name, service),
+            Update::AllSlices(all) => self.proxy.replace_slices(all),
+            Update::Slice(name, slice) => self.proxy.set_slice(name, slice),
+        }
+    }
+
+    fn learn_nodes(&mut self) {
+        let facts = self.nodes.borrow_and_update().clone();
+        self.proxy.set_zone(facts.zone.as_deref());
+        self.proxy.set_node_addresses(facts.addresses);
+    }
+
+    /// Brings the switch, the kernel and load balancers in line with Services.
+    async fn realize(&mut self) {
+        if self.retry.is_none() {
+            std::mem::take(&mut self.refused).into_iter().for_each(|service| self.proxy.try_again(service));
+        }
+        while self.proxy.has_changes() {
+            let changes = self.proxy.take_changes(&self.pipeline, PORTION);
+            self.apply(changes).await;
+        }
+        if !self.refused.is_empty() && self.retry.is_none() {
+            self.retry = Some(Instant::now() + RETRY);
+        }
+        if self.refused.is_empty() {
+            self.realized.send_replace(Realized::Yes);
+        }
+        self.tell_kernel();
+    }
+
+    fn tell_kernel(&self) {
+        let services = Some(self.proxy.host_services());
+        self.traffic.send_if_modified(|traffic| match traffic {
+            ServiceTraffic::ByAgent(agent) if agent.services != services => {
+                agent.services = services;
+                true
+            }
+            ServiceTraffic::ByAgent(_) | ServiceTraffic::ByHost => false,
+        });
+    }
+
+    async fn apply(&mut self, changes: Vec<Change>) {
+        let ask = |change: &Change| self.switch.ask(key(&change.service), flow_set(change, &self.pipeline));
+        let asked: Vec<Asked> = changes.iter().map(ask).collect();
+        for (change, asked) in changes.into_iter().zip(asked) {
+            let outcome = asked.done().await;
+            match outcome {
+                Ok(()) => {
+                    self.proxy.settle(&change.service);
+                    self.stale_udp.clean_up(&self.switch, &change.stale).await;
+                }
+                Err(error) => self.refuse(change.service.clone(), &error),
+            }
+            self.health.set(&change.service, change.health);
+            self.notices.set(change.service, &change.uid, change.problems);
+        }
+    }
+
+    fn refuse(&mut self, service: ServiceName, error: &OpenFlowError) {
+        warn!(%service, error = error as &dyn std::error::Error, "A Service is not as it should be; trying again");
+        self.refused.insert(service);
+    }
+}
+
+/// Waits until then, or for ever.
+async fn time_for(retry: Option<Instant>) {
+    match retry {
+        Some(retry) => tokio::time::sleep_until(retry).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The set of flows of a Service.
+fn key(service: &ServiceName) -> String {
+    format!("service/{service}")
+}
+
+fn flow_set(change: &Change, pipeline: &Pipeline) -> FlowSet {
+    let plan = &change.plan;
+    let frontends = plan.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
+    let backends = plan.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
+    FlowSet {
+        flows: frontends.chain(backends).collect(),
+        groups: plan.groups.iter().map(|group| pipeline.service_group(group)).collect(),
+        meters: Vec::new(),
+    }
+}
+
+/// The groups and the flows to them that an earlier agent left.
+async fn left_by_earlier_agent(
+    switch: &Switch,
+    pipeline: &Pipeline,
+) -> Result<(BTreeSet<GroupId>, Vec<Flow>)> {
+    let channel = switch.connection().connected().await.context("there is no connection to the switch")?;
+    let groups = channel.group_ids().await.context("cannot list the groups of the switch")?;
+    let table = pipeline.service_lb_table().context("the pipeline has no table for Services")?;
+    let flows =
+        channel.dump_flows(FlowFilter::table(table)).await.context("cannot list the flows of Services")?;
+    info!(groups = groups.len(), flows = flows.len(), "Found Services of an earlier agent");
+    Ok((groups, flows))
+}
