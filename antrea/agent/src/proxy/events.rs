@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use antrea_agent_proxy::{Problem, ServiceName};
-use antrea_kit::kube_client::bounded;
+use antrea_kit::kube_client::{bounded, status_code};
 use antrea_types::NodeName;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Client;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use sha1::{Digest as _, Sha1};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
@@ -58,37 +62,69 @@ pub(crate) async fn report_notices(
     mut notices: mpsc::Receiver<Notice>,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let reporter = Reporter { controller: "antrea-agent".to_owned(), instance: Some(node.to_string()) };
-    let recorder = Recorder::new(client, reporter);
     while let Some(Some(notice)) = stop.run_until_cancelled(notices.recv()).await {
-        let event = event(&notice.problem);
-        let object = object(&notice);
-        let published = stop.run_until_cancelled(bounded(recorder.publish(&event, &object))).await;
-        if let Some(Err(error)) = published {
-            debug!(service = %notice.service, %error, "An Event was not written");
+        let api: Api<Event> = Api::namespaced(client.clone(), notice.service.namespace());
+        let event = event(&notice, &node, Timestamp::now());
+        let parameters = PostParams::default();
+        let created = stop.run_until_cancelled(bounded(api.create(&parameters, &event))).await;
+        if let Some(Err(error)) = created
+            && status_code(&error) != Some(ALREADY_THERE)
+        {
+            debug!(service = %notice.service, error = format!("{error:#}"), "An Event was not written");
         }
     }
     stop.cancelled().await;
     Ok(())
 }
 
-fn event(problem: &Problem) -> Event {
+/// The HTTP status for an object that exists: the agent told users before it was restarted.
+const ALREADY_THERE: u16 = 409;
+
+/// The Event about a problem, with a name that is the same each time.
+fn event(notice: &Notice, node: &NodeName, now: Timestamp) -> Event {
+    let Notice { service, uid, problem } = notice;
+    let note = problem.to_string();
+    let digest = Sha1::digest(format!("{node} {uid} {note}"));
+    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     Event {
-        type_: EventType::Warning,
-        reason: problem.reason().to_owned(),
-        note: Some(problem.to_string()),
-        action: "ServeService".to_owned(),
-        secondary: None,
+        metadata: ObjectMeta {
+            namespace: Some(service.namespace().to_owned()),
+            name: Some(format!("{}.{digest}", service.name())),
+            ..ObjectMeta::default()
+        },
+        event_time: Some(MicroTime(now)),
+        type_: Some("Warning".to_owned()),
+        reason: Some(problem.reason().to_owned()),
+        note: Some(note),
+        action: Some("ServeService".to_owned()),
+        reporting_controller: Some("antrea-agent".to_owned()),
+        reporting_instance: Some(node.to_string()),
+        regarding: Some(ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Service".to_owned()),
+            namespace: Some(service.namespace().to_owned()),
+            name: Some(service.name().to_owned()),
+            uid: Some(uid.to_string()),
+            ..ObjectReference::default()
+        }),
+        ..Event::default()
     }
 }
 
-fn object(notice: &Notice) -> ObjectReference {
-    ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("Service".to_owned()),
-        namespace: Some(notice.service.namespace().to_owned()),
-        name: Some(notice.service.name().to_owned()),
-        uid: Some(notice.uid.to_string()),
-        ..ObjectReference::default()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_has_an_event_of_its_own_which_is_the_same_each_time() {
+        let of = |address: &str| {
+            let problem = Problem::RefusedEndpoint(address.parse().unwrap());
+            let notice = Notice { service: ServiceName::new("shop", "web"), uid: "u-1".into(), problem };
+            event(&notice, &"n1".parse().unwrap(), Timestamp::UNIX_EPOCH)
+        };
+        let names =
+            ["127.0.0.1", "169.254.1.1", "127.0.0.1"].map(|address| of(address).metadata.name.unwrap());
+        assert!(names[0].starts_with("web.") && names[0] != names[1] && names[0] == names[2], "{names:?}");
+        assert_eq!(of("127.0.0.1").reason.as_deref(), Some("EndpointAddressRefused"));
     }
 }

@@ -21,6 +21,9 @@ use super::Realized;
 /// How soon a port that somebody else has is asked for again.
 const RETRY: Duration = Duration::from_secs(30);
 
+/// How much of the Service's traffic this Node can take: some load balancers go by it.
+const WEIGHT: &str = "X-Load-Balancing-Endpoint-Weight";
+
 /// A server for each Service that asks for one.
 pub(crate) struct HealthServers {
     external: ExternalServices,
@@ -71,7 +74,8 @@ fn start(check: HealthCheck) -> Running {
 async fn serve(port: u16, tells: watch::Receiver<HealthCheck>, stop: CancellationToken) {
     let handler: Handler = Arc::new(move |_| {
         let check = tells.borrow();
-        let answer = answer(check.status(), check.body());
+        let mut answer = answer(check.status(), check.body());
+        answer.headers_mut().insert(WEIGHT, check.local_endpoints.into());
         Box::pin(std::future::ready(answer))
     });
     let bind = || Server::bind_everywhere(port, None, Limits::default(), Arc::clone(&handler));
@@ -118,7 +122,11 @@ pub(crate) async fn serve_health(
         };
         Box::pin(std::future::ready(answer))
     });
-    let bind = || Server::bind(address, None, Limits::default(), Arc::clone(&handler));
+    // As with kube-proxy, whose 0.0.0.0 stands for all addresses of both families.
+    let bind = async || match address.ip().is_unspecified() {
+        true => Server::bind_everywhere(address.port(), None, Limits::default(), Arc::clone(&handler)).await,
+        false => Server::bind(address, None, Limits::default(), Arc::clone(&handler)).await,
+    };
     let Some(server) = stop.run_until_cancelled(bound(bind)).await else { return Ok(()) };
     info!(%address, "Answering whether Services are served");
     server.run(stop).await
