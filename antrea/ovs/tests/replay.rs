@@ -43,6 +43,20 @@ async fn flows_of_an_interrupted_round_stay_until_all_of_it_has_been_asked_for_a
 }
 
 #[tokio::test]
+async fn a_meter_of_an_earlier_agent_becomes_what_is_wanted() {
+    let Some((ovs, _database, first)) = start(1).await else { return };
+    first.apply("service/a", service()).await.unwrap();
+    drop(first);
+    let second = switch(&ovs, 2);
+    soon("the new one is there", second.realized()).await.unwrap();
+    let mut wanted = service();
+    wanted.meters[0].bands[0].rate = 200;
+    second.apply("service/a", wanted).await.unwrap();
+    let meters = ovs.ofctl(["dump-meters", BRIDGE]).unwrap();
+    assert!(meters.contains("rate=200") && !meters.contains("rate=100"), "{meters}");
+}
+
+#[tokio::test]
 async fn whoever_asked_while_the_switch_was_away_hears_of_a_refusal() {
     let Some((mut ovs, _database, switch)) = start(1).await else { return };
     lose(&mut ovs, &switch).await;

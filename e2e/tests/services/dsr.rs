@@ -119,7 +119,7 @@ impl Answers {
             let [port, _] = node_ports(host.node);
             format!("chain n{index} {{ type filter hook ingress device \"{port}\" priority 0; {rules}; }}")
         });
-        let table = format!("table netdev {TABLE} {{ {} }}\n", chains.collect::<Vec<_>>().join("\n"));
+        let table = format!("table netdev {TABLE} {{\n{}\n}}\n", chains.collect::<Vec<_>>().join("\n"));
         in_namespace(&router, "nft").args(["-f", "-"]).feed(&table)?;
         Ok(Self { router })
     }

@@ -22,12 +22,24 @@ const REFUSALS: usize = 100;
 
 /// Carries out a plan; its bundle in as many as it takes.
 pub(super) async fn carry_out(channel: &Channel, plan: Plan) -> Result<(), OpenFlowError> {
-    channel.modify_meters(&plan.meters_before).await?;
+    for change in &plan.meters_before {
+        install_meter(channel, change).await?;
+    }
     let mut members = plan.bundle.into_iter().peekable();
     while members.peek().is_some() {
         channel.bundle(&next_bundle(&mut members)).await?;
     }
     channel.modify_meters(&plan.meters_after).await
+}
+
+/// A meter that is new to us may be there since an earlier agent: then it becomes what is wanted.
+async fn install_meter(channel: &Channel, change: &MeterMod) -> Result<(), OpenFlowError> {
+    match (channel.modify_meters(std::slice::from_ref(change)).await, change) {
+        (Err(error), MeterMod::Add(meter)) if error.position().is_some() => {
+            channel.modify_meters(&[MeterMod::Modify(meter.clone())]).await
+        }
+        (outcome, _) => outcome,
+    }
 }
 
 /// Everything is on the switch, but for what it refused.
