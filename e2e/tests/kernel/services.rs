@@ -96,17 +96,22 @@ fn open_vswitch_sees_the_mark_of_packets_that_the_node_itself_sends() {
     with_cluster("open_vswitch_sees_the_mark_of_packets_that_the_node_itself_sends", |cluster| {
         let marked = Marked::count(&cluster.a)?;
         for address in &cluster.client.addresses {
-            let before = marked.packets()?;
+            let before = marked.packets(OF_GATEWAY)?;
             ping(cluster.a.name, *address)?;
             // Open vSwitch asks the kernel about its flows every half second.
             wait::until(PATIENCE, "packets with the mark of the Node", || {
-                Ok(marked.packets()? >= before + 3)
+                Ok(marked.packets(OF_GATEWAY)? >= before + 3)
             })?;
         }
-        let before = marked.packets()?;
         ping_both_ways(&cluster.client, &cluster.server)?;
         ping_both_ways(&cluster.client, &cluster.neighbour)?;
-        ensure!(marked.packets()? == before, "what Pods send has the mark of the Node");
+        // What was sent before them is counted by now.
+        let before = marked.packets(OF_GATEWAY)?;
+        ping(cluster.a.name, *cluster.client.addresses.first().context("a Pod without an address")?)?;
+        wait::until(PATIENCE, "packets with the mark of the Node", || {
+            Ok(marked.packets(OF_GATEWAY)? > before)
+        })?;
+        ensure!(marked.packets(OF_OTHERS)? == 0, "what Pods send has the mark of the Node");
         marked.stop()
     });
 }
@@ -188,12 +193,13 @@ fn slice(cluster: &Cluster, address_type: &str, family: usize) -> Result<Value> 
     }))
 }
 
-/// A flow of the test's own that counts packets of the gateway with the mark, and changes nothing.
+/// Flows of the test's own that count packets with the mark, of the gateway and of other ports, and change nothing.
 struct Marked<'a> {
     node: &'a Node,
 }
 
-const COOKIE: &str = "cookie=0x7e57/-1";
+const OF_GATEWAY: &str = "cookie=0x7e57/-1";
+const OF_OTHERS: &str = "cookie=0x7e58/-1";
 
 impl<'a> Marked<'a> {
     fn count(node: &'a Node) -> Result<Self> {
@@ -204,22 +210,24 @@ impl<'a> Marked<'a> {
                 matched.ends_with(&format!(",{family}")).then_some(actions)
             });
             let Some(actions) = next else { bail!("no flow of {family} in the first table:\n{first}") };
-            let flow = format!(
-                "cookie=0x7e57,table=0,priority=65000,{family},in_port=antrea-gw0,\
-                 pkt_mark=0x80000000/0x80000000,actions={actions}"
-            );
-            node.flows(&["add-flow", &flow]).map(drop)?;
+            for first in ["cookie=0x7e57,priority=65000,in_port=antrea-gw0", "cookie=0x7e58,priority=64999"] {
+                let flow =
+                    format!("{first},table=0,{family},pkt_mark=0x80000000/0x80000000,actions={actions}");
+                node.flows(&["add-flow", &flow]).map(drop)?;
+            }
         }
         Ok(Self { node })
     }
 
-    fn packets(&self) -> Result<u64> {
-        let flows = self.node.flows(&["dump-flows", COOKIE])?;
+    fn packets(&self, cookie: &str) -> Result<u64> {
+        let flows = self.node.flows(&["dump-flows", cookie])?;
         let counts = flows.split([' ', ',']).filter_map(|word| word.strip_prefix("n_packets="));
         counts.map(|count| count.parse::<u64>().context("no count")).sum()
     }
 
     fn stop(self) -> Result<()> {
-        self.node.flows(&["del-flows", COOKIE]).map(drop)
+        [OF_GATEWAY, OF_OTHERS]
+            .iter()
+            .try_for_each(|cookie| self.node.flows(&["del-flows", cookie]).map(drop))
     }
 }
