@@ -45,7 +45,7 @@ fn contents(node: &NodePlan, workload: &Workload) -> Vec<String> {
     lines.extend(node.transport_ips.iter().map(|ip| format!("  {ip}")));
     lines.push("eth0: the Node's own address".to_owned());
     lines.extend(node.node_ips.iter().map(|ip| format!("  {ip}")));
-    lines.push("kubelet, containerd, kube-proxy".to_owned());
+    lines.push("kubelet, containerd".to_owned());
     lines.push("antrea-agent, ovs-vswitchd, ovsdb-server".to_owned());
     lines
 }

@@ -148,17 +148,17 @@ pub(super) fn taken_ports(seen: &Seen, antrea: &[(String, String)]) -> Verdict {
     }
 }
 
+/// Nothing has to be there: AntreaProxy can take its place. Whoever installs Antrea has to know, though.
 pub(super) fn kube_proxy(seen: &Seen) -> Verdict {
-    let find = |node: &str, facts: &Facts| {
+    let note = |node: &str, facts: &Facts| {
         (!facts.taken_ports.contains(&KUBE_PROXY)).then(|| {
-            Finding::new(
-                format!("Node {node} runs no kube-proxy: nobody listens at its health port {KUBE_PROXY}"),
-                "Antrea leaves Services to kube-proxy, until AntreaProxy is available",
-                "install kube-proxy; where something else serves Services, there is nothing to do",
+            format!(
+                "Node {node} runs no kube-proxy (nobody listens at {KUBE_PROXY}): without it, Antrea has to be installed \
+                 with antreaProxy.proxyAll=true and kubeAPIServerOverride"
             )
         })
     };
-    on_each_node(seen, find, |_, _| None)
+    on_each_node(seen, |_, _| None, note)
 }
 
 #[cfg(test)]
@@ -232,10 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn services_need_kube_proxy() {
+    fn who_has_no_kube_proxy_is_told_what_that_means() {
         let verdict = |ports: &[u16]| text(kube_proxy(&seen(&[("a", facts(&[], Module::Present, ports))])));
         assert_eq!(verdict(&[10256]), "Test it passed");
-        assert!(verdict(&[]).contains("Node a runs no kube-proxy"));
+        let note = verdict(&[]);
+        assert!(note.ends_with("Test it passed") && note.contains("antreaProxy.proxyAll=true"), "{note}");
     }
 
     #[test]

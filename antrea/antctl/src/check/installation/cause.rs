@@ -42,7 +42,9 @@ fn of_silence(test: Test, asked: &Asked, answers: &Answers) -> (String, String) 
         Test::NodeToPod if asked.to != Some(asked.from) => internode(asked, answers),
         Test::PodToServiceHairpin => (
             "whatever serves Services does not masquerade what a Pod sends to itself".to_owned(),
-            "see that kube-proxy runs on the Node, and its log; in IPVS mode it needs conntrack in bridges off".to_owned(),
+            "look at the log of antrea-agent on the Node, or of kube-proxy where antreaProxy.enable is false; in IPVS mode that \
+             needs conntrack in bridges off"
+                .to_owned(),
         ),
         Test::PodToNode => (
             "the Node drops what comes from Pods, or its gateway antrea-gw0 is down".to_owned(),
@@ -99,6 +101,7 @@ fn service(to_pod: Test, asked: &Asked, answers: &Answers) -> (String, String) {
     }
     (
         "its Pod is reached directly: whatever serves Services does not know this one".to_owned(),
-        "see that kube-proxy runs on the Node of the Pod that asks, and its log".to_owned(),
+        "look at the log of antrea-agent on the Node of the Pod that asks, or of kube-proxy where antreaProxy.enable is false"
+            .to_owned(),
     )
 }

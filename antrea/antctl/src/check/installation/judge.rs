@@ -147,7 +147,7 @@ mod tests {
         Test pod-to-service-internode-connectivity failed:
           ✗ Pod client-1 on Node n1 → somebody on Node n2: no answer
             Cause: its Pod is reached directly: whatever serves Services does not know this one
-            Fix: see that kube-proxy runs on the Node of the Pod that asks, and its log
+            Fix: look at the log of antrea-agent on the Node of the Pod that asks, or of kube-proxy where antreaProxy.enable is false
         ");
         let pod = answered(Some(Test::PodToPodInternode), 0, Some(1), SILENT);
         insta::assert_snapshot!(check(Test::PodToServiceInternode, vec![service(), pod]), @r"
