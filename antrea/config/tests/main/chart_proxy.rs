@@ -97,7 +97,7 @@ fn the_agent_may_read_services_and_their_endpoints_and_nothing_secret() {
     };
     assert_eq!(verbs("", "services"), ["get", "list", "watch"]);
     assert_eq!(verbs("discovery.k8s.io", "endpointslices"), ["get", "list", "watch"]);
-    assert_eq!(verbs("events.k8s.io", "events"), ["create", "patch"]);
+    assert_eq!(verbs("events.k8s.io", "events"), ["create"]);
     assert_eq!(verbs("", "secrets"), Vec::<&str>::new());
     assert!(!text.contains("\"*\""), "{text}");
 }
