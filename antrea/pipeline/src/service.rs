@@ -179,7 +179,8 @@ pub(crate) const fn ip_bits(address: IpAddr) -> u128 {
 /// Where an endpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EndpointPlace {
-    /// On this Node: one of its Pods, or the Node itself.
+    /// On this Node: one of its Pods, or the Node itself. The addresses of other Nodes count as well: packets to them need
+    /// nothing that those to other Nodes' Pods need.
     ThisNode,
     /// On another Node, or outside the cluster.
     Elsewhere,

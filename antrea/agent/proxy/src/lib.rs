@@ -4,6 +4,7 @@
 //! [`service`] and [`endpoint_slice`] read the Kubernetes objects, [`select`] chooses endpoints, [`plan`] makes of both
 //! what the switch has, and [`Proxy`] keeps it all together: objects in, the Services that change out.
 
+mod addresses;
 mod adoption;
 mod claims;
 pub mod endpoint_slice;

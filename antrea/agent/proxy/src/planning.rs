@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use antrea_openflow::GroupId;
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::service::{Destination, Frontend, LoadBalancerMode, Origin};
+use antrea_pipeline::service::{Destination, EndpointKind};
 use antrea_types::{IpFamily, Protocol};
 
+use crate::addresses::{Address, addresses};
 use crate::claims::Claims;
 use crate::group_ids::GroupIds;
 use crate::health::HealthCheck;
-use crate::plan::{
-    Address, AddressClass, GroupKey, MAX_ENDPOINTS, PortPlan, Scope, ServicePlan, Surroundings, addresses,
-};
+use crate::plan::{GroupKey, MAX_ENDPOINTS, PortPlan, Scope, ServicePlan, Surroundings};
 use crate::problem::Problem;
 use crate::proxy::{Change, Entry, Proxy};
 use crate::select::{Selected, select};
@@ -125,7 +124,7 @@ impl Proxy {
     /// The numbers that an earlier agent gave to the groups of a port.
     fn earlier_groups(&self, plan: &PortPlan<'_>, pipeline: &Pipeline) -> BTreeMap<Scope, GroupId> {
         let mut earlier = BTreeMap::new();
-        for frontend in probes(plan) {
+        for frontend in plan.frontends(EndpointKind::Direct, &mut MadeUp).into_iter().flatten() {
             for (made_up, id) in self.adoption.of(pipeline, &frontend) {
                 let scope = if made_up == CLUSTER { Scope::Cluster } else { Scope::Local };
                 earlier.entry(scope).or_insert(id);
@@ -151,29 +150,24 @@ impl Proxy {
 const CLUSTER: GroupId = GroupId(1);
 const LOCAL: GroupId = GroupId(2);
 
-/// The frontends of a port with numbers that say no more than whose endpoints a group has.
-fn probes(plan: &PortPlan<'_>) -> impl Iterator<Item = Frontend> {
-    use antrea_pipeline::service::EndpointKind;
-    let made_up = |policy| if policy == TrafficPolicy::Local { LOCAL } else { CLUSTER };
-    plan.addresses.iter().map(move |address| {
-        let (policy, origin) = match address.class {
-            AddressClass::ClusterIp => (plan.service.internal_policy, Origin::Internal),
-            AddressClass::NodePort | AddressClass::External => {
-                let policy = plan.service.external_policy;
-                let short_circuit = (policy == TrafficPolicy::Local).then_some(CLUSTER);
-                (policy, Origin::External { short_circuit })
-            }
-        };
-        Frontend {
-            protocol: plan.port.protocol,
-            destination: address.destination,
-            origin,
-            group: made_up(policy),
-            affinity: plan.service.affinity,
-            endpoints: EndpointKind::Direct,
-            mode: LoadBalancerMode::Nat,
-        }
-    })
+/// Numbers that say no more than whose endpoints a group has: enough to tell which flow leads to which group.
+struct MadeUp;
+
+impl Surroundings for MadeUp {
+    fn group(&mut self, key: GroupKey) -> Option<GroupId> {
+        Some(match key.scope {
+            Scope::Cluster => CLUSTER,
+            Scope::Local => LOCAL,
+        })
+    }
+
+    fn nested(&mut self, _: Protocol, _: SocketAddr) -> Option<GroupId> {
+        None
+    }
+
+    fn is_of_node(&self, _: &IpAddr) -> bool {
+        false
+    }
 }
 
 fn note_udp(part: &Part, udp: &mut UdpEndpoints) {

@@ -8,13 +8,14 @@ use antrea_hostplan::HostServices;
 use antrea_openflow::GroupId;
 use antrea_pipeline::Pipeline;
 
+use crate::addresses;
 use crate::adoption::Adoption;
 use crate::claims::{Claims, Rank};
 use crate::endpoint_slice::{EndpointNode, Slice};
 use crate::group_ids::GroupIds;
 use crate::health::HealthCheck;
 use crate::host::{HostAddress, HostCounts};
-use crate::plan::{self, GroupKey, ServicePlan};
+use crate::plan::{GroupKey, ServicePlan};
 use crate::problem::Problem;
 use crate::select::Location;
 use crate::service::Service;
@@ -136,7 +137,8 @@ impl Proxy {
         }
         let before = std::mem::replace(&mut entry.service, service.map(Arc::new));
         let after = entry.service.clone();
-        let claims = after.as_ref().map(|service| plan::claims(service, &self.settings)).unwrap_or_default();
+        let claims =
+            after.as_ref().map(|service| addresses::claims(service, &self.settings)).unwrap_or_default();
         self.changed.extend(self.claims.set(&name, claims));
         for service in [before.as_ref(), after.as_ref()].into_iter().flatten() {
             let users = service.cluster_ips.iter().filter_map(|ip| self.unplaced.get(ip));
@@ -153,7 +155,7 @@ impl Proxy {
             return;
         }
         service.cluster_ips.iter().for_each(|ip| count(&mut self.host, HostAddress::ClusterIp(*ip)));
-        for ((protocol, destination), rank) in plan::claims(service, &self.settings) {
+        for ((protocol, destination), rank) in addresses::claims(service, &self.settings) {
             if rank != Rank::ClusterIp {
                 count(&mut self.host, HostAddress::of(protocol, destination));
             }

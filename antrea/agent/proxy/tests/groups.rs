@@ -61,3 +61,18 @@ fn a_service_keeps_its_groups_when_the_agent_restarts() {
     let text = cluster.apply(&service("later"));
     assert!(text.contains("group 5:") && text.contains("group 6:"), "{text}");
 }
+
+#[test]
+fn a_service_that_answers_directly_keeps_the_group_of_its_node_too() {
+    let direct = "
+kind: Service
+metadata: {namespace: shop, name: direct, annotations: {service.antrea.io/load-balancer-mode: dsr}}
+spec: {clusterIP: 10.96.0.9, externalIPs: [192.0.2.80], ports: [{port: 80}]}";
+    let mut earlier = Cluster::new();
+    installed(&mut earlier, &service("bygone"));
+    let flows = installed(&mut earlier, direct);
+    let proxy = Proxy::new(settings(), group_ids(&[5, 6, 7, 8]), Adoption::new(flows));
+    let mut cluster = Cluster { proxy, pipeline: pipeline() };
+    let text = cluster.apply(direct);
+    assert!(text.contains("TCP 192.0.2.80:80 -> 7, dsr 8\n"), "{text}");
+}
