@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
@@ -49,14 +49,15 @@ pub fn is_wanted(name: &str, extent: Extent) -> bool {
 /// A lab with one cluster of two Nodes and a name that no other has; change what the test needs otherwise.
 ///
 /// # Panics
-/// Never: a letter and a process number are a valid name.
+/// Never: letters and digits are a valid name.
 #[expect(clippy::expect_used, reason = "tests build their own input here")]
 pub fn request(install: Install) -> Request {
-    static NEXT: AtomicU8 = AtomicU8::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed) % 26;
-    let name = format!("{}{}", char::from(b'a' + number), std::process::id());
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let digits = [number / 36, number].map(|number| char::from_digit(number % 36, 36).unwrap_or_default());
+    let name = format!("t{}{}{}", digits[0], digits[1], std::process::id());
     Request {
-        name: name.parse::<LabName>().expect("a letter and a process number"),
+        name: name.parse::<LabName>().expect("a letter, two digits and a process number"),
         clusters: 1,
         nodes: 2,
         families: Families::Ipv4,

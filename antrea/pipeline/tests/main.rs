@@ -9,6 +9,7 @@ mod packets;
 mod passage;
 mod recorded_services;
 mod refusal;
+mod repeated_packets;
 mod replay;
 mod served;
 mod service_passages;

@@ -38,6 +38,12 @@ impl Passage {
             .any(|(_, text)| text.contains("actions=output:") || text.contains("actions=IN_PORT"))
     }
 
+    /// What was done to the packet once its destination was known.
+    pub(crate) fn forwarding(&self) -> Vec<&FlowText> {
+        let forwards = |table: &u8| self.name(*table) != "EndpointDNAT" && SHOWN.contains(&self.name(*table));
+        self.flows.keys().filter(|(table, _)| forwards(table)).collect()
+    }
+
     fn name(&self, table: u8) -> &'static str {
         self.names.get(usize::from(table)).copied().unwrap_or("?")
     }

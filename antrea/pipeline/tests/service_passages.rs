@@ -12,13 +12,19 @@ use crate::packets::{ACK, Packet, SYN};
 use crate::passage::Passage;
 use crate::served::cluster_ip;
 
-const A: &str = "0a:00:00:00:00:0a";
-const B: &str = "0a:00:00:00:00:0b";
-const GATEWAY: &str = "0a:00:00:00:00:01";
-const VIRTUAL: &str = "aa:bb:cc:dd:ee:ff";
+pub(crate) const A: &str = "0a:00:00:00:00:0a";
+pub(crate) const B: &str = "0a:00:00:00:00:0b";
+pub(crate) const GATEWAY: &str = "0a:00:00:00:00:01";
+pub(crate) const VIRTUAL: &str = "aa:bb:cc:dd:ee:ff";
 
 /// A first segment; each test has client ports of its own.
-fn opens(in_port: OfPort, macs: [&'static str; 2], from: IpAddr, to: (IpAddr, u16), port: u16) -> Packet {
+pub(crate) fn opens(
+    in_port: OfPort,
+    macs: [&'static str; 2],
+    from: IpAddr,
+    to: (IpAddr, u16),
+    port: u16,
+) -> Packet {
     let (address, service_port) = to;
     Packet {
         in_port,
@@ -52,11 +58,11 @@ fn check(name: &str, seen: &[Passage]) {
     insta::assert_snapshot!(name, seen.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n"));
 }
 
-fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-const V4: IpFamily = IpFamily::V4;
+pub(crate) const V4: IpFamily = IpFamily::V4;
 
 #[test]
 fn the_switch_prints_our_service_flows_as_we_do() {

@@ -73,6 +73,9 @@ const OF_OTHER_FEATURES: [&str; 2] = [" cookie=0x302", " cookie=0x304"];
 /// What the switch has learned itself while it was recorded.
 const LEARNED: &str = "table=SessionAffinity, hard_timeout=300";
 
+/// Upstream's flow for later packets of connections to Services.
+const UNANSWERED_LOST: &str = " table=ConntrackState, priority=190,ct_state=-new+trk,ct_mark=0x10/0x10,ip ";
+
 /// What only ours have, and why.
 const ONLY_OURS: [&str; 2] = [
     // Without it Open vSwitch leaves the ports of UDP out of what it chooses a bucket by: each client would always get the
@@ -131,6 +134,9 @@ fn ours_instead(line: &str) -> String {
     if let Some((before, after)) = line.split_once("controller(reason=no_match,id=") {
         line = format!("{before}controller({}", after.split_once(',').unwrap().1);
     }
+    // What is sent again before an answer is new and translated; upstream's has no flow for it.
+    line = line
+        .replace(UNANSWERED_LOST, " table=ConntrackState, priority=190,ct_state=+trk,ct_mark=0x10/0x10,ip ");
     // Learned flows carry no round: clients keep their endpoint over a restart of the agent.
     line.replace("delete_learned,cookie=0x3030000", "delete_learned,cookie=0x30000").trim().to_owned()
 }

@@ -73,6 +73,16 @@ impl Target {
         })
     }
 
+    /// The name of the Pod that answers a socket whose first two questions go out without a pause, as those of resolvers
+    /// for both families do.
+    pub(crate) fn hostname_by_two_at_once(self, from: &Network) -> Result<Answer> {
+        from.within(|| {
+            let socket = self.socket()?;
+            socket.send(b"hostname")?;
+            Ok(ask_on(&socket, "hostname")?)
+        })
+    }
+
     /// The same once, and soon, where nobody shall answer.
     pub(crate) fn hostname_soon(self, from: &Network) -> Result<Answer> {
         from.within(|| Ok(self.ask_within(SHORT_PATIENCE, "hostname")))
@@ -108,10 +118,14 @@ impl Target {
     }
 
     fn ask_over_udp(self, patience: Duration, question: &str) -> io::Result<Answer> {
+        ask_on_within(&self.socket()?, patience, question)
+    }
+
+    fn socket(self) -> io::Result<UdpSocket> {
         let any = if self.address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" };
         let socket = UdpSocket::bind(any)?;
         socket.connect(self.address)?;
-        ask_on_within(&socket, patience, question)
+        Ok(socket)
     }
 }
 

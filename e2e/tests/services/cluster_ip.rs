@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use antrea_e2e::pods::PORT;
+use antrea_types::Protocol;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
@@ -21,6 +22,23 @@ fn a_cluster_ip_answers_pods_and_processes_of_both_nodes_in_both_families() {
         for from in stage.insiders() {
             for target in service.targets() {
                 stage.ensure_reaches(from, target, &stage.servers)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn questions_that_leave_one_port_together_are_answered() {
+    on_the_stage("questions_that_leave_one_port_together_are_answered", |stage| {
+        let service = stage.service("two-at-once", &json!({ "selector": { "role": "server" } }))?;
+        for target in service.targets().into_iter().filter(|target| target.protocol == Protocol::Udp) {
+            stage.ensure_reaches(&stage.clients[0].network, target, &stage.servers)?;
+            for from in stage.insiders() {
+                for _ in 0..20 {
+                    let answer = target.hostname_by_two_at_once(from)?;
+                    ensure!(matches!(answer, Answer::Said(_)), "{target} from {}: {answer}", from.name);
+                }
             }
         }
         Ok(())

@@ -34,9 +34,12 @@ pub fn known(layout: &Layout, family: IpFamily) -> Option<Flow> {
 }
 
 /// Later packets of connections to a Service. Whoever gets them does not know the sender's MAC address.
+///
+/// Before the first answer they are still called new, those that the client sends again most of all. They have been
+/// translated already, so none of the tables that look for an endpoint would know them.
 pub fn known_to_service(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let state = CtState::new().set(CtState::TRK).unset(CtState::NEW);
+    let state = CtState::new().set(CtState::TRK);
     let matching = Match::new().ip(family).ct_state(state);
     let flow = table.flow(LOW, Category::Service).matching(matching).marked(SERVICE_CONNECTION);
     Some(flow.load(REWRITE_MAC).goto(layout.first_of(Stage::EgressSecurity)))
