@@ -185,13 +185,16 @@ fn add_services(
     node: &NodeName,
     restore: &FlowRestore,
 ) {
-    let ServiceComponents { controller, packet_ins, notices, health_server } = services;
+    let ServiceComponents { controller, packet_ins, notices, stale_udp, ovs_run_dir, health_server } =
+        services;
     let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
     let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
     let realized = controller.realized();
+    let for_stale_udp = connection.clone();
     components.add("services", |stop| controller.run(round, stop));
     components
         .add("service-refusals", |stop| proxy::refuse_connections(packet_ins, connection, pipeline, stop));
+    components.add("stale-udp", move |stop| proxy::forget_again(for_stale_udp, ovs_run_dir, stale_udp, stop));
     components.add("service-events", |stop| proxy::report_notices(client, node, notices, stop));
     if let Some(address) = health_server {
         components.add("service-health", move |stop| proxy::serve_health(address, realized, stop));

@@ -195,6 +195,26 @@ fn the_outside_reaches_a_node_port_with_endpoints_here_and_elsewhere() {
     check("the_outside_reaches_a_node_port_with_endpoints_here_and_elsewhere", &seen);
 }
 
+/// To that endpoint, connections from the outside and from the Node both come from the gateway's address.
+#[test]
+fn the_node_and_the_outside_reach_an_endpoint_from_the_same_port() {
+    let Some(bridge) = service_bridge() else { return };
+    let gateway = [GATEWAY, VIRTUAL];
+    let outside = opens(OfPort::GATEWAY, gateway, ip("192.0.2.9"), (ip("169.254.0.252"), 30002), 1030);
+    let host = opens(OfPort::GATEWAY, gateway, ip("10.10.0.1"), (cluster_ip(V4, 2), 80), 1030);
+    bridge.send(&outside);
+    bridge.send(&host);
+    let connections = bridge.connections();
+    let answered: Vec<&str> = connections
+        .iter()
+        .filter(|text| text.contains("src=10.10.1.10") && text.contains("zone=65521"))
+        .filter(|text| text.contains("sport=1030,"))
+        .filter_map(|text| text.split("reply=").nth(1)?.split("dport=").nth(1)?.split(')').next())
+        .collect();
+    assert_eq!(answered.len(), 2, "{connections:#?}");
+    assert_ne!(answered[0], answered[1], "{connections:#?}");
+}
+
 #[test]
 fn the_outside_reaches_a_node_port_over_ipv6() {
     let Some(bridge) = service_bridge() else { return };

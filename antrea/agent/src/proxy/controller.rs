@@ -21,7 +21,7 @@ use tracing::{info, warn};
 
 use super::events::{Notice, Notices};
 use super::health::HealthServers;
-use super::stale_udp::StaleUdpConnections;
+use super::stale_udp::{StaleUdpQueue, StaleUdpRequests};
 use super::watches::{ServiceWatches, Update, watch_services};
 use super::{ProxySetup, Realized};
 use crate::flow_restore::RoundState;
@@ -39,7 +39,7 @@ pub(crate) struct ServiceController {
     pub(crate) switch: Switch,
     watches: ServiceWatches,
     nodes: watch::Receiver<NodeFacts>,
-    stale_udp: StaleUdpConnections,
+    stale_udp: StaleUdpQueue,
     traffic: watch::Sender<ServiceTraffic>,
     realized: watch::Sender<Realized>,
     notices: Notices,
@@ -51,26 +51,27 @@ pub(crate) struct ServiceController {
 }
 
 impl ServiceController {
-    /// Begins to watch Services, and with what an earlier agent left in the switch. The second value is for
-    /// [`super::report_notices`].
+    /// Begins to watch Services, and with what an earlier agent left in the switch. The other values are for
+    /// [`super::report_notices`] and [`super::forget_again`].
     pub(super) async fn new(
         setup: ProxySetup,
         client: &Client,
         pipeline: Arc<Pipeline>,
         switch: Switch,
         nodes: watch::Receiver<NodeFacts>,
-    ) -> Result<(Self, mpsc::Receiver<Notice>)> {
+    ) -> Result<(Self, mpsc::Receiver<Notice>, StaleUdpRequests)> {
         let watches = watch_services(client, &setup.settings);
         let health = HealthServers::new(setup.settings.external);
         let (groups, flows) = left_by_earlier_agent(&switch, &pipeline).await?;
         let (notices, for_events) = Notices::new();
+        let (stale_udp, stale_requests) = setup.stale_udp.queue();
         let controller = Self {
             proxy: Proxy::new(setup.settings, groups, Adoption::new(flows)),
             pipeline,
             switch,
             watches,
             nodes,
-            stale_udp: setup.stale_udp,
+            stale_udp,
             traffic: watch::Sender::new(setup.traffic),
             realized: watch::Sender::new(Realized::NotYet),
             notices,
@@ -78,7 +79,7 @@ impl ServiceController {
             refused: BTreeSet::new(),
             retry: None,
         };
-        Ok((controller, for_events))
+        Ok((controller, for_events, stale_requests))
     }
 
     /// What the kernel has to know.
@@ -178,18 +179,20 @@ impl ServiceController {
     async fn apply(&mut self, changes: Vec<Change>) {
         let ask = |change: &Change| self.switch.ask(key(&change.service), flow_set(change, &self.pipeline));
         let asked: Vec<Asked> = changes.iter().map(ask).collect();
+        let mut stale = Vec::new();
         for (change, asked) in changes.into_iter().zip(asked) {
             let outcome = asked.done().await;
             match outcome {
                 Ok(()) => {
                     self.proxy.settle(&change.service);
-                    self.stale_udp.clean_up(&self.switch, &change.stale).await;
+                    stale.extend(change.stale);
                 }
                 Err(error) => self.refuse(change.service.clone(), &error),
             }
             self.health.set(&change.service, change.health);
             self.notices.set(change.service, &change.uid, change.problems);
         }
+        self.stale_udp.forget(self.switch.connection(), stale).await;
     }
 
     fn refuse(&mut self, service: ServiceName, error: &OpenFlowError) {

@@ -12,6 +12,7 @@ mod stale_udp;
 mod watches;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use antrea_agent_routing::NodeFacts;
@@ -28,8 +29,10 @@ pub(crate) use events::report_notices;
 pub(crate) use health::serve_health;
 pub(crate) use refusal::refuse_connections;
 pub(crate) use settings::{ProxySetup, set_up};
+pub(crate) use stale_udp::forget_again;
 
 use events::Notice;
+use stale_udp::StaleUdpRequests;
 
 /// Whether the switch has had all Services since the agent started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub(crate) struct ServiceComponents {
     pub(crate) controller: ServiceController,
     pub(crate) packet_ins: mpsc::Receiver<PacketIn>,
     pub(crate) notices: mpsc::Receiver<Notice>,
+    pub(crate) stale_udp: StaleUdpRequests,
+    pub(crate) ovs_run_dir: PathBuf,
     pub(crate) health_server: Option<SocketAddr>,
 }
 
@@ -63,10 +68,12 @@ impl ServiceComponents {
         base: ServiceBase,
     ) -> Result<(Self, watch::Receiver<ServiceTraffic>)> {
         let ServiceBase { pipeline, switch, nodes, packet_ins } = base;
-        let health_server = setup.health_server;
-        let (controller, notices) = ServiceController::new(setup, client, pipeline, switch, nodes).await?;
+        let ProxySetup { health_server, ref ovs_run_dir, .. } = setup;
+        let ovs_run_dir = ovs_run_dir.clone();
+        let (controller, notices, stale_udp) =
+            ServiceController::new(setup, client, pipeline, switch, nodes).await?;
         let traffic = controller.traffic();
-        Ok((Self { controller, packet_ins, notices, health_server }, traffic))
+        Ok((Self { controller, packet_ins, notices, stale_udp, ovs_run_dir, health_server }, traffic))
     }
 
     /// Whether the switch has all Services.

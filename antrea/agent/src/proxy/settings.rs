@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use antrea_agent_proxy::service::ForwardingMode;
 use antrea_agent_proxy::{
@@ -29,6 +30,8 @@ pub(crate) struct ProxySetup {
     pub(crate) traffic: ServiceTraffic,
     /// UDP connections whose endpoint is gone.
     pub(crate) stale_udp: StaleUdpConnections,
+    /// Where ovs-vswitchd listens.
+    pub(crate) ovs_run_dir: PathBuf,
     /// Where load balancers ask whether this Node serves Services.
     pub(crate) health_server: Option<SocketAddr>,
 }
@@ -58,6 +61,7 @@ pub(crate) async fn set_up(
             Status::Enabled => StaleUdpConnections::Forgotten,
             Status::Disabled => StaleUdpConnections::Kept,
         },
+        ovs_run_dir: config.ovs.run_dir.clone(),
         health_server,
     }))
 }

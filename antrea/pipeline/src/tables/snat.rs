@@ -27,8 +27,8 @@ pub fn to_oneself(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Pod, gateway)
 }
 
-/// In by the gateway and on to another Node: from the gateway.
-pub fn to_remote_endpoint(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+/// In by the gateway and on to another Node, and what the Node itself sends: from the gateway.
+pub fn from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (LOW, CONN_SNAT), PktSource::Gateway, gateway)
 }
 

@@ -1,7 +1,7 @@
 //! SNATMark: decides whose source has to be translated so that answers come back to this Node, and commits that.
 //!
-//! Stage PostRouting. Matches ct_state, PktSource, PktDestination, ToExternalAddress, DSRService; commits with the marks
-//! ConnSNAT, Hairpin and ConnSource; next table SNAT. Filled by Services.
+//! Stage PostRouting. Matches ct_state, ct_mark, PktSource, PktDestination, ToExternalAddress, DSRService; commits with the
+//! marks ConnSNAT, Hairpin and ConnSource; next table SNAT. Filled by Services.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,8 @@ use antrea_types::IpFamily;
 
 use crate::cookie::Category;
 use crate::fields::{
-    CONN_SNAT, DSR_SERVICE, HAIRPIN, Mark, PktDestination, PktSource, TO_EXTERNAL_ADDRESS, ct_zone,
+    CONN_SNAT, DSR_SERVICE, HAIRPIN, Mark, PktDestination, PktSource, SERVICE_CONNECTION,
+    TO_EXTERNAL_ADDRESS, ct_zone,
 };
 use crate::flow::{FlowBuilder, LOW, NORMAL, commit_marked};
 use crate::layout::{Layout, OpenTable};
@@ -34,6 +35,16 @@ pub fn to_remote_endpoint(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let flow = table.flow(NORMAL, Category::Service).matching(new(family));
     let flow = flow.marked(PktSource::Gateway.mark()).marked(PktDestination::Tunnel.mark());
     let flow = flow.marked(TO_EXTERNAL_ADDRESS).marked(DSR_SERVICE.unset());
+    Some(committed(&table, flow, family, &[CONN_SNAT]))
+}
+
+/// From the Node itself to a Service: from the address that the other two are translated to, so with ports of its own among
+/// theirs.
+pub fn from_node(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let family = IpFamily::of(&gateway);
+    let flow = table.flow(LOW, Category::Service).matching(new(family).ip_src(gateway));
+    let flow = flow.marked(SERVICE_CONNECTION).marked(PktSource::Gateway.mark());
     Some(committed(&table, flow, family, &[CONN_SNAT]))
 }
 
