@@ -27,6 +27,9 @@ golden! {
     resourceexports: v1alpha1::ResourceExport;
     resourceimports: v1alpha1::ResourceImport;
     labelidentities: v1alpha1::LabelIdentity;
+    memberclusterannounces: v1alpha1::MemberClusterAnnounce;
+    gateways: v1alpha1::Gateway;
+    clusterinfoimports: v1alpha1::ClusterInfoImport;
 }
 
 #[test]
