@@ -1,15 +1,41 @@
 //! Schemas of values that several kinds have, as far as CRDs can express them.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
 /// A DNS label (RFC 1123).
 pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" })
 }
 
+/// The ID of a cluster, which stays what it is once it is set.
+pub(crate) fn constant_id(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = dns_label(generator);
+    rule(&mut schema, "self == oldSelf", "cannot be changed");
+    schema
+}
+
+/// Adds a rule in CEL that values have to keep.
+pub(crate) fn rule(schema: &mut Schema, rule: &str, message: &str) {
+    let rules = schema.ensure_object().entry("x-kubernetes-validations").or_insert_with(|| json!([]));
+    if let Some(rules) = rules.as_array_mut() {
+        rules.push(json!({ "rule": rule, "message": message }));
+    }
+}
+
 /// The ID of a cluster or a ClusterSet: a DNS label, or nothing.
 pub(crate) fn optional_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" })
+}
+
+/// The name of an object, a DNS subdomain (RFC 1123), or nothing.
+pub(crate) fn optional_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$" })
+}
+
+/// The URL of an API server, or nothing.
+pub(crate) fn optional_server(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^(https://.+)?$" })
 }
 
 /// An address of either family.
@@ -73,15 +99,15 @@ pub(crate) fn without_descriptions(schema: &mut Schema) {
     strip(schema.ensure_object());
 }
 
-fn strip(object: &mut serde_json::Map<String, serde_json::Value>) {
+fn strip(object: &mut Map<String, Value>) {
     object.remove("description");
     object.values_mut().for_each(strip_value);
 }
 
-fn strip_value(value: &mut serde_json::Value) {
+fn strip_value(value: &mut Value) {
     match value {
-        serde_json::Value::Object(object) => strip(object),
-        serde_json::Value::Array(values) => values.iter_mut().for_each(strip_value),
+        Value::Object(object) => strip(object),
+        Value::Array(values) => values.iter_mut().for_each(strip_value),
         _ => {}
     }
 }

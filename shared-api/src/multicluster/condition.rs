@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::object::is_default;
+use crate::schema;
 use crate::word::word;
 
 word!(
@@ -54,4 +55,17 @@ pub struct Condition {
     /// Why, in a sentence.
     #[serde(skip_serializing_if = "is_default")]
     pub message: String,
+}
+
+/// What one cluster says, or what is said of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClusterConditions {
+    /// The cluster.
+    #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "schema::optional_id")]
+    pub cluster_id: String,
+    /// The conditions.
+    #[serde(skip_serializing_if = "is_default")]
+    pub conditions: Vec<Condition>,
 }

@@ -2,10 +2,13 @@
 //! Common Area, and what the Multi-cluster controller hands to the core agent.
 
 pub mod v1alpha1;
+pub mod v1alpha2;
 
 mod condition;
+mod conversion;
 
-pub use condition::{Condition, ConditionStatus, condition_type};
+pub use condition::{ClusterConditions, Condition, ConditionStatus, condition_type};
+pub use conversion::UnknownClusterId;
 
 /// The API group.
 pub const GROUP: &str = "multicluster.crd.antrea.io";

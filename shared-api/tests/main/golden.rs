@@ -1,6 +1,9 @@
 //! Multi-cluster objects recorded from upstream come through our types unchanged.
 
-use antrea_shared_api::{labels, mcs, multicluster::v1alpha1};
+use antrea_shared_api::{
+    labels, mcs,
+    multicluster::{v1alpha1, v1alpha2},
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +30,7 @@ golden! {
     resourceexports: v1alpha1::ResourceExport;
     resourceimports: v1alpha1::ResourceImport;
     labelidentities: v1alpha1::LabelIdentity;
+    clustersets: v1alpha2::ClusterSet;
     memberclusterannounces: v1alpha1::MemberClusterAnnounce;
     gateways: v1alpha1::Gateway;
     clusterinfoimports: v1alpha1::ClusterInfoImport;

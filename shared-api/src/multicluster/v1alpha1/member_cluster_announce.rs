@@ -24,7 +24,7 @@ object!(
         cluster_id: String,
         /// The ClusterSet.
         #[serde(rename = "clusterSetID", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::optional_id")]
+        #[schemars(schema_with = "schema::optional_name")]
         cluster_set_id: String,
         /// The leader, as the member knows it.
         #[serde(rename = "leaderClusterID", skip_serializing_if = "is_default")]

@@ -2,6 +2,7 @@
 
 mod cluster_info;
 mod cluster_info_import;
+mod cluster_set;
 mod endpoints;
 mod gateway;
 mod kind;
@@ -13,6 +14,7 @@ mod service;
 
 pub use cluster_info::{ClusterInfo, GatewayInfo, WireGuardInfo};
 pub use cluster_info_import::{ClusterInfoImport, ClusterInfoImportStatus};
+pub use cluster_set::{ClusterSet, ClusterSetSpec, MemberCluster};
 pub use endpoints::{
     AddressType, ClusterEndpoints, EndpointSliceTemplate, ExportedEndpoints, ImportedEndpoints, SliceEndpoint,
 };
@@ -25,7 +27,7 @@ pub use resource_export::{
     ResourceExportStatus,
 };
 pub use resource_import::{
-    ClusterConditions, ExternalEntityImport, ImportedServiceImport, ResourceImport, ResourceImportSpec,
-    ResourceImportStatus, TemplateMetadata,
+    ExternalEntityImport, ImportedServiceImport, ResourceImport, ResourceImportSpec, ResourceImportStatus,
+    TemplateMetadata,
 };
 pub use service::{ExportOrigin, ExportedService, ExportedServiceSpec};

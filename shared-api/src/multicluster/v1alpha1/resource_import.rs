@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{ClusterInfo, ImportKind, ImportedEndpoints, LabelIdentitySpec, RawResource};
 use crate::mcs::{ServiceImportSpec, ServiceImportStatus};
-use crate::multicluster::Condition;
+use crate::multicluster::ClusterConditions;
 use crate::object::{is_default, object};
 use crate::schema;
 
@@ -109,17 +109,4 @@ pub struct ResourceImportStatus {
     /// By cluster.
     #[serde(skip_serializing_if = "is_default")]
     pub cluster_statuses: Vec<ClusterConditions>,
-}
-
-/// What one cluster says.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ClusterConditions {
-    /// The cluster.
-    #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::optional_id")]
-    pub cluster_id: String,
-    /// What it says.
-    #[serde(skip_serializing_if = "is_default")]
-    pub conditions: Vec<Condition>,
 }
