@@ -10,5 +10,6 @@ pub mod mcs;
 pub mod multicluster;
 mod object;
 mod schema;
+pub mod validation;
 pub mod well_known;
 mod word;

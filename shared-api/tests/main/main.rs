@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod golden;
+mod validation;
 
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo, Tier};
 use serde::Serialize;
