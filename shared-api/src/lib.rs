@@ -5,6 +5,7 @@
 //! `tests/golden/`, and must come through unchanged.
 
 pub mod crd;
+pub mod definitions;
 pub mod labels;
 pub mod mcs;
 pub mod multicluster;

@@ -16,7 +16,7 @@ word!(
 
 object!(
     /// A member of a ClusterSet; its name is `member-announce-from-CLUSTERID`. The member is alive while it renews the
-    /// annotation [`TOUCH_TS`].
+    /// annotation `touch-ts`.
     Namespaced MemberClusterAnnounce in "multicluster.crd.antrea.io", "v1alpha1", "memberclusterannounces" {
         /// The member.
         #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
