@@ -2,12 +2,12 @@
 
 use super::{FieldError, Problems, Validate, values};
 use crate::multicluster::v1alpha1::{EndpointIpType, MemberClusterAnnounce};
+use crate::multicluster::well_known::announce_name;
 
 impl Validate for MemberClusterAnnounce {
     fn validate(&self) -> Vec<FieldError> {
         Problems::of(|problems| {
-            let name = format!("member-announce-from-{}", self.cluster_id);
-            problems.name(self.metadata.name.as_deref(), &name);
+            problems.name(self.metadata.name.as_deref(), &announce_name(&self.cluster_id));
             problems.check("clusterID", values::id(&self.cluster_id));
             problems.check("clusterSetID", values::dns_subdomain(&self.cluster_set_id));
             problems.check("leaderClusterID", values::id(&self.leader_cluster_id));
