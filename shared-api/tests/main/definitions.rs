@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use antrea_shared_api::definitions::multicluster;
 use serde_json::Value;
 
-use crate::{items, yaml};
+use crate::{golden, items, yaml};
 
 /// Schemas by `KIND.GROUP/VERSION`.
 static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
@@ -80,17 +80,7 @@ fn check(object: &Value, expected: &[&str]) {
 
 #[test]
 fn what_upstream_writes_is_taken_and_kept() {
-    for list in [
-        include_str!("../golden/multicluster/clustersets.yaml"),
-        include_str!("../golden/multicluster/memberclusterannounces.yaml"),
-        include_str!("../golden/multicluster/resourceexports.yaml"),
-        include_str!("../golden/multicluster/resourceimports.yaml"),
-        include_str!("../golden/multicluster/gateways.yaml"),
-        include_str!("../golden/multicluster/clusterinfoimports.yaml"),
-        include_str!("../golden/multicluster/labelidentities.yaml"),
-        include_str!("../golden/multicluster/serviceexports-v1alpha1.yaml"),
-        include_str!("../golden/multicluster/serviceimports-v1alpha1.yaml"),
-    ] {
+    for list in golden::ALL {
         items(&yaml(list)).iter().for_each(|item| check(item, &[]));
     }
 }
