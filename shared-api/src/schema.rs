@@ -44,6 +44,18 @@ pub(crate) fn optional_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" })
 }
 
+/// IDs of clusters.
+pub(crate) fn ids(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": dns_label(generator) })
+}
+
+/// The ID of a ClusterSet, the name of an object, which stays what it is once it is set.
+pub(crate) fn constant_name(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = optional_name(generator);
+    constant(&mut schema);
+    schema
+}
+
 /// The name of an object, a DNS subdomain (RFC 1123), or nothing.
 pub(crate) fn optional_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$" })
@@ -110,8 +122,7 @@ pub(crate) fn by_type(schema: &mut Schema) {
     schema.insert("x-kubernetes-list-map-keys".to_owned(), vec!["type"].into());
 }
 
-/// A type of Kubernetes' own: its long descriptions stand in Kubernetes' reference.
-/// The field's own stays.
+/// A type of Kubernetes' own: its long descriptions stand in Kubernetes' reference. The field's own stays.
 pub(crate) fn without_descriptions(schema: &mut Schema) {
     schema.ensure_object().values_mut().for_each(strip);
 }

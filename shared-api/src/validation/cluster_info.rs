@@ -14,7 +14,7 @@ pub(crate) fn check(problems: &mut Problems, info: &ClusterInfo) {
     check_service_cidr(problems, &info.service_cidr);
     problems.check_each("serviceCIDRs", &info.service_cidrs, values::cidr);
     problems.each("gatewayInfos", &info.gateway_infos, |problems, gateway| {
-        problems.check("gatewayIP", values::endpoint_ip(&gateway.gateway_ip));
+        problems.check("gatewayIP", values::reachable_ip(&gateway.gateway_ip));
     });
     problems.check_each("podCIDRs", &info.pod_cidrs, values::cidr);
     check_wire_guard(problems, info.wire_guard.as_ref());

@@ -36,7 +36,7 @@ fn check_subset(problems: &mut Problems, subset: &EndpointSubset) {
 }
 
 fn check_address(problems: &mut Problems, address: &EndpointAddress) {
-    problems.check("ip", values::endpoint_ip(&address.ip));
+    problems.check("ip", values::reachable_ip(&address.ip));
     problems.check(
         "hostname",
         address.hostname.as_deref().filter(|name| !name.is_empty()).and_then(values::dns_label),
@@ -58,7 +58,7 @@ fn check_endpoint(problems: &mut Problems, endpoint: &SliceEndpoint, family: &Ad
         problems.add("addresses", format!("there are more than {MOST_ADDRESSES}"));
     }
     for (index, address) in endpoint.addresses.iter().enumerate() {
-        let problem = values::endpoint_ip(address).or_else(|| of_family(address, family));
+        let problem = values::reachable_ip(address).or_else(|| of_family(address, family));
         problems.check(&format!("addresses[{index}]"), problem);
     }
     problems.check("hostname", endpoint.hostname.as_deref().and_then(values::dns_label));

@@ -7,8 +7,8 @@ use crate::multicluster::v1alpha1::Gateway;
 impl Validate for Gateway {
     fn validate(&self) -> Vec<FieldError> {
         Problems::of(|problems| {
-            problems.check("gatewayIP", values::endpoint_ip(&self.gateway_ip));
-            problems.check("internalIP", values::endpoint_ip(&self.internal_ip));
+            problems.check("gatewayIP", values::reachable_ip(&self.gateway_ip));
+            problems.check("internalIP", values::reachable_ip(&self.internal_ip));
             check_service_cidr(problems, &self.service_cidr);
             check_wire_guard(problems, self.wire_guard.as_ref());
         })

@@ -4,31 +4,32 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// The ID of a cluster: a DNS label (RFC 1123), since it becomes a label of objects and part of names in DNS.
-pub fn id(text: &str) -> Option<String> {
-    if text.is_empty() { missing() } else { dns_label(text) }
-}
-
 /// Nothing is there.
 pub fn missing() -> Option<String> {
     Some("is missing".to_owned())
 }
 
+/// The problem of a text that has to be there.
+fn wrong(text: &str, valid: bool, rule: &str) -> Option<String> {
+    if text.is_empty() { missing() } else { (!valid).then(|| format!("{text:?} is {rule}")) }
+}
+
+/// The ID of a cluster: a DNS label, since it becomes a label of objects and part of names in DNS.
+pub fn id(text: &str) -> Option<String> {
+    dns_label(text)
+}
+
 /// A DNS label (RFC 1123).
 pub fn dns_label(text: &str) -> Option<String> {
-    (!is_dns_label(text)).then(|| {
-        format!(
-            "{text:?} is not a DNS label: lower-case letters, digits and '-', 63 characters at most, beginning and \
-             ending with a letter or digit"
-        )
-    })
+    let rule = "not a DNS label: lower-case letters, digits and '-', 63 characters at most, beginning and ending with a \
+                letter or digit";
+    wrong(text, is_dns_label(text), rule)
 }
 
 /// The name of an object: a DNS subdomain (RFC 1123).
 pub fn dns_subdomain(text: &str) -> Option<String> {
     let valid = text.len() <= 253 && text.split('.').all(is_dns_label);
-    (!valid)
-        .then(|| format!("{text:?} is not a DNS subdomain: DNS labels joined by '.', 253 characters at most"))
+    wrong(text, valid, "not a DNS subdomain: DNS labels joined by '.', 253 characters at most")
 }
 
 fn is_dns_label(text: &str) -> bool {
@@ -42,11 +43,11 @@ fn is_dns_label(text: &str) -> bool {
 
 /// An address of either family.
 pub fn ip(text: &str) -> Option<String> {
-    text.parse::<IpAddr>().is_err().then(|| format!("{text:?} is not an IP address"))
+    wrong(text, text.parse::<IpAddr>().is_ok(), "not an IP address")
 }
 
 /// An address that other hosts can reach (as core Endpoints are checked).
-pub fn endpoint_ip(text: &str) -> Option<String> {
+pub fn reachable_ip(text: &str) -> Option<String> {
     let Ok(address) = text.parse::<IpAddr>() else { return ip(text) };
     let kind = match address.to_canonical() {
         address if address.is_unspecified() => "unspecified",
@@ -56,24 +57,24 @@ pub fn endpoint_ip(text: &str) -> Option<String> {
         IpAddr::V6(address) if address.is_unicast_link_local() => "link-local",
         _ => return None,
     };
-    Some(format!("{text:?} cannot be an endpoint: it is a {kind} address"))
+    Some(format!("{text:?} cannot be reached by other hosts: it is a {kind} address"))
 }
 
 /// A network of either family.
 pub fn cidr(text: &str) -> Option<String> {
-    text.parse::<IpNet>().is_err().then(|| format!("{text:?} is not a CIDR, as 10.96.0.0/12"))
+    wrong(text, text.parse::<IpNet>().is_ok(), "not a CIDR, as 10.96.0.0/12")
 }
 
 /// One of the words that are known.
 pub fn one_of(text: &str, known: &[&str]) -> Option<String> {
-    (!known.contains(&text)).then(|| format!("{text:?} is none of {}", known.join(", ")))
+    wrong(text, known.contains(&text), &format!("none of {}", known.join(", ")))
 }
 
 /// The URL of an API server.
 pub fn server(text: &str) -> Option<String> {
     let host = text.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
     let valid = host.is_some_and(|host| !host.is_empty()) && !text.contains(char::is_whitespace);
-    (!valid).then(|| format!("{text:?} is not the URL of an API server, as https://192.0.2.1:6443"))
+    wrong(text, valid, "not the URL of an API server, as https://192.0.2.1:6443")
 }
 
 /// A public key of WireGuard: 32 bytes in base64.
@@ -81,7 +82,7 @@ pub fn wireguard_key(text: &str) -> Option<String> {
     let digits = text.strip_suffix('=').unwrap_or_default();
     let valid = digits.len() == 43
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
-    (!valid).then(|| format!("{text:?} is not a WireGuard key: 32 bytes in base64, 44 characters"))
+    wrong(text, valid, "not a WireGuard key: 32 bytes in base64, 44 characters")
 }
 
 /// The key of a label or an annotation: a name, and a DNS subdomain with '/' before it or not.
@@ -91,14 +92,11 @@ pub fn qualified_name(text: &str) -> Option<String> {
     (!valid).then(|| format!("{text:?} is not a qualified name, as app or example.org/app"))
 }
 
-/// The value of a label.
+/// The value of a label, which may be empty.
 pub fn label_value(text: &str) -> Option<String> {
-    (!text.is_empty() && !is_name(text)).then(|| {
-        format!(
-            "{text:?} is not the value of a label: letters, digits, '-', '_' and '.', 63 characters at most, \
-             beginning and ending with a letter or digit"
-        )
-    })
+    let rule = "not the value of a label: letters, digits, '-', '_' and '.', 63 characters at most, beginning and \
+                ending with a letter or digit";
+    wrong(text, is_name(text), rule).filter(|_| !text.is_empty())
 }
 
 fn is_name(text: &str) -> bool {
@@ -131,7 +129,7 @@ mod tests {
     #[test]
     fn endpoints_have_addresses_that_others_can_reach() {
         check(
-            endpoint_ip,
+            reachable_ip,
             &["10.0.0.1", "2001:db8::1", "169.253.0.1"],
             &[
                 "",

@@ -26,9 +26,9 @@ object!(
 #[serde(rename_all = "camelCase", default)]
 #[schemars(transform = rules)]
 pub struct ResourceExportSpec {
-    /// The exporter; empty where the admin of the ClusterSet made the object.
+    /// The exporter; empty where the admin of the ClusterSet made the object. It never changes.
     #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::optional_id")]
+    #[schemars(schema_with = "schema::optional_id", transform = schema::constant)]
     pub cluster_id: String,
     /// The name of the exported object.
     #[serde(skip_serializing_if = "is_default")]

@@ -31,6 +31,7 @@ object!(
 pub struct ResourceImportSpec {
     /// The clusters that it is for; all when empty. A list, in spite of its key.
     #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "schema::ids")]
     pub cluster_ids: Vec<String>,
     /// The name of the object.
     #[serde(skip_serializing_if = "is_default")]

@@ -42,8 +42,8 @@ fn a_gateway_has_two_addresses() {
     check::<v1alpha1::Gateway>(
         "{internalIP: 169.254.0.1, serviceCIDR: 10.96.0.0/33}",
         &[
-            "gatewayIP: \"\" is not an IP address",
-            "internalIP: \"169.254.0.1\" cannot be an endpoint: it is a link-local address",
+            "gatewayIP: is missing",
+            "internalIP: \"169.254.0.1\" cannot be reached by other hosts: it is a link-local address",
             "serviceCIDR: \"10.96.0.0/33\" is not a CIDR, as 10.96.0.0/12",
         ],
     );
