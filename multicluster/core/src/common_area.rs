@@ -66,9 +66,13 @@ pub struct Verdict {
 }
 
 impl CommonArea {
-    /// Takes in a ResourceExport; says which resources have to be merged anew.
+    /// Takes in a ResourceExport; says which resources have to be merged anew. One that is being deleted is gone, though
+    /// its finalizers still hold it.
     pub fn apply(&mut self, object: &api::ResourceExport) -> BTreeSet<Resource> {
         let name = object.metadata.name.clone().unwrap_or_default();
+        if object.metadata.deletion_timestamp.is_some() {
+            return self.delete(&name);
+        }
         let known = Known { resource: resource_of(object).ok(), parsed: parse_export(object) };
         if self.exports.get(&name) == Some(&known) {
             return BTreeSet::new();

@@ -12,7 +12,7 @@
 //! after that every member first has `silent_after` to be heard again. When a lease is over endpoints are withdrawn;
 //! nothing that the member exported is deleted, and its next heartbeat brings everything back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::ids::ClusterId;
@@ -43,13 +43,6 @@ pub enum Standing {
     Silent,
     /// Its lease is over: its endpoints are withdrawn.
     Expired,
-}
-
-impl Standing {
-    /// Whether the member's endpoints are imported.
-    pub const fn is_served(self) -> bool {
-        !matches!(self, Self::Expired)
-    }
 }
 
 /// Something that the leader sees.
@@ -145,6 +138,12 @@ impl Membership {
     /// Every member with its standing, by cluster ID.
     pub fn members(&self) -> impl Iterator<Item = (&ClusterId, Standing)> {
         self.members.iter().map(|(cluster, member)| (cluster, member.standing))
+    }
+
+    /// The members whose endpoints are withdrawn.
+    pub fn withdrawn(&self) -> BTreeSet<ClusterId> {
+        let expired = self.members().filter(|(_, standing)| *standing == Standing::Expired);
+        expired.map(|(cluster, _)| cluster.clone()).collect()
     }
 
     fn announce(

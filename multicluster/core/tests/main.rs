@@ -5,6 +5,7 @@
 mod addresses;
 mod answers;
 mod area;
+mod damaged;
 mod endpoints;
 mod labels;
 mod laws;
@@ -13,4 +14,5 @@ mod names;
 mod properties;
 mod service_exports;
 mod services;
+mod upstream;
 mod wholes;

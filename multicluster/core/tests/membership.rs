@@ -80,6 +80,7 @@ fn a_member_falls_silent_loses_its_lease_and_returns() {
     leader.beat("west");
     leader.wait(20, &["east", "west"]);
     leader.wait(200, &["east"]);
+    assert_eq!(leader.membership.withdrawn(), [id("west")].into());
     leader.beat("west");
     leader.step(Event::Leave(id("west")));
     insta::assert_snapshot!(leader.log(), @"

@@ -37,7 +37,10 @@ fn an_import_is_there_while_one_cluster_exports() {
       serviceImport.status.clusters: {cluster: west}
       west-shop-web-service taken
     ");
-    area.delete("west-shop-web-service");
+    area.apply(
+        &service("west", 2, HTTP, IP)
+            .replace("metadata: {", "metadata: {deletionTimestamp: '2026-01-02T00:00:00Z', "),
+    );
     assert_eq!(area.text(), "");
 }
 
