@@ -1,0 +1,7 @@
+//! Common Areas as YAML in, what the leader does as text out.
+
+mod cluster_sets;
+mod imports;
+mod members;
+mod takeover;
+mod world;
