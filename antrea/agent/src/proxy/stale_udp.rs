@@ -93,39 +93,40 @@ pub(crate) async fn forget_stale_udp(
     Ok(())
 }
 
-/// What is known is forgotten in any case.
+/// What is known is forgotten even where the switch tells nothing.
 async fn forget_when_revalidated(
     connection: &Connection,
     ovs_run_dir: &Path,
     all: Vec<Stale>,
 ) -> Result<(), UnixctlError> {
-    let revalidated = revalidated(ovs_run_dir).await;
+    let mut outcome = revalidated(ovs_run_dir).await;
     for stale in all {
+        let stale = match stale {
+            Stale::Gone(stale) => Ok(stale),
+            Stale::AllBut(endpoints) => left_without_agent(ovs_run_dir, &endpoints).await,
+        };
         match stale {
-            Stale::Gone(stale) => forget(connection, &stale).await,
-            Stale::AllBut(endpoints) => {
-                let connections = connections(ovs_run_dir).await?;
-                let stale: Vec<_> = leading_nowhere(&connections, &endpoints).into_iter().collect();
-                info!(
-                    endpoints = stale.len(),
-                    "Looked for UDP connections to endpoints that went without an agent"
-                );
-                forget(connection, &stale).await;
-            }
+            Ok(stale) => forget(connection, &stale).await,
+            Err(error) => outcome = Err(error),
         }
     }
-    revalidated
+    outcome
 }
 
-/// Those to Services among them, as the datapath lists them.
-async fn connections(ovs_run_dir: &Path) -> Result<String, UnixctlError> {
+/// Connections to others than these endpoints, of those that the datapath lists.
+async fn left_without_agent(
+    ovs_run_dir: &Path,
+    endpoints: &BTreeSet<SocketAddr>,
+) -> Result<Vec<StaleUdp>, UnixctlError> {
     let socket = unixctl::vswitchd_socket(ovs_run_dir)?;
-    let mut all = String::new();
+    let mut stale = Vec::new();
     for family in IpFamily::ALL {
         let zone = format!("zone={}", ct_zone(family));
-        all += &unixctl::command(&socket, "dpctl/dump-conntrack", &[&zone]).await?;
+        let connections = unixctl::command(&socket, "dpctl/dump-conntrack", &[&zone]).await?;
+        stale.extend(leading_nowhere(&connections, endpoints));
     }
-    Ok(all)
+    info!(endpoints = stale.len(), "Looked for UDP connections to endpoints that went without an agent");
+    Ok(stale)
 }
 
 async fn revalidated(ovs_run_dir: &Path) -> Result<(), UnixctlError> {
