@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::ops::Range;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use antrea_types::Protocol;
 use anyhow::{Context, Result};
-use socket2::{Domain, Socket, Type};
+use socket2::SockRef;
 
 use super::network::Network;
 
@@ -19,9 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The same where none is expected.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Below those that hosts choose by themselves, and of no listener.
-const OWN_PORTS: Range<u16> = 12_000..30_000;
 
 /// How often UDP is sent.
 const TRIES: u32 = 3;
@@ -123,19 +118,14 @@ impl Target {
         })
     }
 
-    /// From a port that nobody asked from in the last minute. An endpoint remembers for so long where its connections came
-    /// from. Open vSwitch's userspace datapath may remember it shorter, and takes the endpoint's objection to a new one
-    /// for invalid, so the client would try in vain.
+    /// A connection that ends with a reset: a normal end would leave its addresses and ports with the endpoint for a
+    /// minute. Tests ask so often that a client's or a translation's next connection from there may come sooner. The
+    /// endpoint objects to that, and Open vSwitch's userspace datapath, which forgets connections earlier, takes the
+    /// objection for invalid: the client would try in vain.
     fn connect_within(self, patience: Duration) -> io::Result<TcpStream> {
-        static NEXT: AtomicU16 = AtomicU16::new(OWN_PORTS.start);
-        let following = |port| if port + 1 == OWN_PORTS.end { OWN_PORTS.start } else { port + 1 };
-        let port = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |port| Some(following(port)));
-        let port = port.unwrap_or(OWN_PORTS.start);
-        let any = if self.address.is_ipv6() { IpAddr::from([0_u16; 8]) } else { IpAddr::from([0_u8; 4]) };
-        let socket = Socket::new(Domain::for_address(self.address), Type::STREAM, None)?;
-        socket.bind(&SocketAddr::new(any, port).into())?;
-        socket.connect_timeout(&self.address.into(), patience)?;
-        Ok(socket.into())
+        let stream = TcpStream::connect_timeout(&self.address, patience)?;
+        SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+        Ok(stream)
     }
 
     fn ask_over_udp(self, patience: Duration, question: &str) -> io::Result<Answer> {
