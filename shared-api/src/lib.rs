@@ -5,4 +5,10 @@
 //! `tests/golden/`, and must come through unchanged.
 
 pub mod crd;
+pub mod labels;
+pub mod mcs;
+pub mod multicluster;
+mod object;
+mod schema;
 pub mod well_known;
+mod word;

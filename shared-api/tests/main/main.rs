@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod golden;
+
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo, Tier};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,0 +1,28 @@
+//! ServiceExport: the Service of the same Namespace and name is for the whole ClusterSet.
+
+use crate::mcs::{ServiceExportSpec, ServiceExportStatus, v1beta1};
+use crate::object::{is_default, object};
+
+object!(
+    /// Exports the Service of the same Namespace and name to the ClusterSet.
+    Namespaced ServiceExport in "multicluster.x-k8s.io", "v1alpha1", "serviceexports" {
+        /// What is exported beside the Service.
+        #[serde(skip_serializing_if = "is_default")]
+        spec: ServiceExportSpec,
+        /// What came of it; written by the Multi-cluster controller.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<ServiceExportStatus>,
+    }
+);
+
+impl From<ServiceExport> for v1beta1::ServiceExport {
+    fn from(old: ServiceExport) -> Self {
+        Self { metadata: old.metadata, spec: old.spec, status: old.status, ..Self::default() }
+    }
+}
+
+impl From<v1beta1::ServiceExport> for ServiceExport {
+    fn from(new: v1beta1::ServiceExport) -> Self {
+        Self { metadata: new.metadata, spec: new.spec, status: new.status, ..Self::default() }
+    }
+}

@@ -1,0 +1,54 @@
+//! MemberClusterAnnounce: a cluster says in the Common Area that it is a member, and that it is alive.
+
+use crate::object::{is_default, object};
+use crate::schema;
+use crate::word::word;
+
+word!(
+    /// Which addresses a member exports as endpoints of its Services.
+    EndpointIpType {
+        /// The ClusterIP of the Service.
+        ClusterIP = "ClusterIP",
+        /// The IPs of its Pods.
+        PodIP = "PodIP",
+    }
+);
+
+object!(
+    /// A member of a ClusterSet; its name is `member-announce-from-CLUSTERID`. The member is alive while it renews the
+    /// annotation [`TOUCH_TS`].
+    Namespaced MemberClusterAnnounce in "multicluster.crd.antrea.io", "v1alpha1", "memberclusterannounces" {
+        /// The member.
+        #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::optional_id")]
+        cluster_id: String,
+        /// The ClusterSet.
+        #[serde(rename = "clusterSetID", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::optional_name")]
+        cluster_set_id: String,
+        /// The leader, as the member knows it.
+        #[serde(rename = "leaderClusterID", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::optional_id")]
+        leader_cluster_id: String,
+        /// The networks of the member's ClusterIPs, of both families. It may export addresses in them, and no other
+        /// member may. An addition to upstream's, as are the fields below: where they are missing, the member is
+        /// upstream's.
+        #[serde(rename = "serviceCIDRs", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::cidrs")]
+        service_cidrs: Vec<String>,
+        /// The networks of the member's Pods, likewise.
+        #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::cidrs")]
+        pod_cidrs: Vec<String>,
+        /// Which of the two its endpoints are in.
+        #[serde(rename = "endpointIPType", skip_serializing_if = "Option::is_none")]
+        endpoint_ip_type: Option<EndpointIpType>,
+        /// The version of the member's controller.
+        #[serde(skip_serializing_if = "is_default")]
+        version: String,
+    }
+);
+
+/// The annotation that a member renews every 10 s: the time by its own clock (RFC 3339, seconds). Missing until the
+/// first renewal.
+pub const TOUCH_TS: &str = "touch-ts";

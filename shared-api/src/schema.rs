@@ -1,0 +1,113 @@
+//! Schemas of values that several kinds have, as far as CRDs can express them.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+/// A DNS label (RFC 1123).
+pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" })
+}
+
+/// The ID of a cluster, which stays what it is once it is set.
+pub(crate) fn constant_id(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = dns_label(generator);
+    rule(&mut schema, "self == oldSelf", "cannot be changed");
+    schema
+}
+
+/// Adds a rule in CEL that values have to keep.
+pub(crate) fn rule(schema: &mut Schema, rule: &str, message: &str) {
+    let rules = schema.ensure_object().entry("x-kubernetes-validations").or_insert_with(|| json!([]));
+    if let Some(rules) = rules.as_array_mut() {
+        rules.push(json!({ "rule": rule, "message": message }));
+    }
+}
+
+/// The ID of a cluster or a ClusterSet: a DNS label, or nothing.
+pub(crate) fn optional_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 63, "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" })
+}
+
+/// The name of an object, a DNS subdomain (RFC 1123), or nothing.
+pub(crate) fn optional_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$" })
+}
+
+/// The URL of an API server, or nothing.
+pub(crate) fn optional_server(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^(https://.+)?$" })
+}
+
+/// An address of either family.
+pub(crate) fn ip(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }] })
+}
+
+/// Addresses of either family.
+pub(crate) fn ips(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": ip(generator) })
+}
+
+/// One address of each family at most.
+pub(crate) fn two_ips(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "maxItems": 2, "items": ip(generator) })
+}
+
+/// The families of a Service (core `ipFamilies`).
+pub(crate) fn ip_families(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "maxItems": 2, "items": { "type": "string", "enum": ["IPv4", "IPv6"] } })
+}
+
+/// Core `sessionAffinity`.
+pub(crate) fn session_affinity(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["None", "ClientIP"] })
+}
+
+/// Core `internalTrafficPolicy`.
+pub(crate) fn internal_traffic_policy(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["Cluster", "Local"] })
+}
+
+/// A network of either family.
+pub(crate) fn cidr(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "cidr" })
+}
+
+/// A network of either family, or nothing.
+pub(crate) fn optional_cidr(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "anyOf": [{ "format": "cidr" }, { "maxLength": 0 }] })
+}
+
+/// Networks of either family.
+pub(crate) fn cidrs(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": cidr(generator) })
+}
+
+/// An object of another API, kept as it is.
+pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+}
+
+/// A list of which no two have the same `type`.
+pub(crate) fn by_type(schema: &mut Schema) {
+    schema.insert("x-kubernetes-list-type".to_owned(), "map".into());
+    schema.insert("x-kubernetes-list-map-keys".to_owned(), vec!["type"].into());
+}
+
+/// A type of Kubernetes' own: its long descriptions stand in Kubernetes' reference.
+pub(crate) fn without_descriptions(schema: &mut Schema) {
+    strip(schema.ensure_object());
+}
+
+fn strip(object: &mut Map<String, Value>) {
+    object.remove("description");
+    object.values_mut().for_each(strip_value);
+}
+
+fn strip_value(value: &mut Value) {
+    match value {
+        Value::Object(object) => strip(object),
+        Value::Array(values) => values.iter_mut().for_each(strip_value),
+        _ => {}
+    }
+}
