@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
 use antrea_pipeline::multicluster::Multicluster;
+use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
