@@ -5,12 +5,12 @@
 use std::net::IpAddr;
 
 use antrea_packet::refusal;
-use antrea_types::OfPort;
+use antrea_types::{OfPort, Protocol};
 
 use crate::bridge::Bridge;
 use crate::cluster::{DUAL, POD_A, POD_B};
 use crate::clusters::{gateway_bridge, regular_bridge};
-use crate::packets::Packet;
+use crate::packets::{Packet, SYN};
 use crate::passage::Passage;
 use crate::served::{cluster_ip, everything, node};
 use crate::service_passages::{A, B, GATEWAY, V4, VIRTUAL, acknowledges, answers, ip, opens};
@@ -28,7 +28,7 @@ const REMOTE_GATEWAY: &str = "172.18.2.1";
 fn check(name: &str, bridge: &Bridge, packets: &[Packet]) {
     let pass = |packet: &Packet| {
         let passage = bridge.send(packet);
-        if packet.tcp.0 == crate::packets::SYN {
+        if packet.protocol == Protocol::Tcp && packet.tcp.0 == SYN {
             let again = bridge.send(packet);
             assert_eq!(again.connections, passage.connections, "\n{passage}\n\n{again}");
             assert_eq!(again.forwarding(), passage.forwarding(), "\n{passage}\n\n{again}");
@@ -67,6 +67,15 @@ fn the_gateway_of_the_client_makes_itself_the_source() {
     let first = enters(BETWEEN_CLUSTERS, "10.10.1.10", (ip(REMOTE_SERVICE), 80), 2002);
     let answer = returns(BETWEEN_CLUSTERS, (REMOTE_SERVICE, 80), ("172.18.0.1", 2002));
     check("client_gateway", &bridge, &[first, answer, acknowledges(&first)]);
+}
+
+#[test]
+fn the_gateway_of_the_client_translates_datagrams() {
+    let Some(bridge) = gateway_bridge() else { return };
+    let first = enters(BETWEEN_CLUSTERS, "10.10.1.10", (ip(REMOTE_SERVICE), 53), 2016);
+    let answer = returns(BETWEEN_CLUSTERS, (REMOTE_SERVICE, 53), ("172.18.0.1", 2016));
+    let datagram = |packet| Packet { protocol: Protocol::Udp, ..packet };
+    check("datagrams", &bridge, &[first, first, answer, first].map(datagram));
 }
 
 #[test]
@@ -186,6 +195,7 @@ fn clients_with_the_same_port_reach_another_cluster_from_different_ones() {
         opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], ip("10.10.0.1"), to, 2020),
         opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], ip("172.18.0.1"), to, 2020),
     ] {
+        assert!(bridge.send(&packet).reaches_output());
         assert!(bridge.send(&packet).reaches_output());
     }
     let mut ports = answered_ports(&bridge, "10.111.0.9", 65521);
