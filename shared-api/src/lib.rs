@@ -5,10 +5,12 @@
 //! `tests/golden/`, and must come through unchanged.
 
 pub mod crd;
+pub mod definitions;
 pub mod labels;
 pub mod mcs;
 pub mod multicluster;
 mod object;
 mod schema;
+pub mod validation;
 pub mod well_known;
 mod word;

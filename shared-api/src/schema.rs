@@ -1,7 +1,7 @@
 //! Schemas of values that several kinds have, as far as CRDs can express them.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A DNS label (RFC 1123).
 pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
@@ -11,8 +11,24 @@ pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
 /// The ID of a cluster, which stays what it is once it is set.
 pub(crate) fn constant_id(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = dns_label(generator);
-    rule(&mut schema, "self == oldSelf", "cannot be changed");
+    constant(&mut schema);
     schema
+}
+
+/// A value that stays what it is once it is set.
+pub(crate) fn constant(schema: &mut Schema) {
+    rule(schema, "self == oldSelf", "cannot be changed");
+}
+
+/// Fields that must be there.
+pub(crate) fn require(schema: &mut Schema, fields: &[&str]) {
+    schema.insert("required".to_owned(), fields.into());
+}
+
+/// The field that objects of a kind must have.
+pub(crate) fn payload(schema: &mut Schema, kind: &str, field: &str) {
+    let message = format!("{field} is missing: the kind is {kind}");
+    rule(schema, &format!("self.kind != '{kind}' || has(self.{field})"), &message);
 }
 
 /// Adds a rule in CEL that values have to keep.
@@ -26,6 +42,18 @@ pub(crate) fn rule(schema: &mut Schema, rule: &str, message: &str) {
 /// The ID of a cluster or a ClusterSet: a DNS label, or nothing.
 pub(crate) fn optional_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" })
+}
+
+/// IDs of clusters.
+pub(crate) fn ids(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": dns_label(generator) })
+}
+
+/// The ID of a ClusterSet, the name of an object, which stays what it is once it is set.
+pub(crate) fn constant_name(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = optional_name(generator);
+    constant(&mut schema);
+    schema
 }
 
 /// The name of an object, a DNS subdomain (RFC 1123), or nothing.
@@ -94,20 +122,18 @@ pub(crate) fn by_type(schema: &mut Schema) {
     schema.insert("x-kubernetes-list-map-keys".to_owned(), vec!["type"].into());
 }
 
-/// A type of Kubernetes' own: its long descriptions stand in Kubernetes' reference.
+/// A type of Kubernetes' own: its long descriptions stand in Kubernetes' reference. The field's own stays.
 pub(crate) fn without_descriptions(schema: &mut Schema) {
-    strip(schema.ensure_object());
+    schema.ensure_object().values_mut().for_each(strip);
 }
 
-fn strip(object: &mut Map<String, Value>) {
-    object.remove("description");
-    object.values_mut().for_each(strip_value);
-}
-
-fn strip_value(value: &mut Value) {
+fn strip(value: &mut Value) {
     match value {
-        Value::Object(object) => strip(object),
-        Value::Array(values) => values.iter_mut().for_each(strip_value),
+        Value::Object(object) => {
+            object.shift_remove("description");
+            object.values_mut().for_each(strip);
+        }
+        Value::Array(values) => values.iter_mut().for_each(strip),
         _ => {}
     }
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask codegen`: writes the parts of documents that are data in the code. What is written is committed, so
+//! `cargo xtask codegen`: writes the parts of documents, and the CRDs of charts, that are data in the code. What is written is committed, so
 //! that people read it where they look for it; `tidy` says when it no longer is what the code has.
 
+mod crds;
 mod gates;
 mod tables;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             println!("{}: wrote {}", part.file, part.name);
         }
     }
+    crds::write()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
             ));
         }
     }
+    problems.extend(crds::problems()?);
     Ok(problems)
 }
 

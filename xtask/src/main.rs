@@ -47,7 +47,7 @@ enum Command {
     Conformance(conformance::Arguments),
     /// Measure, one line a figure.
     Bench(bench::Arguments),
-    /// Write the parts of documents that are data in the code.
+    /// Write the parts of documents and charts that are data in the code.
     Codegen(codegen::Arguments),
     /// Check the rules that neither the compiler nor clippy knows.
     Tidy,

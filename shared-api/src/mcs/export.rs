@@ -25,7 +25,7 @@ pub struct ServiceExportSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceExportStatus {
-    /// By type ([`super::export_condition`]).
+    /// `Valid`, `Ready` and `Conflict`.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = schema::without_descriptions, transform = schema::by_type)]
     pub conditions: Vec<Condition>,

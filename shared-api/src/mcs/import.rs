@@ -32,6 +32,7 @@ word!(
 /// A Service of the ClusterSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["ports", "type"]))]
 pub struct ServiceImportSpec {
     /// The ports of all exporters.
     #[serde(deserialize_with = "null_as_default")]
@@ -68,6 +69,7 @@ pub struct ServiceImportSpec {
 /// One port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["port"]))]
 pub struct ServiceImportPort {
     /// Its name, unique in the Service; a single port needs none.
     #[serde(skip_serializing_if = "is_default")]
@@ -94,7 +96,7 @@ pub struct ServiceImportStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["cluster"]))]
     pub clusters: Vec<ServiceImportCluster>,
-    /// By type ([`super::import_condition`]).
+    /// `Ready`.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = schema::without_descriptions, transform = schema::by_type)]
     pub conditions: Vec<Condition>,

@@ -37,11 +37,11 @@ pub mod condition_type {
     pub const CONFLICT: &str = "Conflict";
 }
 
-/// One condition. Upstream takes the first of a ResourceExport for its state: `Succeeded` or `Failure` stands first.
+/// Something that holds or does not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
-    /// What, one of [`condition_type`].
+    /// What, as `Ready`.
     #[serde(rename = "type")]
     pub condition_type: String,
     /// Whether it holds.

@@ -3,6 +3,7 @@
 
 pub mod v1alpha1;
 pub mod v1alpha2;
+pub mod well_known;
 
 mod condition;
 mod conversion;

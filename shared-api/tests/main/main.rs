@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod damage;
+mod definitions;
 mod golden;
+mod validation;
 
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo, Tier};
 use serde::Serialize;

@@ -21,6 +21,7 @@ object!(
 /// Who is who in a set of clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("required" = ["leaders"]))]
 pub struct ClusterSetSpec {
     /// This cluster. Upstream drops the field in this version, though its own samples have it.
     #[serde(rename = "clusterID", skip_serializing_if = "is_default")]

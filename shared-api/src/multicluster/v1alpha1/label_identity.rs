@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::object::object;
 
 object!(
-    /// The number of a set of labels. Its name is the hash of the labels ([`crate::labels::identity_name`]).
+    /// The number of a set of labels. Its name is the hash of the labels.
     Cluster LabelIdentity in "multicluster.crd.antrea.io", "v1alpha1", "labelidentities" {
         /// Labels and number.
         spec: LabelIdentitySpec,
@@ -17,7 +17,7 @@ object!(
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LabelIdentitySpec {
-    /// As [`crate::labels`] writes them.
+    /// `ns:KEY=VALUE,...&pod:KEY=VALUE,...` with sorted keys.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// From 1 to 16,777,214.

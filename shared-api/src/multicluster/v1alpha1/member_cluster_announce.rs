@@ -16,19 +16,19 @@ word!(
 
 object!(
     /// A member of a ClusterSet; its name is `member-announce-from-CLUSTERID`. The member is alive while it renews the
-    /// annotation [`TOUCH_TS`].
+    /// annotation `touch-ts`.
     Namespaced MemberClusterAnnounce in "multicluster.crd.antrea.io", "v1alpha1", "memberclusterannounces" {
-        /// The member.
+        /// The member. It never changes.
         #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::optional_id")]
+        #[schemars(schema_with = "schema::constant_id")]
         cluster_id: String,
-        /// The ClusterSet.
+        /// The ClusterSet. It never changes.
         #[serde(rename = "clusterSetID", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::optional_name")]
+        #[schemars(schema_with = "schema::constant_name")]
         cluster_set_id: String,
-        /// The leader, as the member knows it.
+        /// The leader, as the member knows it. It never changes.
         #[serde(rename = "leaderClusterID", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::optional_id")]
+        #[schemars(schema_with = "schema::constant_id")]
         leader_cluster_id: String,
         /// The networks of the member's ClusterIPs, of both families. It may export addresses in them, and no other
         /// member may. An addition to upstream's, as are the fields below: where they are missing, the member is

@@ -1,7 +1,7 @@
 //! ResourceExport: what a cluster puts into the Common Area, one object for each Service, set of endpoints, and so on.
 
 use k8s_openapi::ByteString;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,10 +24,11 @@ object!(
 /// What is exported: of the fields from `service` to `raw`, the one that belongs to `kind`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = rules)]
 pub struct ResourceExportSpec {
-    /// The exporter; empty where the admin of the ClusterSet made the object.
+    /// The exporter; empty where the admin of the ClusterSet made the object. It never changes.
     #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::optional_id")]
+    #[schemars(schema_with = "schema::optional_id", transform = schema::constant)]
     pub cluster_id: String,
     /// The name of the exported object.
     #[serde(skip_serializing_if = "is_default")]
@@ -35,8 +36,9 @@ pub struct ResourceExportSpec {
     /// The Namespace of the exported object; for ClusterInfo that of the member's controller.
     #[serde(skip_serializing_if = "is_default")]
     pub namespace: String,
-    /// What it is.
+    /// What it is. It never changes.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = schema::constant)]
     pub kind: ExportKind,
     /// Of kind `Service`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +65,21 @@ pub struct ResourceExportSpec {
     pub raw: Option<RawResource>,
 }
 
+/// The field of the kind is there.
+fn rules(schema: &mut Schema) {
+    schema::require(schema, &["kind"]);
+    for (kind, field) in [
+        ("Service", "service"),
+        ("Endpoints", "endpoints"),
+        ("ClusterInfo", "clusterInfo"),
+        ("AntreaClusterNetworkPolicy", "clusterNetworkPolicy"),
+        ("LabelIdentity", "labelIdentity"),
+        ("ExternalEntity", "externalEntity"),
+    ] {
+        schema::payload(schema, kind, field);
+    }
+}
+
 /// An exported ExternalEntity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -76,7 +93,7 @@ pub struct ExternalEntityExport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelIdentityExport {
-    /// As [`crate::labels`] writes them.
+    /// `ns:KEY=VALUE,...&pod:KEY=VALUE,...` with sorted keys.
     #[serde(skip_serializing_if = "is_default")]
     pub normalized_label: String,
 }
@@ -95,7 +112,7 @@ pub struct RawResource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceExportStatus {
-    /// The first is `Succeeded` or `Failure`, upstream reads no other; then `Conflict`.
+    /// First `Succeeded` or `Failure`, which upstream takes for the state; then `Conflict`.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
     /// The generation that the conditions are about; an addition to upstream's.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,9 +27,11 @@ object!(
 /// in lower case, and otherwise than those of ResourceExport.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(transform = rules)]
 pub struct ResourceImportSpec {
     /// The clusters that it is for; all when empty. A list, in spite of its key.
     #[serde(rename = "clusterID", skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "schema::ids")]
     pub cluster_ids: Vec<String>,
     /// The name of the object.
     #[serde(skip_serializing_if = "is_default")]
@@ -62,6 +64,21 @@ pub struct ResourceImportSpec {
     /// Anything else; nobody reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawResource>,
+}
+
+/// The field of the kind is there.
+fn rules(schema: &mut Schema) {
+    schema::require(schema, &["kind"]);
+    for (kind, field) in [
+        ("ServiceImport", "serviceImport"),
+        ("Endpoints", "endpoints"),
+        ("ClusterInfo", "clusterinfo"),
+        ("AntreaClusterNetworkPolicy", "clusternetworkpolicy"),
+        ("LabelIdentity", "labelIdentity"),
+        ("ExternalEntity", "externalentity"),
+    ] {
+        schema::payload(schema, kind, field);
+    }
 }
 
 /// The ServiceImport that members make. Upstream members take `spec.ports` and `spec.type`; leaders of upstream fill

@@ -21,15 +21,15 @@ object!(
 /// Who is who in a set of clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = leader_is_constant)]
+#[schemars(extend("required" = ["clusterID", "leaders"]), transform = leader_is_constant)]
 pub struct ClusterSetSpec {
     /// This cluster. It never changes.
     #[serde(rename = "clusterID", default)]
-    #[schemars(schema_with = "schema::constant_id", required)]
+    #[schemars(schema_with = "schema::constant_id")]
     pub cluster_id: String,
     /// The leader, one; in the leader's own ClusterSet itself.
     #[serde(default)]
-    #[schemars(required, length(min = 1, max = 1))]
+    #[schemars(length(min = 1, max = 1))]
     pub leaders: Vec<LeaderCluster>,
     /// The Namespace of the Common Area in the leader.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -1,0 +1,50 @@
+//! Names of Multi-cluster that programs, charts, users and upstream agree on.
+
+/// Annotations.
+pub mod annotation {
+    /// Of derived Services and endpoints: they are imported, and never exported.
+    pub const IMPORTED_SERVICE: &str = "multicluster.antrea.io/imported-service";
+    /// Of imported ClusterNetworkPolicies.
+    pub const IMPORTED_ACNP: &str = "multicluster.antrea.io/imported-acnp";
+    /// Of a Node that may be the Gateway: `true`. Upstream takes any value for that, `false` as well.
+    pub const GATEWAY: &str = "multicluster.antrea.io/gateway";
+    /// Of such a Node: the address that tunnels of other clusters go to.
+    pub const GATEWAY_IP: &str = "multicluster.antrea.io/gateway-ip";
+    /// Of a ServiceAccount in the Common Area: the member that it belongs to.
+    pub const CLUSTER_ID: &str = "multicluster.antrea.io/cluster-id";
+    /// Of what antctl made, and may remove.
+    pub const CREATED_BY_ANTCTL: &str = "multicluster.antrea.io/created-by-antctl";
+}
+
+/// Labels of ResourceExports. The leader finds what belongs together by them.
+pub mod label {
+    /// The name of the exported object.
+    pub const SOURCE_NAME: &str = "sourceName";
+    /// Its Namespace.
+    pub const SOURCE_NAMESPACE: &str = "sourceNamespace";
+    /// The exporter.
+    pub const SOURCE_CLUSTER_ID: &str = "sourceClusterID";
+    /// The kind.
+    pub const SOURCE_KIND: &str = "sourceKind";
+}
+
+/// Finalizers.
+pub mod finalizer {
+    /// Of ResourceExports of all kinds but LabelIdentity.
+    pub const RESOURCE_EXPORT: &str = "resourceexport.antrea.io/finalizer";
+    /// The same before Antrea 2.2.
+    pub const RESOURCE_EXPORT_BEFORE_2_2: &str = "resourceexport.finalizers.antrea.io";
+
+    /// Of the MemberClusterAnnounce of a cluster.
+    pub fn member_cluster_announce(cluster_id: &str) -> String {
+        format!("memberclusterannounce.finalizer.antrea.io/{cluster_id}")
+    }
+}
+
+/// Before the names of derived Services and of imported ClusterNetworkPolicies.
+pub const DERIVED_PREFIX: &str = "antrea-mc-";
+
+/// The name of the MemberClusterAnnounce of a cluster.
+pub fn announce_name(cluster_id: &str) -> String {
+    format!("member-announce-from-{cluster_id}")
+}
