@@ -16,11 +16,11 @@ use crate::served::{cluster_ip, everything, node};
 use crate::service_passages::{A, B, GATEWAY, V4, VIRTUAL, acknowledges, answers, ip, opens};
 
 /// Where packets between clusters go to.
-const BETWEEN_CLUSTERS: &str = "aa:bb:cc:dd:ee:f0";
+pub(crate) const BETWEEN_CLUSTERS: &str = "aa:bb:cc:dd:ee:f0";
 /// The address of cluster b's Service.
 const REMOTE_SERVICE: &str = "10.111.0.8";
 /// The address of cluster b's Gateway.
-const REMOTE_GATEWAY: &str = "172.18.2.1";
+pub(crate) const REMOTE_GATEWAY: &str = "172.18.2.1";
 
 /// The passages of packets one after another. Each that opens a connection is sent a second time, and must take the same
 /// way.
@@ -45,7 +45,7 @@ fn text(seen: &[Passage]) -> String {
 }
 
 /// A connection through the tunnel, from this Node's cluster or another one.
-fn enters(mac: &'static str, from: &str, to: (IpAddr, u16), port: u16) -> Packet {
+pub(crate) fn enters(mac: &'static str, from: &str, to: (IpAddr, u16), port: u16) -> Packet {
     opens(OfPort::TUNNEL, [GATEWAY, mac], ip(from), to, port)
 }
 
@@ -170,65 +170,6 @@ fn a_service_of_the_cluster_set_has_this_clusters_endpoints_too() {
     let first = opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), (cluster_ip(V4, 21), 80), 2015);
     let answer = answers(POD_B, [B, A], (ip("10.10.0.11"), 8080), (ip("10.10.0.10"), 2015));
     check("nested_service", &bridge, &[first, answer]);
-}
-
-/// The ports that answers of `from` come to.
-fn answered_ports(bridge: &Bridge, from: &str, zone: u16) -> Vec<String> {
-    let connections = bridge.connections();
-    let of_zone = connections.iter().filter(|text| text.contains(&format!("zone={zone}")));
-    let replies = of_zone.filter_map(|text| text.split("reply=(").nth(1));
-    let replies = replies.filter(|reply| reply.starts_with(&format!("src={from},")));
-    replies
-        .filter_map(|reply| Some(reply.split("dport=").nth(1)?.split([')', ',']).next()?.to_owned()))
-        .collect()
-}
-
-/// The Service sees all of them come from one address.
-#[test]
-fn clients_with_the_same_port_reach_another_cluster_from_different_ones() {
-    let Some(bridge) = gateway_bridge() else { return };
-    let to = (ip("10.111.0.9"), 80);
-    for packet in [
-        enters(BETWEEN_CLUSTERS, "10.10.1.10", to, 2020),
-        enters(BETWEEN_CLUSTERS, "10.10.1.11", to, 2020),
-        opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), to, 2020),
-        opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], ip("10.10.0.1"), to, 2020),
-        opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], ip("172.18.0.1"), to, 2020),
-    ] {
-        assert!(bridge.send(&packet).reaches_output());
-        assert!(bridge.send(&packet).reaches_output());
-    }
-    let mut ports = answered_ports(&bridge, "10.111.0.9", 65521);
-    ports.sort_unstable();
-    ports.dedup();
-    assert_eq!(ports.len(), 5, "{:#?}", bridge.connections());
-}
-
-/// For another cluster's Gateway, a Pod and the Services that it is the endpoint of are different destinations: it takes the
-/// same port for connections to all of them.
-#[test]
-fn a_pod_and_its_services_are_reached_from_one_port() {
-    let Some(bridge) = gateway_bridge() else { return };
-    let pod = (ip("10.10.1.10"), 8080);
-    let [service, other] = [2, 22].map(|service| (cluster_ip(V4, service), 80));
-    for (port, order) in [(2021, [service, other, pod]), (2031, [pod, service, other])] {
-        let mut ways = Vec::new();
-        for to in order {
-            let packet = enters(BETWEEN_CLUSTERS, REMOTE_GATEWAY, to, port);
-            for _ in 0..2 {
-                let passage = bridge.send(&packet);
-                assert!(passage.reaches_output(), "{to:?}: {passage}");
-            }
-            ways.push(format!("src={REMOTE_GATEWAY},dst={},sport={port},", to.0));
-        }
-        let connections = bridge.connections();
-        let replies = ways.iter().filter_map(|way| {
-            let text = connections.iter().find(|text| text.contains(way) && text.contains("zone=65520"))?;
-            text.split("reply=").nth(1)?.split(')').next()
-        });
-        let replies: std::collections::BTreeSet<&str> = replies.collect();
-        assert_eq!(replies.len(), 3, "{connections:#?}");
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod cluster;
 mod clusters;
 mod forgetting;
 mod gateway_passages;
+mod gateway_ports;
 mod gateway_snapshots;
 mod packets;
 mod passage;
