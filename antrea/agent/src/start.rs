@@ -21,6 +21,7 @@ use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{FlowSet, Round, Switch};
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::{Context, Result};
@@ -238,6 +239,7 @@ fn pipeline_config(
             Some(proxy) => Services::ByProxy(proxy.pipeline.clone()),
             None => Services::ByHost { cidrs: config.service_cidrs },
         },
+        multicluster: Multicluster::Off,
     }
 }
 

@@ -10,6 +10,7 @@ pub mod fields;
 pub mod flow;
 pub mod layout;
 mod model;
+pub mod multicluster;
 pub mod order;
 mod pipeline;
 pub mod refusal;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort};
 use ipnet::IpNet;
 
+use crate::multicluster::Multicluster;
 use crate::service::{DirectServerReturn, ServiceProxy, Services};
 
 /// The Node that the flows are for.
@@ -18,6 +19,8 @@ pub struct PipelineConfig {
     pub local_pod_cidrs: DualStack<IpNet>,
     /// Who serves Services.
     pub services: Services,
+    /// Whether there are other clusters.
+    pub multicluster: Multicluster,
 }
 
 impl PipelineConfig {

@@ -6,9 +6,10 @@ use antrea_openflow::message::PacketOut;
 use antrea_openflow::{Flow, Group, Meter, TableId};
 use antrea_types::OfPort;
 
-use crate::features::{pod_connectivity, root, service, service_without_proxy};
+use crate::features::{multicluster, pod_connectivity, root, service, service_without_proxy};
 use crate::layout::Layout;
 use crate::model::{Peer, PipelineConfig, PodInterface};
+use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
 use crate::refusal;
 use crate::service::{Backend, EndpointGroup, Frontend};
 use crate::tables::{service_lb, session_affinity};
@@ -68,6 +69,22 @@ impl Pipeline {
         let mut flows = pod_connectivity::peer_flows(&self.layout, &self.config, peer);
         flows.extend(service::peer_flows(&self.layout, &self.config, peer));
         in_table_order(flows)
+    }
+
+    /// The flows of the Node's part in a ClusterSet; none where there is no Multi-cluster.
+    pub fn gateway_role_flows(&self, role: &GatewayRole) -> Vec<Flow> {
+        in_table_order(multicluster::role_flows(&self.layout, &self.config, role))
+    }
+
+    /// The flows of another cluster; none where there is no Multi-cluster.
+    pub fn remote_cluster_flows(&self, role: &GatewayRole, cluster: &RemoteCluster) -> Vec<Flow> {
+        in_table_order(multicluster::cluster_flows(&self.layout, &self.config, role, cluster))
+    }
+
+    /// The flow with which a Gateway sends packets of other clusters to Pods of another Node through the tunnel, though
+    /// this cluster's own packets reach them without.
+    pub fn untunnelled_flow(&self, role: &GatewayRole, pods: &UntunnelledPods) -> Option<Flow> {
+        multicluster::untunnelled_flow(&self.layout, &self.config, role, pods)
     }
 
     /// The flows of a frontend of a Service; none where the host serves Services.

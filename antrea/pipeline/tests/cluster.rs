@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use antrea_openflow::{Flow, Names, TableId};
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
 use antrea_types::{DualStack, IpFamily, OfPort};
@@ -50,6 +51,7 @@ pub(crate) fn node_with(families: Families, services: Services) -> Pipeline {
         tunnel_port: Some(OfPort::TUNNEL),
         local_pod_cidrs: families.keep(dual(["10.10.0.0/24", "fd00:10::/64"])),
         services,
+        multicluster: Multicluster::On,
     })
 }
 

@@ -4,7 +4,11 @@
 
 mod bridge;
 mod cluster;
+mod clusters;
 mod forgetting;
+mod gateway_passages;
+mod gateway_ports;
+mod gateway_snapshots;
 mod packets;
 mod passage;
 mod recorded_services;

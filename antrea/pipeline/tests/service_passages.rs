@@ -37,7 +37,12 @@ pub(crate) fn opens(
 }
 
 /// The answer of an endpoint, as it comes from there.
-fn answers(in_port: OfPort, macs: [&'static str; 2], from: (IpAddr, u16), to: (IpAddr, u16)) -> Packet {
+pub(crate) fn answers(
+    in_port: OfPort,
+    macs: [&'static str; 2],
+    from: (IpAddr, u16),
+    to: (IpAddr, u16),
+) -> Packet {
     Packet {
         in_port,
         macs,
@@ -48,7 +53,7 @@ fn answers(in_port: OfPort, macs: [&'static str; 2], from: (IpAddr, u16), to: (I
     }
 }
 
-fn acknowledges(packet: &Packet) -> Packet {
+pub(crate) fn acknowledges(packet: &Packet) -> Packet {
     Packet { tcp: (ACK, 1, 0x1234_5678), ..*packet }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use antrea_openflow::{Cookie, Flow};
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
 use antrea_types::{DualStack, OfPort};
@@ -79,6 +80,7 @@ impl Recorded {
             tunnel_port: Some(OfPort::TUNNEL),
             local_pod_cidrs: v4(format!("10.11.{}.0/24", self.subnet)).map(|text| text.parse().unwrap()),
             services: Services::ByHost { cidrs: DualStack::default() },
+            multicluster: Multicluster::Off,
         })
     }
 

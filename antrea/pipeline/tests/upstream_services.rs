@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
 use antrea_types::{DualStack, IpFamily, OfPort};
@@ -177,6 +178,7 @@ impl Recorded {
                 direct_server_return: DirectServerReturn::Off,
                 refusal_rate: 5000,
             }),
+            multicluster: Multicluster::Off,
         })
     }
 

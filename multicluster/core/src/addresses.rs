@@ -73,6 +73,11 @@ impl Claim {
         Self(networks)
     }
 
+    /// The networks.
+    pub fn networks(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        self.0.iter()
+    }
+
     fn network_of(&self, address: IpAddr) -> Option<ClaimedNetwork> {
         self.0.iter().find(|network| network.cidr.contains(&address)).copied()
     }

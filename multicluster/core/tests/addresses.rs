@@ -3,6 +3,8 @@
 use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::wire::claim_of_announce;
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use ipnet::IpNet;
 
 use EndpointAddresses::{ClusterIps, PodIps};
@@ -108,4 +110,27 @@ fn an_address_belongs_to_the_one_that_claims_it() {
         let unusable = format!("{address} is a loopback, link-local, multicast or unspecified address");
         assert_eq!(check("upstream", address), unusable);
     }
+}
+
+fn announced(fields: &str, pods: PodConnectivity) -> String {
+    let announce: MemberClusterAnnounce =
+        serde_saphyr::from_str(&format!("{{clusterID: east, {fields}}}")).unwrap();
+    let (claim, problems) = claim_of_announce(&announce, pods);
+    let networks = claim.map_or("nothing".to_owned(), |claim| {
+        claim.networks().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    });
+    problems.iter().fold(networks, |text, problem| format!("{text}; {problem}"))
+}
+
+#[test]
+fn a_member_claims_what_it_announces_and_others_use() {
+    let both = "serviceCIDRs: [10.96.0.0/16], podCIDRs: [10.10.0.0/16]";
+    assert_eq!(announced(both, Off), "Service CIDR 10.96.0.0/16");
+    assert_eq!(announced(both, On), "Service CIDR 10.96.0.0/16, Pod CIDR 10.10.0.0/16");
+    assert_eq!(announced(&format!("{both}, endpointIPType: PodIP"), Off), "Pod CIDR 10.10.0.0/16");
+    assert_eq!(announced("", On), "nothing");
+    assert_eq!(
+        announced("serviceCIDRs: [10.96.0.0/33]", Off),
+        "; serviceCIDRs[0]: \"10.96.0.0/33\" is no network, as 10.0.0.0/16"
+    );
 }

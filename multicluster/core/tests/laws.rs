@@ -1,8 +1,11 @@
-//! What holds for every merge of Services.
+//! What holds for every merge of Services and of endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
+use antrea_mc_core::addresses::Claims;
 use antrea_mc_core::conflict::Conflict;
+use antrea_mc_core::endpoints::{Endpoint, Endpoints};
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::merge;
@@ -63,6 +66,24 @@ fn exports() -> impl Strategy<Value = Vec<ServiceExport>> {
             payload,
         };
         services.into_iter().enumerate().map(export).collect()
+    })
+}
+
+/// Endpoints that several slices or subsets of `cluster` name, some of them again and again.
+fn endpoints(cluster: &ClusterId) -> impl Strategy<Value = Export<Endpoints>> + use<> {
+    let cluster = cluster.clone();
+    vec((ports(), 1_u8..6), 0..12).prop_map(move |all| {
+        let endpoint = |(ports, last)| (ports, IpAddr::from([10, 0, 0, last]), Endpoint::default());
+        let payload = all.into_iter().map(endpoint).collect();
+        Export { cluster: cluster.clone(), created: jiff::Timestamp::UNIX_EPOCH, payload }
+    })
+}
+
+/// Exports of Services, and endpoints of each exporter.
+fn exports_with_endpoints() -> impl Strategy<Value = (Vec<ServiceExport>, Vec<Export<Endpoints>>)> {
+    exports().prop_flat_map(|exports| {
+        let endpoints: Vec<_> = exports.iter().map(|export| endpoints(&export.cluster)).collect();
+        (Just(exports), endpoints)
     })
 }
 
@@ -141,5 +162,46 @@ proptest! {
         if let Some(properties) = &oldest.payload.properties {
             prop_assert_eq!(&merged.properties, properties);
         }
+    }
+
+    #[test]
+    fn endpoints_get_only_ports_that_are_imported_of_their_cluster((exports, endpoints) in exports_with_endpoints()) {
+        let service = merge::service(&exports.iter().collect::<Vec<_>>()).unwrap();
+        let references: Vec<_> = endpoints.iter().collect();
+        let merged = merge::endpoints(&service, &references, &BTreeSet::new(), &Claims::default());
+        for (cluster, endpoints) in &merged.clusters {
+            for (ports, ..) in endpoints.iter() {
+                prop_assert!(ports.iter().all(|port| service.clusters[cluster].contains(&port.name)));
+            }
+        }
+        let mut reversed = references.clone();
+        reversed.reverse();
+        prop_assert_eq!(merge::endpoints(&service, &reversed, &BTreeSet::new(), &Claims::default()), merged);
+    }
+
+    #[test]
+    fn every_endpoint_is_imported_once((exports, endpoints) in exports_with_endpoints()) {
+        let service = merge::service(&exports.iter().collect::<Vec<_>>()).unwrap();
+        let merged = merge::endpoints(&service, &endpoints.iter().collect::<Vec<_>>(), &BTreeSet::new(), &Claims::default());
+        let pairs = |ports: &[Port], address: IpAddr| -> Vec<(Port, IpAddr)> {
+            ports.iter().map(|port| (port.clone(), address)).collect()
+        };
+        for export in &endpoints {
+            let Some(names) = service.clusters.get(&export.cluster) else { continue };
+            let sent: BTreeSet<_> = export.payload.iter()
+                .flat_map(|(ports, address, _)| pairs(ports, address))
+                .filter(|(port, _)| names.contains(&port.name))
+                .collect();
+            let imported: BTreeSet<_> = merged.clusters.get(&export.cluster).into_iter()
+                .flat_map(Endpoints::iter)
+                .flat_map(|(ports, address, _)| pairs(ports, address))
+                .collect();
+            prop_assert_eq!(imported, sent);
+        }
+        let by_cluster: BTreeSet<_> = merged.clusters.values().flat_map(Endpoints::iter)
+            .flat_map(|(ports, address, _)| pairs(ports, address)).collect();
+        let flat: BTreeSet<_> = merged.flat().iter()
+            .flat_map(|(ports, addresses)| addresses.iter().flat_map(|address| pairs(ports, *address))).collect();
+        prop_assert_eq!(flat, by_cluster);
     }
 }

@@ -64,7 +64,7 @@ fn networks_of_others_are_refused() {
     area.claims = service_cidrs(&[("east", "10.96.0.0/16")]);
     insta::assert_snapshot!(area.text(), @r#"
     no centre-clusterinfo
-      centre-clusterinfo refused: spec.clusterInfo.serviceCIDR[0]: "10.99.0.0" is no network, as 10.0.0.0/16
+      centre-clusterinfo refused: spec.clusterInfo.serviceCIDR: "10.99.0.0" is no network, as 10.0.0.0/16
     east-clusterinfo ClusterInfo antrea-multicluster/east-clusterinfo
       clusterinfo.clusterID: east
       clusterinfo.serviceCIDR: 10.96.0.0/16

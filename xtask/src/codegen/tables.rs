@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
@@ -124,6 +125,7 @@ fn names(families: &[IpFamily], services: Services) -> Result<Names> {
         tunnel_port: Some(OfPort::TUNNEL),
         local_pod_cidrs: nets(families, "10.10.0.0/24", "fd00:10::/64")?,
         services,
+        multicluster: Multicluster::Off,
     });
     Ok(pipeline.table_names().into_iter().map(|(_, name)| name).collect())
 }

@@ -9,15 +9,17 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 8] = [
+const PURE: [&str; 10] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",
     "antrea/packet",
     "antrea/pipeline",
     "antrea/hostplan",
+    "antrea/agent/multicluster",
     "antrea/agent/proxy",
     "antrea/agent/routing",
+    "multicluster/core",
 ];
 
 /// What a pure crate never names.

@@ -7,6 +7,7 @@ use antrea_agent_proxy::{
     endpoint_slice, service,
 };
 use antrea_openflow::GroupId;
+use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{
     Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
     Origin, ServiceProxy, Services, SessionAffinity,
@@ -46,6 +47,7 @@ pub(crate) fn pipeline() -> Pipeline {
             direct_server_return: DirectServerReturn::On,
             refusal_rate: 5000,
         }),
+        multicluster: Multicluster::Off,
     })
 }
 

@@ -1,14 +1,16 @@
 //! ConntrackCommit: remembers a new connection, and where its first packet came from.
 //!
 //! Stage Conntrack. Matches ct_state and ConnSNAT (such connections are committed already); moves PktSource to
-//! ConnSource; next table: the following one. Filled by PodConnectivity.
+//! ConnSource; next table: the following one. Filled by PodConnectivity and Multicluster.
 
-use antrea_openflow::{CtState, Flow, Match, Move};
+use std::net::{IpAddr, Ipv4Addr};
+
+use antrea_openflow::{Action, CtCommit, CtState, Flow, Match, Move, Nat};
 use antrea_types::IpFamily;
 
 use crate::cookie::Category;
-use crate::fields::{CONN_SNAT, CONN_SOURCE, PktSource, ct_zone};
-use crate::flow::{NORMAL, copy};
+use crate::fields::{CONN_SNAT, CONN_SOURCE, PktSource, SERVICE_CONNECTION, ct_zone};
+use crate::flow::{HIGH, NORMAL, copy};
 use crate::layout::Layout;
 use crate::order::Table;
 
@@ -21,9 +23,22 @@ pub(crate) const SOURCE: Move = copy(PktSource::FIELD, CONN_SOURCE);
 /// New connections.
 pub fn commit(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let state = CtState::new().set(CtState::NEW | CtState::TRK);
-    let flow =
-        table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip(family).ct_state(state));
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(new(family));
     let flow = flow.marked(CONN_SNAT.unset());
     Some(flow.commit(ct_zone(family), table.next(), SOURCE).done())
+}
+
+/// From another cluster's Gateway to a Pod. The Gateway may have the same port for a Service of which the Pod is the endpoint;
+/// the Pod then sees another one. Connections to Services get such a port with their endpoint.
+pub fn from_other_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = new(IpFamily::V4).ip_src(IpAddr::V4(gateway));
+    let flow = table.flow(HIGH, Category::Multicluster).matching(matching).marked(PktSource::Tunnel.mark());
+    let flow = flow.marked(SERVICE_CONNECTION.unset()).marked(CONN_SNAT.unset());
+    let commit = CtCommit::new(ct_zone(IpFamily::V4)).exec(Action::Move(SOURCE));
+    Some(flow.commit_as(commit.nat(Nat::source(gateway.into())), table.next()).done())
+}
+
+fn new(family: IpFamily) -> Match {
+    Match::new().ip(family).ct_state(CtState::new().set(CtState::NEW | CtState::TRK))
 }

@@ -1,18 +1,20 @@
 //! L3Forwarding: chooses the next hop by destination, and rewrites MAC addresses accordingly.
 //!
 //! Stage Routing. Matches the destination, RewriteMAC, ct_state and ConnSource; loads PktDestination, tun_dst; next
-//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity and Services.
+//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity, Services and
+//! Multicluster.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{CtState, Flow, Match};
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, MacAddr};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
 use crate::fields::{DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip};
 use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL};
 use crate::layout::Layout;
+use crate::multicluster::{UntunnelledPods, VIRTUAL_MAC};
 use crate::order::{Stage, Table};
 use crate::service::ip_bits;
 use crate::tables::l3_dec_ttl;
@@ -58,7 +60,7 @@ pub fn to_pod(layout: &Layout, gateway: MacAddr, pod: MacAddr, address: IpAddr) 
 pub fn to_peer_by_tunnel(layout: &Layout, gateway: MacAddr, pods: IpNet, remote: IpAddr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
-    Some(into_tunnel(layout, flow, gateway, remote))
+    Some(into_tunnel(layout, flow, [gateway, GLOBAL_VIRTUAL_MAC], remote))
 }
 
 /// To an endpoint of a peer that answers the client directly: the destination is still the Service's.
@@ -69,11 +71,56 @@ pub fn to_direct_endpoint(layout: &Layout, gateway: MacAddr, pods: IpNet, remote
     let matching = Match::new().ip(family);
     let matching = matching.masked(endpoint.field(), ip_bits(network), ip_bits(pods.netmask()));
     let flow = table.flow(NORMAL, Category::Service).matching(matching).marked(DSR_SERVICE);
-    Some(into_tunnel(layout, flow, gateway, remote))
+    Some(into_tunnel(layout, flow, [gateway, GLOBAL_VIRTUAL_MAC], remote))
 }
 
-fn into_tunnel(layout: &Layout, flow: FlowBuilder, gateway: MacAddr, remote: IpAddr) -> Flow {
-    let flow = flow.set_eth_src(gateway).set_eth_dst(GLOBAL_VIRTUAL_MAC).set_tunnel_dst(remote);
+/// To Services or Pods of another cluster.
+pub fn to_cluster(layout: &Layout, gateway: MacAddr, network: Ipv4Net, remote: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::Multicluster).matching(Match::new().ip_dst(network));
+    Some(into_tunnel(layout, flow, [gateway, VIRTUAL_MAC], remote))
+}
+
+/// Answers to another cluster, whose connections come from its Gateway's address.
+pub fn answers_to_cluster(
+    layout: &Layout,
+    gateway: MacAddr,
+    address: Ipv4Addr,
+    remote: IpAddr,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::RPL | CtState::TRK);
+    let matching = Match::new().ip_dst(IpAddr::V4(address)).ct_state(state);
+    let flow = table.flow(NORMAL, Category::Multicluster).matching(matching);
+    Some(into_tunnel(layout, flow, [gateway, VIRTUAL_MAC], remote))
+}
+
+/// From other clusters to Pods of another Node that packets of this cluster reach without a tunnel.
+pub fn from_other_clusters(layout: &Layout, gateway: MacAddr, to: &UntunnelledPods) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().ip_dst(to.pods).eth_dst(VIRTUAL_MAC);
+    let flow = table.flow(HIGH, Category::Multicluster).matching(matching).set_eth_src(gateway);
+    let flow = flow.set_tunnel_dst(to.node).load(PktDestination::Tunnel.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// From other clusters to an endpoint behind the gateway: on a host.
+pub fn from_other_clusters_to_host(layout: &Layout, gateway: MacAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().ip(IpFamily::V4).eth_dst(VIRTUAL_MAC);
+    let flow = table.flow(LOW, Category::Multicluster).matching(matching).marked(SERVICE_CONNECTION);
+    let flow = flow.marked(PktSource::Tunnel.mark());
+    let flow = flow.set_eth_dst(gateway).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+fn into_tunnel(
+    layout: &Layout,
+    flow: FlowBuilder,
+    [source, destination]: [MacAddr; 2],
+    remote: IpAddr,
+) -> Flow {
+    let flow = flow.set_eth_src(source).set_eth_dst(destination).set_tunnel_dst(remote);
     flow.load(PktDestination::Tunnel.mark()).goto(layout.id(&l3_dec_ttl::TABLE))
 }
 

@@ -1,12 +1,14 @@
 //! SNAT: translates sources, in a conntrack zone beside that of all connections.
 //!
 //! Stage PostRouting. Matches ct_state and the marks ConnSNAT and Hairpin that SNATMark has committed, PktSource; next
-//! table: that of stage Switching. Answers are translated back by [`super::un_snat`]. Filled by Services.
+//! table: that of stage Switching. Answers are translated back by [`super::un_snat`]. Filled by Services and
+//! Multicluster.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{CtState, Flow, FlowPriority, Match, Nat};
 use antrea_types::IpFamily;
+use ipnet::Ipv4Net;
 
 use crate::cookie::Category;
 use crate::fields::{CONN_SNAT, HAIRPIN, Mark, PktSource, SERVICE_CONNECTION, snat_ct_zone};
@@ -40,6 +42,29 @@ pub fn known(layout: &Layout, family: IpFamily) -> Option<Flow> {
     Some(flow.marked(CONN_SNAT).track(snat_ct_zone(family), table.next()).done())
 }
 
+/// To another cluster: from this Gateway, whoever has sent it, so that no two connections have one port.
+///
+/// The mark says that the connection is committed: it must not be once more, with the Gateway as the source.
+pub fn to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(NORMAL, Category::Multicluster).matching(new(IpFamily::V4).ip_dst(network));
+    let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[CONN_SNAT]);
+    Some(flow.commit_as(commit.nat(Nat::source(gateway.into())), table.next()).done())
+}
+
+/// From another cluster to an endpoint on a host: from an address that the host has a route to the gateway for.
+pub fn from_other_clusters_to_host(layout: &Layout, service: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(LOW, Category::Multicluster).matching(new(IpFamily::V4)).marked(CONN_SNAT);
+    let flow = flow.marked(PktSource::Tunnel.mark());
+    let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[SERVICE_CONNECTION, CONN_SNAT]);
+    Some(flow.commit_as(commit.nat(Nat::source(service)), table.next()).done())
+}
+
+fn new(family: IpFamily) -> Match {
+    Match::new().ip(family).ct_state(CtState::new().set(CtState::NEW | CtState::TRK))
+}
+
 fn translated(
     layout: &Layout,
     (priority, mark): (FlowPriority, Mark),
@@ -48,8 +73,7 @@ fn translated(
 ) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let family = IpFamily::of(&address);
-    let state = CtState::new().set(CtState::NEW | CtState::TRK);
-    let flow = table.flow(priority, Category::Service).matching(Match::new().ip(family).ct_state(state));
+    let flow = table.flow(priority, Category::Service).matching(new(family));
     let marks: &[Mark] = match mark {
         HAIRPIN => &[SERVICE_CONNECTION, CONN_SNAT, HAIRPIN],
         _ => &[SERVICE_CONNECTION, CONN_SNAT],

@@ -29,9 +29,8 @@ pub fn claim_of_announce(
 pub fn claim_of_cluster_info(info: &api::ClusterInfo) -> (Option<Claim>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut services = read(&info.service_cidrs, "spec.clusterInfo.serviceCIDRs", &mut problems);
-    if services.is_empty() && !info.service_cidr.is_empty() {
-        services =
-            read(std::slice::from_ref(&info.service_cidr), "spec.clusterInfo.serviceCIDR", &mut problems);
+    if info.service_cidrs.is_empty() && !info.service_cidr.is_empty() {
+        services.extend(network(&info.service_cidr, "spec.clusterInfo.serviceCIDR", &mut problems));
     }
     let pods = read(&info.pod_cidrs, "spec.clusterInfo.podCIDRs", &mut problems);
     let claim = Claim::new(&services, &pods, EndpointAddresses::ClusterIps, PodConnectivity::On);
@@ -39,15 +38,14 @@ pub fn claim_of_cluster_info(info: &api::ClusterInfo) -> (Option<Claim>, Vec<Pro
 }
 
 fn read(texts: &[String], path: &str, problems: &mut Vec<Problem>) -> Vec<IpNet> {
-    let mut networks = Vec::new();
-    for (index, text) in texts.iter().enumerate() {
-        match text.parse() {
-            Ok(network) => networks.push(network),
-            Err(_) => problems.push(Problem::new(
-                format!("{path}[{index}]"),
-                format_args!("{text:?} is no network, as 10.0.0.0/16"),
-            )),
-        }
+    let indexed = texts.iter().enumerate();
+    indexed.filter_map(|(index, text)| network(text, &format!("{path}[{index}]"), problems)).collect()
+}
+
+fn network(text: &str, path: &str, problems: &mut Vec<Problem>) -> Option<IpNet> {
+    let network = text.parse().ok();
+    if network.is_none() {
+        problems.push(Problem::new(path, format_args!("{text:?} is no network, as 10.0.0.0/16")));
     }
-    networks
+    network
 }

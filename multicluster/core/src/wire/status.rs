@@ -33,9 +33,9 @@ pub fn export_conditions(kind: &api::ExportKind, verdict: &Verdict) -> Vec<Condi
         }
     };
     let conflict = (*kind == api::ExportKind::Service).then(|| {
-        let ConflictCondition { reason, message } = ConflictCondition::of(&verdict.conflicts);
-        let status = if message.is_empty() { ConditionStatus::False } else { ConditionStatus::True };
-        condition(condition_type::CONFLICT, status, &reason, message)
+        let conflict = ConflictCondition::of(&verdict.conflicts);
+        let status = if conflict.holds() { ConditionStatus::True } else { ConditionStatus::False };
+        condition(condition_type::CONFLICT, status, &conflict.reason, conflict.message)
     });
     std::iter::once(first).chain(conflict).collect()
 }

@@ -1,0 +1,88 @@
+//! The Gateways of this cluster: one, and two while one replaces the other.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use antrea_shared_api::multicluster::v1alpha1::Gateway;
+use ipnet::IpNet;
+
+use crate::problem::Problem;
+use crate::read::{address, created, ipv4_address, network};
+
+/// A Gateway object, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalGateway {
+    /// `metadata.name`: that of the Node.
+    pub(crate) name: String,
+    /// When it was created, in seconds since 1970.
+    pub(crate) created: i64,
+    /// What its Node says.
+    pub(crate) report: Report,
+    /// Its addresses, or what is wrong with them.
+    pub(crate) addresses: Result<Addresses, Problem>,
+}
+
+/// What is known of a Gateway's work, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Report {
+    /// It reaches nobody.
+    CutOff,
+    /// Nothing: it has only just been chosen, or it runs an agent of upstream's.
+    Silent,
+    /// It works.
+    Works,
+}
+
+/// Where a Gateway is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    /// By other clusters.
+    pub(crate) external: Ipv4Addr,
+    /// By Nodes of its own.
+    pub(crate) internal: IpAddr,
+    /// The network of the cluster's Services.
+    pub(crate) services: Option<IpNet>,
+}
+
+impl LocalGateway {
+    /// Reads the object.
+    pub fn read(object: &Gateway) -> Self {
+        Self {
+            name: object.metadata.name.clone().unwrap_or_default(),
+            created: created(&object.metadata),
+            report: report(object),
+            addresses: addresses(object),
+        }
+    }
+
+    /// Its addresses, if they are sound.
+    pub(crate) fn sound(&self) -> Option<&Addresses> {
+        self.addresses.as_ref().ok()
+    }
+}
+
+/// The Gateway that Nodes send to. A new one has to say that it works before it gets the connections of one that does.
+pub(crate) fn active(gateways: &[LocalGateway]) -> Option<&Addresses> {
+    let sound = gateways.iter().filter(|gateway| gateway.addresses.is_ok());
+    sound.max_by_key(|gateway| (gateway.report, gateway.created, &gateway.name))?.sound()
+}
+
+fn report(object: &Gateway) -> Report {
+    match object.status.as_ref().and_then(|status| status.probe.as_ref()) {
+        None => Report::Silent,
+        Some(probe) if probe.is_cut_off() => Report::CutOff,
+        Some(_) => Report::Works,
+    }
+}
+
+fn addresses(object: &Gateway) -> Result<Addresses, Problem> {
+    let external = address("gatewayIP", &object.gateway_ip)?;
+    let services = match object.service_cidr.as_str() {
+        "" => None,
+        text => Some(network("serviceCIDR", text)?),
+    };
+    Ok(Addresses {
+        external: ipv4_address(external).ok_or(Problem::NoIpv4Gateway)?,
+        internal: address("internalIP", &object.internal_ip)?,
+        services,
+    })
+}

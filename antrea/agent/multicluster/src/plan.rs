@@ -1,0 +1,137 @@
+//! What the switch of this Node has to know of the ClusterSet.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
+use ipnet::{IpNet, Ipv4Net};
+
+use crate::claims::{Claimant, Claims};
+use crate::gateway::{LocalGateway, active};
+use crate::other_cluster::OtherCluster;
+use crate::own_cluster::{OwnCluster, PodToPod};
+use crate::problem::Problem;
+use crate::read::{ipv4_address, ipv4_network};
+
+/// What this Node does, and the clusters that can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterSetPlan {
+    /// None while the cluster has no Gateway: nothing goes to other clusters then.
+    pub role: Option<GatewayRole>,
+    /// By the name of the ClusterInfoImport.
+    pub clusters: BTreeMap<String, RemoteCluster>,
+    /// What is wrong, Gateways first, in the order of their names.
+    pub problems: Vec<(Subject, Problem)>,
+}
+
+/// An object that something is wrong with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// The Gateway of this name.
+    Gateway(String),
+    /// The ClusterInfoImport of this name.
+    ClusterInfoImport(String),
+}
+
+/// Plans for the Node `own`. Of two clusters with an address the one whose ClusterInfoImport was there first has it; what
+/// this cluster has is nobody else's.
+pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluster]) -> ClusterSetPlan {
+    let mut plan = ClusterSetPlan { role: role(own, gateways), ..ClusterSetPlan::default() };
+    for gateway in gateways {
+        let problem = gateway.addresses.as_ref().err().cloned();
+        plan.problems.extend(problem.map(|problem| (Subject::Gateway(gateway.name.clone()), problem)));
+    }
+    let mut claims = Claims::new(own_networks(own, gateways));
+    let mut by_seniority: Vec<&OtherCluster> = clusters.iter().collect();
+    by_seniority.sort_unstable_by_key(|cluster| cluster.seniority());
+    for cluster in by_seniority {
+        let mut problems = cluster.problems.clone();
+        let remote = remote_cluster(cluster, own.pod_to_pod, &mut claims, &mut problems);
+        plan.clusters.extend(remote.map(|remote| (cluster.name.clone(), remote)));
+        let subject = Subject::ClusterInfoImport(cluster.name.clone());
+        plan.problems.extend(problems.into_iter().map(|problem| (subject.clone(), problem)));
+    }
+    plan.problems.sort();
+    plan
+}
+
+/// A Node whose own Gateway object is not the one that others send to is a Gateway, too: connections that it has made are
+/// answered to it.
+fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
+    let own = gateways.iter().find(|gateway| gateway.name == own.node.as_str());
+    match own.and_then(LocalGateway::sound) {
+        Some(addresses) => Some(GatewayRole::Gateway { address: addresses.external }),
+        None => active(gateways).map(|addresses| GatewayRole::Regular { gateway: addresses.internal }),
+    }
+}
+
+/// What this cluster has: its networks, and the addresses of its Nodes and Gateways.
+fn own_networks(own: &OwnCluster, gateways: &[LocalGateway]) -> Vec<Ipv4Net> {
+    let sound = || gateways.iter().filter_map(LocalGateway::sound);
+    let services = sound().filter_map(|addresses| addresses.services);
+    let networks = own.networks.iter().copied().map(|network: IpNet| network.trunc()).chain(services);
+    let gateways = sound().map(|addresses| addresses.external);
+    let nodes = own.node_addresses.iter().copied().filter_map(ipv4_address);
+    networks.filter_map(ipv4_network).chain(gateways.chain(nodes).map(Ipv4Net::from)).collect()
+}
+
+/// What can be reached of a cluster, if anything can.
+fn remote_cluster(
+    cluster: &OtherCluster,
+    pods: PodToPod,
+    claims: &mut Claims,
+    problems: &mut Vec<Problem>,
+) -> Option<RemoteCluster> {
+    let claimant = || Claimant::OtherCluster(cluster.id.clone());
+    let mut gateways: Vec<Ipv4Addr> = Vec::new();
+    for address in cluster.gateways.iter().copied() {
+        match claims.claim(address.into(), claimant()) {
+            Ok(()) => gateways.push(address),
+            Err((taken, by)) => problems.push(Problem::GatewayTaken { address, taken, by }),
+        }
+    }
+    let mut networks = Vec::new();
+    let named = cluster.networks(pods);
+    if named.is_empty() {
+        problems.push(Problem::NoIpv4Network);
+    }
+    for network in named {
+        match claims.claim(network, claimant()) {
+            Ok(()) => networks.push(network),
+            Err((taken, by)) => problems.push(Problem::NetworkTaken { network, taken, by }),
+        }
+    }
+    let (gateway, former_gateways) = gateways.split_first()?;
+    Some(RemoteCluster { networks, gateway: *gateway, former_gateways: former_gateways.to_vec() })
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gateway(name) => write!(f, "Gateway {name}"),
+            Self::ClusterInfoImport(name) => write!(f, "ClusterInfoImport {name}"),
+        }
+    }
+}
+
+/// A line for the role, one for each cluster and one for each problem.
+impl fmt::Display for ClusterSetPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.role {
+            None => writeln!(f, "no Gateway")?,
+            Some(GatewayRole::Regular { gateway }) => writeln!(f, "by the Gateway {gateway}")?,
+            Some(GatewayRole::Gateway { address }) => writeln!(f, "is the Gateway {address}")?,
+        }
+        for (name, cluster) in &self.clusters {
+            write!(f, "{name}:")?;
+            cluster.networks.iter().try_for_each(|network| write!(f, " {network}"))?;
+            write!(f, " by {}", cluster.gateway)?;
+            cluster.former_gateways.iter().try_for_each(|former| write!(f, ", formerly {former}"))?;
+            writeln!(f)?;
+        }
+        self.problems
+            .iter()
+            .try_for_each(|(subject, problem)| writeln!(f, "! {subject}: {}: {problem}", problem.reason()))
+    }
+}

@@ -1,0 +1,92 @@
+//! Connections between clusters, through their Gateways. Its tables are those of PodConnectivity and Services.
+//!
+//! A request comes from its Pod's Node with the address of a Service or Pod of the other cluster as its destination. The
+//! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
+//! same four Nodes.
+
+use antrea_openflow::Flow;
+use antrea_types::{IpFamily, OfPort, virtual_ip};
+
+use crate::layout::Layout;
+use crate::model::PipelineConfig;
+use crate::multicluster::{GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
+use crate::service::ExternalTraffic;
+use crate::tables::{
+    classifier, conntrack_commit, l2_forwarding_calc, l3_forwarding, output, snat, snat_mark, un_snat,
+};
+
+/// The port of the tunnel, if the Node has all that the feature needs.
+pub(crate) fn tunnel(config: &PipelineConfig) -> Option<OfPort> {
+    config.proxy().filter(|_| config.multicluster == Multicluster::On).and(config.tunnel_port)
+}
+
+/// The flows of the Node's own part, whichever other clusters there are.
+pub fn role_flows(layout: &Layout, config: &PipelineConfig, role: &GatewayRole) -> Vec<Flow> {
+    let Some(tunnel) = tunnel(config) else { return Vec::new() };
+    let mut flows = Vec::new();
+    flows.extend(l2_forwarding_calc::to_other_clusters(layout, tunnel));
+    if let GatewayRole::Gateway { address } = role {
+        flows.extend(classifier::between_clusters(layout, tunnel));
+        flows.extend(un_snat::from_other_clusters(layout, *address));
+        flows.extend(output::between_tunnels(layout, tunnel));
+        flows.extend(host_endpoint_flows(layout, config));
+    }
+    flows
+}
+
+/// Endpoints of exported Services on a host: their answers have to come back to the Gateway. The host has a route to the
+/// virtual address where the agent serves external traffic.
+fn host_endpoint_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
+    let external = config.proxy().map(|proxy| &proxy.external);
+    if !matches!(external, Some(ExternalTraffic::ByAgent { .. })) {
+        return Vec::new();
+    }
+    let mut flows = Vec::new();
+    flows.extend(l3_forwarding::from_other_clusters_to_host(layout, config.gateway.mac));
+    flows.extend(snat_mark::from_other_clusters_to_host(layout));
+    flows.extend(snat::from_other_clusters_to_host(layout, virtual_ip::SERVICE.of(IpFamily::V4)));
+    flows
+}
+
+/// The flows of another cluster.
+pub fn cluster_flows(
+    layout: &Layout,
+    config: &PipelineConfig,
+    role: &GatewayRole,
+    cluster: &RemoteCluster,
+) -> Vec<Flow> {
+    if tunnel(config).is_none() {
+        return Vec::new();
+    }
+    let mac = config.gateway.mac;
+    let mut flows = Vec::new();
+    for network in &cluster.networks {
+        flows.extend(l3_forwarding::to_cluster(layout, mac, *network, role.tunnel_to(cluster.gateway)));
+        if let GatewayRole::Gateway { address } = role {
+            flows.extend(snat_mark::to_cluster(layout, *network));
+            flows.extend(snat::to_cluster(layout, *network, *address));
+        }
+    }
+    for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
+        flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
+        if let GatewayRole::Gateway { .. } = role {
+            flows.extend(conntrack_commit::from_other_cluster(layout, gateway));
+        }
+    }
+    flows
+}
+
+/// The flow of Pods of another Node that this one reaches without a tunnel. Only a Gateway has it.
+pub fn untunnelled_flow(
+    layout: &Layout,
+    config: &PipelineConfig,
+    role: &GatewayRole,
+    pods: &UntunnelledPods,
+) -> Option<Flow> {
+    match role {
+        GatewayRole::Gateway { .. } if tunnel(config).is_some() => {
+            l3_forwarding::from_other_clusters(layout, config.gateway.mac, pods)
+        }
+        _ => None,
+    }
+}

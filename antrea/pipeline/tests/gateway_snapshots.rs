@@ -1,0 +1,75 @@
+//! The flows of Multi-cluster as text.
+
+use antrea_pipeline::multicluster::{GatewayRole, Multicluster};
+use antrea_pipeline::service::Services;
+use antrea_pipeline::{Pipeline, PipelineConfig};
+use antrea_types::DualStack;
+
+use crate::cluster::{DUAL, V4};
+use crate::clusters::{flows, gateway, multicluster_services, regular, remote_clusters, untunnelled};
+use crate::served::{cluster_ips_only, everything, node, node_flows};
+use crate::snapshots::text;
+
+fn check(name: &str, role: &GatewayRole) {
+    let pipeline = node(V4, everything(V4));
+    let mut parts = vec![format!("# The Node\n{}", text(&pipeline, &pipeline.gateway_role_flows(role)))];
+    for cluster in remote_clusters() {
+        let flows = pipeline.remote_cluster_flows(role, &cluster);
+        parts.push(format!("# Cluster behind {}\n{}", cluster.gateway, text(&pipeline, &flows)));
+    }
+    let untunnelled: Vec<_> = pipeline.untunnelled_flow(role, &untunnelled()).into_iter().collect();
+    parts.push(format!("# Pods without a tunnel\n{}", text(&pipeline, &untunnelled)));
+    insta::assert_snapshot!(name, parts.join("\n"));
+}
+
+#[test]
+fn flows_of_a_regular_node() {
+    check("flows_of_a_regular_node", &regular());
+}
+
+#[test]
+fn flows_of_a_gateway() {
+    check("flows_of_a_gateway", &gateway());
+}
+
+#[test]
+fn all_flows_are_of_the_category_multicluster() {
+    let pipeline = node(DUAL, everything(DUAL));
+    assert!(flows(&pipeline, &gateway()).iter().all(|flow| flow.cookie.0 == 6 << 40));
+}
+
+#[test]
+fn no_two_flows_of_a_gateway_are_for_the_same_packets() {
+    let pipeline = node(DUAL, everything(DUAL));
+    let flows =
+        [node_flows(&pipeline, DUAL), multicluster_services().flows(&pipeline), flows(&pipeline, &gateway())]
+            .concat();
+    let mut keys: Vec<_> = flows.iter().map(|flow| (flow.key(), flow.to_string())).collect();
+    keys.sort_unstable();
+    let same: Vec<_> = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
+    assert!(same.is_empty(), "{same:#?}");
+}
+
+#[test]
+fn where_the_host_serves_external_traffic_it_has_no_route_back_for_its_endpoints() {
+    let pipeline = node(V4, cluster_ips_only());
+    let flows = text(&pipeline, &pipeline.gateway_role_flows(&gateway()));
+    assert!(!flows.contains("169.254.0.253"), "{flows}");
+}
+
+/// The Node of the other tests with `change`.
+fn changed(change: impl FnOnce(PipelineConfig) -> PipelineConfig) -> Pipeline {
+    Pipeline::new(change(node(V4, everything(V4)).config().clone()))
+}
+
+#[test]
+fn without_multi_cluster_proxy_or_tunnel_there_are_no_flows() {
+    let by_host = Services::ByHost { cidrs: DualStack::default() };
+    for pipeline in [
+        changed(|config| PipelineConfig { multicluster: Multicluster::Off, ..config }),
+        changed(|config| PipelineConfig { services: by_host, ..config }),
+        changed(|config| PipelineConfig { tunnel_port: None, ..config }),
+    ] {
+        assert_eq!(flows(&pipeline, &gateway()), []);
+    }
+}
