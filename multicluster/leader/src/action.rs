@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use antrea_shared_api::multicluster::v1alpha1::{ResourceExportStatus, ResourceImport};
+use antrea_shared_api::multicluster::v1alpha1::{ResourceExportStatus, ResourceImport, ResourceImportSpec};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSetStatus;
+
+use crate::change::Change;
 
 /// An object of the Common Area that may differ from what it should be; the most urgent kind first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,11 +26,11 @@ pub(crate) enum Action {
     /// The import is missing.
     CreateImport(Box<ResourceImport>),
     /// The import says something else.
-    ReplaceImport(Box<ResourceImport>),
+    ChangeImport(Box<Change<ResourceImportSpec>>),
     /// Nothing is exported any more.
     DeleteImport(Target),
     /// The exporter has not been told yet.
-    WriteExportStatus(String, ResourceExportStatus),
+    WriteExportStatus(Change<ResourceExportStatus>),
     /// The exporter has left.
     DeleteExport(Target),
     /// The export is being deleted, and what came of it is gone.
@@ -36,7 +38,7 @@ pub(crate) enum Action {
     /// The announce gets, or loses, the finalizer of the leader.
     KeepAnnounceFinalizers(Target, Vec<String>),
     /// Something has become of members.
-    WriteClusterSetStatus(String, ClusterSetStatus),
+    WriteClusterSetStatus(Change<ClusterSetStatus>),
 }
 
 /// An object as it was when something was decided about it.
@@ -52,12 +54,15 @@ pub(crate) struct Target {
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let import = |import: &ResourceImport| import.metadata.name.clone().unwrap_or_default();
         match self {
-            Self::CreateImport(object) => write!(f, "create ResourceImport {}", import(object)),
-            Self::ReplaceImport(object) => write!(f, "replace ResourceImport {}", import(object)),
+            Self::CreateImport(import) => {
+                write!(f, "create ResourceImport {}", import.metadata.name.as_deref().unwrap_or_default())
+            }
+            Self::ChangeImport(change) => write!(f, "change ResourceImport {}", change.name),
             Self::DeleteImport(target) => write!(f, "delete ResourceImport {}", target.name),
-            Self::WriteExportStatus(name, _) => write!(f, "write the status of ResourceExport {name}"),
+            Self::WriteExportStatus(change) => {
+                write!(f, "write the status of ResourceExport {}", change.name)
+            }
             Self::DeleteExport(target) => write!(f, "delete ResourceExport {}", target.name),
             Self::KeepExportFinalizers(target, kept) => {
                 write!(f, "keep finalizers {kept:?} of ResourceExport {}", target.name)
@@ -65,7 +70,9 @@ impl fmt::Display for Action {
             Self::KeepAnnounceFinalizers(target, kept) => {
                 write!(f, "keep finalizers {kept:?} of MemberClusterAnnounce {}", target.name)
             }
-            Self::WriteClusterSetStatus(name, _) => write!(f, "write the status of ClusterSet {name}"),
+            Self::WriteClusterSetStatus(change) => {
+                write!(f, "write the status of ClusterSet {}", change.name)
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::change::Change;
 use crate::condition::dated;
 use crate::objects::{Objects, Record, version_of};
 
@@ -52,8 +53,9 @@ impl ClusterSets {
 
     /// Takes in what became of `action`.
     pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet) {
-        if let Action::WriteClusterSetStatus(name, asked) = action {
-            self.answers.note(name, asked.clone(), answer.status.clone().unwrap_or_default());
+        if let Action::WriteClusterSetStatus(asked) = action {
+            let got = answer.status.clone().unwrap_or_default();
+            self.answers.note(&asked.name, asked.wanted.clone(), got);
         }
         self.known.learn_answer(answer);
     }
@@ -85,8 +87,10 @@ impl ClusterSets {
             observed_generation: set.metadata.generation.unwrap_or_default(),
             ..with_times(said, &present, now)
         };
-        let in_line = self.answers.satisfy(name, &wanted, &present);
-        (!in_line).then(|| Action::WriteClusterSetStatus(name.to_owned(), wanted))
+        if self.answers.satisfy(name, &wanted, &present) {
+            return None;
+        }
+        Change::new(name, &present, wanted).map(Action::WriteClusterSetStatus)
     }
 
     fn first(&self) -> Option<&ClusterSet> {
@@ -95,9 +99,14 @@ impl ClusterSets {
     }
 }
 
-/// Whether the ClusterSet says that its own cluster is the leader.
+/// Whether the ClusterSet says that its own cluster is the leader. In one that was made before it had to name its own
+/// cluster, the leader is the one that needs no server to be reached at.
 fn leads(set: &ClusterSet) -> bool {
-    set.spec.leaders.iter().any(|leader| leader.cluster_id == set.spec.cluster_id)
+    let own = set.spec.cluster_id.as_str();
+    set.spec
+        .leaders
+        .iter()
+        .any(|leader| leader.cluster_id == own || own.is_empty() && leader.server.is_empty())
 }
 
 fn of_members<'a>(

@@ -14,9 +14,10 @@ use jiff::Timestamp;
 
 use crate::action::{Action, Target};
 use crate::answers::Answers;
+use crate::change::Change;
 use crate::condition::dated;
 use crate::imports::target;
-use crate::labels::{LabelChange, LabelExports};
+use crate::labels::{LabelChange, LabelExports, LabelOf};
 use crate::objects::{Objects, Record, version_of};
 
 /// A ResourceExport, without what it exports as soon as that is taken in.
@@ -102,8 +103,8 @@ impl Exports {
 
     /// Takes in what became of `action`.
     pub(crate) fn learn_answer(&mut self, action: &Action, answer: Export) -> (BTreeSet<String>, Stale) {
-        if let Action::WriteExportStatus(name, asked) = action {
-            self.answers.note(name, asked.clone(), answer.status.clone());
+        if let Action::WriteExportStatus(asked) = action {
+            self.answers.note(&asked.name, asked.wanted.clone(), answer.status.clone());
         }
         let names = self.known.learn_answer(answer);
         let stale = self.take_in(&names);
@@ -154,11 +155,12 @@ impl Exports {
         self.infos.keys().filter_map(|cluster| cluster.parse().ok())
     }
 
-    /// The cluster has left: all that it exports now is to be removed. Names it.
+    /// The cluster has left: all that it exports now is to be removed. Names what was not yet.
     pub(crate) fn abandon(&mut self, cluster: &str) -> BTreeSet<String> {
-        let names: BTreeSet<String> = self.names_of(cluster).cloned().collect();
-        self.orphans.extend(names.iter().cloned());
-        names
+        let news = self.names_of(cluster).filter(|name| !self.orphans.contains(*name)).cloned();
+        let news: BTreeSet<String> = news.collect();
+        self.orphans.extend(news.iter().cloned());
+        news
     }
 
     /// The cluster is a member: nothing that it exports is to be removed.
@@ -187,8 +189,10 @@ impl Exports {
         }
         let conditions = dated(self.said.get(name)?.clone(), &known.status.conditions, now);
         let wanted = ResourceExportStatus { conditions, observed_generation: known.generation };
-        let in_line = self.answers.satisfy(name, &wanted, &known.status);
-        (!in_line).then(|| Action::WriteExportStatus(name.to_owned(), wanted))
+        if self.answers.satisfy(name, &wanted, &known.status) {
+            return None;
+        }
+        Change::new(name, &known.status, wanted).map(Action::WriteExportStatus)
     }
 
     fn names_of(&self, cluster: &str) -> impl Iterator<Item = &String> {
@@ -222,15 +226,13 @@ impl Exports {
             let verdict = Verdict { refused: Some(problem.to_string()), ..Verdict::default() };
             self.said.insert(name.to_owned(), export_conditions(&object.spec.kind, &verdict));
         }
-        let payload = parse_export(&object).ok().map(|parsed| parsed.payload);
-        let label = match &payload {
-            Some(Payload::LabelIdentity(cluster, label)) => Some((cluster.clone(), label.clone())),
-            _ => None,
-        };
-        stale.labels.push(self.labels.set(name, label));
-        if let Some(Payload::ClusterInfo(_)) = payload {
-            stale.infos.insert(cluster.clone());
-            self.infos.insert(cluster, object);
+        match object.spec.kind {
+            ExportKind::LabelIdentity => stale.labels.push(self.labels.set(name, label_of(&object))),
+            ExportKind::ClusterInfo => {
+                stale.infos.insert(cluster.clone());
+                self.infos.insert(cluster, object);
+            }
+            _ => {}
         }
     }
 
@@ -252,6 +254,14 @@ impl Exports {
             stale.infos.insert(cluster.clone());
         }
         stale.fewer.insert(cluster);
+    }
+}
+
+/// The labels that an export is of; none where it is useless.
+fn label_of(object: &ResourceExport) -> Option<LabelOf> {
+    match parse_export(object).ok()?.payload {
+        Payload::LabelIdentity(cluster, label) => Some((cluster, label)),
+        _ => None,
     }
 }
 

@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::action::{Action, Target};
 use crate::answers::Answers;
+use crate::change::Change;
 use crate::objects::{Objects, Record, version_of};
 
 impl Record for ResourceImport {
@@ -51,8 +52,13 @@ impl Imports {
 
     /// Takes in what became of `action`.
     pub(crate) fn learn_answer(&mut self, action: &Action, answer: Box<ResourceImport>) -> BTreeSet<String> {
-        if let Action::CreateImport(asked) | Action::ReplaceImport(asked) = action
-            && self.answers.note(answer.name(), asked.spec.clone(), answer.spec.clone())
+        let asked = match action {
+            Action::CreateImport(import) => Some(&import.spec),
+            Action::ChangeImport(change) => Some(&change.wanted),
+            _ => None,
+        };
+        if let Some(asked) = asked
+            && self.answers.note(answer.name(), asked.clone(), answer.spec.clone())
         {
             tracing::warn!(
                 import = answer.name(),
@@ -97,17 +103,15 @@ impl Imports {
                 // Which clusters an import is for is the admin's affair: no export says it.
                 let cluster_ids = known.spec.cluster_ids.clone();
                 let wanted = ResourceImportSpec { cluster_ids, ..wanted.clone() };
-                let in_line = self.answers.satisfy(name, &wanted, &known.spec);
-                (!in_line).then(|| Action::ReplaceImport(Box::new(replacement(known, wanted))))
+                if self.answers.satisfy(name, &wanted, &known.spec) {
+                    return None;
+                }
+                Some(Action::ChangeImport(Box::new(Change::new(name, &known.spec, wanted)?)))
             }
             (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(target(&known.metadata))),
             (None, _) => None,
         }
     }
-}
-
-fn replacement(known: &ResourceImport, spec: ResourceImportSpec) -> ResourceImport {
-    ResourceImport { metadata: known.metadata.clone(), spec, ..ResourceImport::default() }
 }
 
 pub(crate) fn target(metadata: &ObjectMeta) -> Target {

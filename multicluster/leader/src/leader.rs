@@ -187,7 +187,7 @@ impl Leader {
 /// What members notice is worth a line; that they are answered is not.
 fn log(action: &Action) {
     match action {
-        Action::WriteExportStatus(..) | Action::WriteClusterSetStatus(..) => debug!(%action, "Wrote"),
+        Action::WriteExportStatus(_) | Action::WriteClusterSetStatus(_) => debug!(%action, "Wrote"),
         _ => info!(%action, "Changed the Common Area"),
     }
 }

@@ -13,6 +13,7 @@
 mod action;
 mod answers;
 mod area;
+mod change;
 mod claims;
 mod cluster_sets;
 mod condition;

@@ -6,12 +6,12 @@ use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use anyhow::{Context, Result};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::action::{Action, Target};
 use crate::area::Answer;
+use crate::change::Change;
 use crate::exports::Export;
 use crate::queue::Failure;
 
@@ -44,11 +44,15 @@ impl Requests {
     pub(crate) async fn send(&self, action: &Action) -> Result<Answer> {
         let answer = match action {
             Action::CreateImport(import) => created(&self.imports, import.as_ref()).await,
-            Action::ReplaceImport(import) => replaced(&self.imports, import.as_ref()).await,
+            Action::ChangeImport(change) => {
+                let patch = Patch::Merge(json!({ "spec": change.patch }));
+                let import = bounded(self.imports.patch(&change.name, &patch_parameters(), &patch)).await;
+                import.map(|import| Answer::Import(Box::new(import)))
+            }
             Action::DeleteImport(target) => deleted(&self.imports, target).await,
             Action::DeleteExport(target) => deleted(&self.exports, target).await,
-            Action::WriteExportStatus(name, status) => {
-                let export = patched_status(&self.exports, name, status).await;
+            Action::WriteExportStatus(change) => {
+                let export = patched_status(&self.exports, change).await;
                 export.map(|export| Answer::Export(Box::new(Export::from(export))))
             }
             Action::KeepExportFinalizers(target, kept) => {
@@ -59,8 +63,8 @@ impl Requests {
                 let announce = with_finalizers(&self.announces, target, kept).await;
                 announce.map(|announce| Answer::Announce(Box::new(announce)))
             }
-            Action::WriteClusterSetStatus(name, status) => {
-                let set = patched_status(&self.sets, name, status).await;
+            Action::WriteClusterSetStatus(change) => {
+                let set = patched_status(&self.sets, change).await;
                 set.map(|set| Answer::ClusterSet(Box::new(set)))
             }
         };
@@ -87,14 +91,8 @@ pub(crate) fn is_outdated(error: &anyhow::Error) -> bool {
 }
 
 async fn created(api: &Api<ResourceImport>, import: &ResourceImport) -> Result<Answer> {
-    let import = bounded(api.create(&post(), import)).await?;
-    Ok(Answer::Import(Box::new(import)))
-}
-
-/// With the version that was seen: what somebody else wrote meanwhile is looked at first.
-async fn replaced(api: &Api<ResourceImport>, import: &ResourceImport) -> Result<Answer> {
-    let name = import.metadata.name.as_deref().unwrap_or_default();
-    let import = bounded(api.replace(name, &post(), import)).await?;
+    let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let import = bounded(api.create(&parameters, import)).await?;
     Ok(Answer::Import(Box::new(import)))
 }
 
@@ -108,12 +106,12 @@ where
     Ok(Answer::Nothing)
 }
 
-async fn patched_status<K>(api: &Api<K>, name: &str, status: &impl Serialize) -> Result<K>
+async fn patched_status<K, T>(api: &Api<K>, change: &Change<T>) -> Result<K>
 where
     K: Resource + DeserializeOwned,
 {
-    let patch = Patch::Merge(json!({ "status": status }));
-    bounded(api.patch_status(name, &patch_parameters(), &patch)).await
+    let patch = Patch::Merge(json!({ "status": change.patch }));
+    bounded(api.patch_status(&change.name, &patch_parameters(), &patch)).await
 }
 
 /// With the version that was seen: finalizers that somebody else added meanwhile stay.
@@ -125,10 +123,6 @@ where
     let metadata = json!({ "finalizers": finalizers, "resourceVersion": target.version, "uid": target.uid });
     let patch: Patch<Value> = Patch::Merge(json!({ "metadata": metadata }));
     bounded(api.patch(&target.name, &patch_parameters(), &patch)).await
-}
-
-fn post() -> PostParams {
-    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 fn patch_parameters() -> PatchParams {

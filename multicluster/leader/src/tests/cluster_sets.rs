@@ -26,3 +26,11 @@ fn the_cluster_set_of_a_member_is_the_members_affair() {
         SET.replace("leaders: [{clusterID: hub}]", "leaders: [{clusterID: other, server: 'https://other'}]");
     assert_eq!(World::of(&set).actions(), "");
 }
+
+#[test]
+fn a_cluster_set_that_does_not_name_its_own_cluster_is_the_leaders_where_no_server_is_named() {
+    let set = SET.replace("clusterID: hub, ", "");
+    assert!(World::of(&set).actions().starts_with("ClusterSet cs1: 0/0"));
+    let set = set.replace("[{clusterID: hub}]", "[{clusterID: hub, server: 'https://hub'}]");
+    assert_eq!(World::of(&set).actions(), "");
+}

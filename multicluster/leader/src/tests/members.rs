@@ -63,7 +63,7 @@ fn a_silent_member_is_called_so_and_later_its_endpoints_are_withdrawn_and_nothin
     "#);
     world.wait(300, &["east"]);
     insta::assert_snapshot!(world.actions(), @r#"
-    replace ResourceImport shop-web-endpoints {name: web, namespace: shop, kind: Endpoints, endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
     ClusterSet cs1: 1/2 Ready=False NoReadyCluster 1 of 2 clusters are not ready
         east: Ready=True Connected Member Connected
         west: Ready=False LeaseExpired The member's heartbeats are missing for so long that its endpoints are withdrawn; the next one brings them back
@@ -72,7 +72,7 @@ fn a_silent_member_is_called_so_and_later_its_endpoints_are_withdrawn_and_nothin
     assert_eq!(world.actions(), "", "a new leader knows what the last one did");
     world.touch("west");
     insta::assert_snapshot!(world.actions(), @r#"
-    replace ResourceImport shop-web-endpoints {name: web, namespace: shop, kind: Endpoints, endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}, {ip: 10.101.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}, {clusterID: west, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.1]}]}]}]}}
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}, {ip: 10.101.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}, {clusterID: west, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.1]}]}]}]}}
     ClusterSet cs1: 2/2 Ready=True
         east: Ready=True Connected Member Connected
         west: Ready=True Connected Member Connected
@@ -105,6 +105,12 @@ fn silence_does_not_count_while_the_leader_hears_nothing() {
         east: Ready=False Disconnected The member's heartbeats are missing
         west: Ready=False Disconnected The member's heartbeats are missing
     "#);
+    let status = &world.object("ClusterSet", "cs1")["status"];
+    assert_eq!(
+        status["readyClusters"],
+        serde_json::Value::Null,
+        "a number that is 0 is left out, not left as it was"
+    );
 }
 
 #[test]
@@ -116,16 +122,16 @@ fn a_member_that_leaves_takes_its_exports_along() {
         east: Ready=True Connected Member Connected
     delete ResourceExport west-shop-web-endpoints
     delete ResourceExport west-shop-web-service
-    replace ResourceImport shop-web-endpoints {name: web, namespace: shop, kind: Endpoints, endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
-    replace ResourceImport shop-web-service {name: web, namespace: shop, kind: ServiceImport, serviceImport: {metadata: {}, spec: {ports: [{name: http, protocol: TCP, port: 80}], type: ClusterSetIP, sessionAffinity: None, internalTrafficPolicy: Cluster}, status: {clusters: [{cluster: east}]}}}
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
+    change ResourceImport shop-web-service {serviceImport: {status: {clusters: [{cluster: east}]}}}
     keep finalizers [] of MemberClusterAnnounce member-announce-from-west
     keep finalizers [] of ResourceExport west-shop-web-endpoints
     keep finalizers [] of ResourceExport west-shop-web-service
     "#);
     world.apply(&(announce("west", 3, "") + &web("west", 80, "10.101.0.1", 3)));
     insta::assert_snapshot!(world.actions(), @r#"
-    replace ResourceImport shop-web-endpoints {name: web, namespace: shop, kind: Endpoints, endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}, {ip: 10.101.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}, {clusterID: west, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.1]}]}]}]}}
-    replace ResourceImport shop-web-service {name: web, namespace: shop, kind: ServiceImport, serviceImport: {metadata: {}, spec: {ports: [{name: http, protocol: TCP, port: 80}], type: ClusterSetIP, sessionAffinity: None, internalTrafficPolicy: Cluster}, status: {clusters: [{cluster: east}, {cluster: west}]}}}
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}, {ip: 10.101.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}, {clusterID: west, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.1]}]}]}]}}
+    change ResourceImport shop-web-service {serviceImport: {status: {clusters: [{cluster: east}, {cluster: west}]}}}
     ClusterSet cs1: 2/2 Ready=True
         east: Ready=True Connected Member Connected
         west: Ready=True Connected Member Connected
@@ -186,11 +192,11 @@ fn addresses_in_networks_of_others_are_left_out() {
         announce["serviceCIDRs"] = serde_json::json!(["10.101.0.0/17"]);
     });
     insta::assert_snapshot!(world.actions(), @r#"
-    replace ResourceImport shop-web-endpoints {name: web, namespace: shop, kind: Endpoints, endpoints: {subsets: [{addresses: [{ip: 10.101.0.9}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.9]}]}]}]}}
-    ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
-        east: Ready=Unknown  No heartbeat has been seen yet
-        west: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
-    tell east-shop-web-endpoints: Succeeded=True
-    tell west-shop-web-endpoints: Succeeded=True PartlyImported left out: 10.101.0.1 is in Service CIDR 10.101.0.0/17 of cluster east
-    "#);
+        change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.101.0.9}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.9]}]}]}]}}
+        ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
+            east: Ready=Unknown  No heartbeat has been seen yet
+            west: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
+        tell east-shop-web-endpoints: Succeeded=True
+        tell west-shop-web-endpoints: Succeeded=True PartlyImported left out: 10.101.0.1 is in Service CIDR 10.101.0.0/17 of cluster east
+        "#);
 }

@@ -7,7 +7,7 @@ fn check(recorded: &str) {
     let mut world = World::of(recorded);
     let actions = world.actions();
     for line in actions.lines() {
-        let says_more = line.starts_with("replace ResourceImport ") || line.starts_with("tell ");
+        let says_more = line.starts_with("change ResourceImport ") || line.starts_with("tell ");
         assert!(says_more, "members of upstream would notice: {line}");
     }
     assert!(!actions.contains("Failure"), "{actions}");

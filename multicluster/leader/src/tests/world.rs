@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::membership::LeaseTimes;
 use antrea_shared_api::multicluster::Condition;
-use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
+use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::action::Action;
 use crate::area::{Answer, Area, Event};
+use crate::change::Change;
 use crate::exports::Export;
 
 pub(super) const NAMESPACE: &str = "antrea-multicluster";
@@ -134,12 +135,14 @@ impl World {
 
     fn carry_out(&mut self, action: &Action) -> Answer {
         match action {
-            Action::CreateImport(import) | Action::ReplaceImport(import) => {
-                let mut object = serde_json::to_value(import).unwrap();
-                for field in &self.dropped {
-                    remove_everywhere(&mut object, field);
-                }
-                Answer::Import(read(&self.put(object)))
+            Action::CreateImport(import) => {
+                let object = serde_json::to_value(import).unwrap();
+                Answer::Import(self.put_import(object))
+            }
+            Action::ChangeImport(change) => {
+                let mut object = self.object("ResourceImport", &change.name);
+                merge(&mut object["spec"], &change.patch);
+                Answer::Import(self.put_import(object))
             }
             Action::DeleteImport(target) => {
                 self.delete("ResourceImport", &target.name);
@@ -149,12 +152,12 @@ impl World {
                 self.delete("ResourceExport", &target.name);
                 Answer::Nothing
             }
-            Action::WriteExportStatus(name, status) => {
-                let object = self.with("ResourceExport", name, "status", json!(status));
+            Action::WriteExportStatus(change) => {
+                let object = self.put_status("ResourceExport", &change.name, &change.patch);
                 Answer::Export(Box::new(export(&object)))
             }
-            Action::WriteClusterSetStatus(name, status) => {
-                Answer::ClusterSet(read(&self.with("ClusterSet", name, "status", json!(status))))
+            Action::WriteClusterSetStatus(change) => {
+                Answer::ClusterSet(read(&self.put_status("ClusterSet", &change.name, &change.patch)))
             }
             Action::KeepExportFinalizers(target, kept) => {
                 let object = self.keep_finalizers("ResourceExport", &target.name, kept);
@@ -176,10 +179,17 @@ impl World {
         object
     }
 
-    fn with(&mut self, kind: &str, name: &str, field: &str, value: Value) -> Value {
+    fn put_status(&mut self, kind: &str, name: &str, patch: &Value) -> Value {
         let mut object = self.object(kind, name);
-        object[field] = value;
+        merge(&mut object["status"], patch);
         self.put(object)
+    }
+
+    fn put_import(&mut self, mut object: Value) -> Box<ResourceImport> {
+        for field in &self.dropped {
+            remove_everywhere(&mut object, field);
+        }
+        read(&self.put(object))
     }
 
     fn put(&mut self, mut object: Value) -> Value {
@@ -241,6 +251,21 @@ fn parse(yaml: &str) -> Vec<Value> {
     documents.into_iter().filter(|document| !document.is_null()).collect()
 }
 
+/// RFC 7396.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (name, value) in patch {
+        merge(&mut target[name], value);
+    }
+    target.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+}
+
 fn remove_everywhere(value: &mut Value, field: &str) {
     match value {
         Value::Object(map) => {
@@ -255,20 +280,20 @@ fn remove_everywhere(value: &mut Value, field: &str) {
 /// A request, and what it writes.
 fn line(action: &Action) -> String {
     match action {
-        Action::CreateImport(import) | Action::ReplaceImport(import) => {
+        Action::CreateImport(import) => {
             format!("{action} {}", short(&serde_json::to_value(&import.spec).unwrap()))
         }
-        Action::WriteExportStatus(name, status) => format!("tell {name}: {}", conditions(&status.conditions)),
-        Action::WriteClusterSetStatus(name, status) => {
-            let members = status.cluster_statuses.iter();
+        Action::ChangeImport(change) => format!("{action} {}", short(&change.patch)),
+        Action::WriteExportStatus(change) => {
+            format!("tell {}: {}", change.name, conditions(&change.wanted.conditions))
+        }
+        Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {
+            let members = wanted.cluster_statuses.iter();
             let members =
                 members.map(|of| format!("\n    {}: {}", of.cluster_id, conditions(&of.conditions)));
-            let (ready, total) = (status.ready_clusters, status.total_clusters);
-            format!(
-                "ClusterSet {name}: {ready}/{total} {}{}",
-                conditions(&status.conditions),
-                members.collect::<String>()
-            )
+            let (ready, total) = (wanted.ready_clusters, wanted.total_clusters);
+            let members: String = members.collect();
+            format!("ClusterSet {name}: {ready}/{total} {}{members}", conditions(&wanted.conditions))
         }
         _ => action.to_string(),
     }
