@@ -77,10 +77,11 @@ impl Requests {
     }
 }
 
-/// Whether others of the API server's objects can be written after this error.
+/// Whether other objects can be written after this error: not without credentials, nor too many at once, nor by an API
+/// server that has a fault of its own.
 pub(crate) fn failure(error: &anyhow::Error) -> Failure {
     match status_code(error) {
-        Some(400..=428 | 430..=499) => Failure::Object,
+        Some(400 | 402..=428 | 430..=499) => Failure::Object,
         _ => Failure::Server,
     }
 }

@@ -2,14 +2,18 @@
 
 use std::fmt::Debug;
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use antrea_kit::object_files;
 use antrea_mc_leader::{LeaderConfig, LeaseTimes, run};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+use hyper::{Request, Response};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -20,9 +24,17 @@ use tokio_util::sync::CancellationToken;
 /// Two ClusterSets in one leader cluster.
 const SETS: [&str; 2] = ["area-1", "area-2"];
 
+/// Whether the API server refuses what the leader asks for, and how often it did.
+#[derive(Default)]
+struct Outage {
+    is_on: AtomicBool,
+    refused: AtomicUsize,
+}
+
 /// A leader cluster, and the leader in it.
 struct Cluster {
     client: Client,
+    outage: Arc<Outage>,
     stop: CancellationToken,
     leader: JoinHandle<anyhow::Result<()>>,
     _folder: TempDir,
@@ -40,8 +52,9 @@ impl Cluster {
         fs::write(folder.path().join("sets.yaml"), sets.concat()).unwrap();
         let client = object_files::client(folder.path()).unwrap();
         let stop = CancellationToken::new();
-        let leader = tokio::spawn(run(client.clone(), config(), stop.clone()));
-        Self { client, stop, leader, _folder: folder }
+        let outage = Arc::default();
+        let leader = tokio::spawn(run(with_outages(&client, &outage), config(), stop.clone()));
+        Self { client, outage, stop, leader, _folder: folder }
     }
 
     fn api<K>(&self, namespace: &str) -> Api<K>
@@ -74,6 +87,22 @@ impl Cluster {
         self.stop.cancel();
         self.leader.await.unwrap().unwrap();
     }
+}
+
+/// A client whose requests fail while the API server is away; watches that go on tell nothing of that.
+fn with_outages(client: &Client, outage: &Arc<Outage>) -> Client {
+    let (client, outage) = (client.clone(), Arc::clone(outage));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (client, outage) = (client.clone(), Arc::clone(&outage));
+        async move {
+            if outage.is_on.load(Ordering::SeqCst) {
+                outage.refused.fetch_add(1, Ordering::SeqCst);
+                return Ok(Response::builder().status(503).body(Body::empty()).unwrap());
+            }
+            client.send(request).await
+        }
+    });
+    Client::new(service, "default")
 }
 
 fn config() -> LeaderConfig {
@@ -147,6 +176,26 @@ async fn what_somebody_deletes_or_edits_comes_back_also_after_a_restart() {
     cluster.stop = CancellationToken::new();
     cluster.leader = tokio::spawn(run(cluster.client.clone(), config(), cluster.stop.clone()));
     until(cluster.api("area-1"), IMPORT, has_addresses(&["10.1.0.1"])).await;
+    cluster.end().await;
+}
+
+#[tokio::test]
+async fn what_happens_while_the_api_server_is_away_is_made_up_for() {
+    let cluster = Cluster::start();
+    cluster.join("area-1", "east", "10.1.0.1").await;
+    until(cluster.api("area-1"), IMPORT, has_addresses(&["10.1.0.1"])).await;
+    cluster.outage.is_on.store(true, Ordering::SeqCst);
+    cluster.join("area-1", "west", "10.2.0.1").await;
+    cluster.join("area-2", "east", "10.9.0.1").await;
+    let imports: Api<ResourceImport> = cluster.api("area-1");
+    imports.delete("shop-web-service", &DeleteParams::default()).await.unwrap();
+    while cluster.outage.refused.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    cluster.outage.is_on.store(false, Ordering::SeqCst);
+    until(cluster.api("area-1"), IMPORT, has_addresses(&["10.1.0.1", "10.2.0.1"])).await;
+    until(cluster.api("area-1"), "shop-web-service", |of: Option<&ResourceImport>| of.is_some()).await;
+    until(cluster.api("area-2"), IMPORT, has_addresses(&["10.9.0.1"])).await;
     cluster.end().await;
 }
 
