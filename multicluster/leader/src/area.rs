@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::Surroundings;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::{Change as LabelEvent, LabelId, LabelIdentities};
 use antrea_mc_core::membership::{Change, Event as MemberEvent, LeaseTimes, Standing};
 use antrea_mc_core::names::Resource;
 use antrea_shared_api::labels::identity_name;
-use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceImport};
-use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use antrea_shared_api::multicluster::well_known::announce_name;
 use jiff::Timestamp;
 use tracing::info;
@@ -19,44 +16,11 @@ use tracing::info;
 use crate::action::{Action, Task};
 use crate::claims::ClaimBook;
 use crate::cluster_sets::ClusterSets;
-use crate::exports::{Export, Exports, Stale};
+use crate::event::{Answer, Event};
+use crate::exports::{Exports, Stale};
 use crate::imports::Imports;
 use crate::labels::LabelChange;
 use crate::members::{Members, cluster_of};
-
-/// Everything that can wake the leader up.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// Of the watch of ClusterSets.
-    ClusterSet(WatchEvent<ClusterSet>),
-    /// Of the watch of MemberClusterAnnounces.
-    Announce(WatchEvent<MemberClusterAnnounce>),
-    /// Of the watch of ResourceExports.
-    Export(WatchEvent<Export>),
-    /// Of the watch of ResourceImports.
-    Import(WatchEvent<Box<ResourceImport>>),
-    /// All announces as they are just now: the leader hears its members.
-    Heard(Vec<MemberClusterAnnounce>),
-    /// Announces cannot be read.
-    Deaf,
-    /// Time has passed; every second or so.
-    Tick,
-}
-
-/// The object that a request was answered.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// After its status was written.
-    ClusterSet(Box<ClusterSet>),
-    /// After its finalizers were written.
-    Announce(Box<MemberClusterAnnounce>),
-    /// After its status or finalizers were written.
-    Export(Box<Export>),
-    /// After it was created or replaced.
-    Import(Box<ResourceImport>),
-    /// After something was deleted: the watch tells when it is gone.
-    Nothing,
-}
 
 /// The state of a Common Area.
 #[derive(Debug)]
@@ -189,9 +153,9 @@ impl Area {
         self.labels = Some(labels);
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
-        for cluster in
-            self.members.clusters().chain(self.exports.clusters_with_info()).collect::<BTreeSet<_>>()
-        {
+        let announced = self.members.clusters();
+        let clusters: BTreeSet<ClusterId> = announced.chain(self.exports.clusters_with_info()).collect();
+        for cluster in clusters {
             self.update_claim(&cluster);
         }
         self.stale = self.exports.resources().cloned().collect();

@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
-use crate::area::{Answer, Area, Event};
+use crate::area::Area;
+use crate::event::{Answer, Event};
 use crate::exports::Export;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};

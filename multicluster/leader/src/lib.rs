@@ -17,6 +17,7 @@ mod change;
 mod claims;
 mod cluster_sets;
 mod condition;
+mod event;
 mod exports;
 mod imports;
 mod labels;

@@ -48,8 +48,14 @@ impl Members {
         self.announces.learn(event)
     }
 
-    /// Takes in an announce that was read or written; names it if that is news.
+    /// Takes in an announce that was read or written; names it if that is news. One that has lost its last finalizer is
+    /// gone, whether or not the watch has told so: what the cluster exports from then on is that of a new member.
     pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce) -> BTreeSet<String> {
+        let metadata = &announce.metadata;
+        let has_finalizers = metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
+        if metadata.deletion_timestamp.is_some() && !has_finalizers {
+            return self.announces.learn(WatchEvent::Deleted(announce));
+        }
         self.announces.learn_answer(announce)
     }
 

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::action::{Action, Target};
-use crate::area::Answer;
 use crate::change::Change;
+use crate::event::Answer;
 use crate::exports::Export;
 use crate::queue::Failure;
 

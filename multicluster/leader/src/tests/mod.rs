@@ -3,5 +3,6 @@
 mod cluster_sets;
 mod imports;
 mod members;
+mod others;
 mod takeover;
 mod world;

@@ -12,8 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::area::{Answer, Area, Event};
+use crate::area::Area;
 use crate::change::Change;
+use crate::event::{Answer, Event};
 use crate::exports::Export;
 
 pub(super) const NAMESPACE: &str = "antrea-multicluster";
@@ -169,12 +170,16 @@ impl World {
         }
     }
 
+    /// The watch of announces is late: that one is gone is known from the answer alone.
     fn keep_finalizers(&mut self, kind: &str, name: &str, kept: &[String]) -> Value {
         let mut object = self.object(kind, name);
         object["metadata"]["finalizers"] = json!(kept);
         let object = self.put(object);
         if kept.is_empty() && !object["metadata"]["deletionTimestamp"].is_null() {
-            self.remove(kind, name);
+            self.objects.remove(&(kind.to_owned(), name.to_owned()));
+            if kind == "ResourceExport" {
+                self.area.learn(Event::Export(WatchEvent::Deleted(export(&object))), self.now);
+            }
         }
         object
     }
