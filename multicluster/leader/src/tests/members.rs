@@ -91,6 +91,20 @@ fn a_day_without_a_leader_takes_nothing_from_members() {
 }
 
 #[test]
+fn a_heartbeat_counts_also_where_the_watch_does_not_tell_of_it() {
+    let mut world = two();
+    for _ in 0..80 {
+        world.wait(5, &[]);
+        world.read_announces(&["east"]);
+    }
+    let status = world.actions();
+    assert!(
+        status.contains("east: Ready=True Connected") && status.contains("west: Ready=False LeaseExpired"),
+        "{status}"
+    );
+}
+
+#[test]
 fn silence_does_not_count_while_the_leader_hears_nothing() {
     let mut world = two();
     world.area.learn(Event::Deaf, world.now);

@@ -98,6 +98,17 @@ impl World {
         });
     }
 
+    /// The watch of announces is broken; the leader reads them, with the heartbeats that were sent meanwhile.
+    pub(super) fn read_announces(&mut self, alive: &[&str]) {
+        for cluster in alive {
+            let mut object = self.object("MemberClusterAnnounce", &format!("member-announce-from-{cluster}"));
+            object["metadata"]["annotations"]["touch-ts"] = json!(self.time.to_string());
+            self.put(object);
+        }
+        let announces = self.all("MemberClusterAnnounce");
+        self.area.learn(Event::Heard(announces), self.now);
+    }
+
     /// Seconds pass, in which the leader hears these members.
     pub(super) fn wait(&mut self, seconds: u64, alive: &[&str]) {
         for second in 0..seconds {
