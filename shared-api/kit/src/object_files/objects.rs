@@ -114,8 +114,8 @@ impl Objects {
         let before = std::mem::take(&mut self.files);
         let gone: BTreeSet<&Key> = before.keys().filter(|key| !read.contains_key(*key)).collect();
         for key in gone {
-            if let Some(object) = self.objects.remove(key) {
-                self.note("DELETED", key.clone(), object);
+            if let Some(object) = self.objects.get(key).cloned() {
+                self.remove(key.clone(), object);
             }
         }
         for (key, object) in &read {
@@ -165,9 +165,14 @@ impl Objects {
         Ok(self.put(key.clone(), object))
     }
 
+    /// An object with finalizers stays, and is marked as deleted, until they are gone.
     pub(super) fn delete(&mut self, key: &Key) -> Result<Value, Refusal> {
-        let object = self.objects.remove(key).ok_or_else(|| Refusal::not_found(key))?;
-        self.note("DELETED", key.clone(), object.clone());
+        let mut object = self.get(key)?;
+        if has_finalizers(&object) {
+            object["metadata"]["deletionTimestamp"] = json!(jiff::Timestamp::now().to_string());
+            return Ok(self.put(key.clone(), object));
+        }
+        self.remove(key.clone(), object.clone());
         Ok(object)
     }
 
@@ -190,11 +195,22 @@ impl Objects {
     }
 
     fn put(&mut self, key: Key, mut object: Value) -> Value {
+        if !object["metadata"]["deletionTimestamp"].is_null() && !has_finalizers(&object) {
+            self.remove(key, object.clone());
+            return object;
+        }
         let event = if self.objects.contains_key(&key) { "MODIFIED" } else { "ADDED" };
         object["metadata"]["resourceVersion"] = json!((self.version + 1).to_string());
         self.objects.insert(key.clone(), object.clone());
         self.note(event, key, object.clone());
         object
+    }
+
+    /// The last state that watches are told has the version of the removal.
+    fn remove(&mut self, key: Key, mut object: Value) {
+        self.objects.remove(&key);
+        object["metadata"]["resourceVersion"] = json!((self.version + 1).to_string());
+        self.note("DELETED", key, object);
     }
 
     fn note(&mut self, event: &'static str, key: Key, object: Value) {
@@ -206,9 +222,28 @@ impl Objects {
     }
 }
 
+fn has_finalizers(object: &Value) -> bool {
+    object["metadata"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_with_finalizers_is_gone_when_the_last_one_is() {
+        let object =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": ["a/b"]}});
+        let (mut objects, key) = (Objects::default(), Key::of(&object).unwrap());
+        objects.put(key.clone(), object);
+        objects.delete(&key).unwrap();
+        let marked = objects.get(&key).unwrap();
+        assert!(marked["metadata"]["deletionTimestamp"].is_string());
+        objects.patch(&key, &json!({"metadata": {"finalizers": null}})).unwrap();
+        assert!(objects.get(&key).is_err());
+        let events: Vec<&str> = objects.changes.iter().map(|change| change.event).collect();
+        assert_eq!(events, ["ADDED", "MODIFIED", "DELETED"]);
+    }
 
     #[test]
     fn kinds_have_the_plurals_of_kubernetes() {

@@ -1,0 +1,52 @@
+//! What the API server made of what it was asked for, where that is something else: it drops fields that its
+//! CustomResourceDefinition lacks, such as ours where upstream's are installed. Asking again would not help.
+
+use std::collections::BTreeMap;
+
+/// By the name of the object: what was asked for, and what it became.
+#[derive(Clone, Debug)]
+pub(crate) struct Answers<T>(BTreeMap<String, (T, T)>);
+
+impl<T> Default for Answers<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: PartialEq> Answers<T> {
+    /// Notes an answer. Whether it is another than was asked for, and news.
+    pub(crate) fn note(&mut self, name: &str, asked: T, got: T) -> bool {
+        if asked == got {
+            self.0.remove(name);
+            return false;
+        }
+        self.0.insert(name.to_owned(), (asked, got)).is_none()
+    }
+
+    /// Whether `present` is what becomes of `wanted`.
+    pub(crate) fn satisfy(&self, name: &str, wanted: &T, present: &T) -> bool {
+        wanted == present || self.0.get(name).is_some_and(|(asked, got)| asked == wanted && got == present)
+    }
+
+    /// The object is gone.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_api_server_drops_is_not_asked_for_again_unless_something_changes() {
+        let mut answers = Answers::default();
+        assert!(!answers.satisfy("a", &"ports, clusters", &"ports"));
+        assert!(answers.note("a", "ports, clusters", "ports"));
+        assert!(answers.satisfy("a", &"ports, clusters", &"ports"));
+        assert!(!answers.satisfy("a", &"ports, clusters", &"nothing"), "drift is repaired");
+        assert!(!answers.satisfy("a", &"other ports, clusters", &"ports"));
+        assert!(!answers.note("a", "ports", "ports"));
+        assert!(answers.satisfy("a", &"ports", &"ports"));
+    }
+}

@@ -1,0 +1,96 @@
+//! The networks that members claim: in their announces, or else, as upstream members do, in their ClusterInfo.
+
+use std::collections::BTreeMap;
+
+use antrea_mc_core::addresses::{Claim, Claims, PodConnectivity};
+use antrea_mc_core::export::Export;
+use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::wire::{claim_of_announce, claim_of_cluster_info};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, MemberClusterAnnounce, ResourceExport};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What all members claim.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClaimBook {
+    claimed: BTreeMap<ClusterId, Export<Claim>>,
+    /// Problems of the networks as they are written.
+    unreadable: BTreeMap<ClusterId, Vec<String>>,
+    settled: Claims,
+    /// Why claims do not stand.
+    refused: BTreeMap<ClusterId, Vec<String>>,
+}
+
+impl ClaimBook {
+    /// Who may export what.
+    pub(crate) const fn settled(&self) -> &Claims {
+        &self.settled
+    }
+
+    /// Why a member's claim does not stand; nothing where it does.
+    pub(crate) fn refused(&self, cluster: &ClusterId) -> &[String] {
+        self.refused.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Takes in what a cluster says of its networks. Whether anything that matters to others changes.
+    pub(crate) fn update(
+        &mut self,
+        cluster: &ClusterId,
+        announce: Option<&MemberClusterAnnounce>,
+        info: Option<&ResourceExport>,
+    ) -> bool {
+        let (claim, problems) = claim_of(cluster, announce, info);
+        let same = self.claimed.get(cluster) == claim.as_ref()
+            && self.unreadable.get(cluster).map(Vec::as_slice).unwrap_or_default() == problems;
+        if same {
+            return false;
+        }
+        put(&mut self.claimed, cluster, claim);
+        put(&mut self.unreadable, cluster, Some(problems).filter(|problems| !problems.is_empty()));
+        self.settle()
+    }
+
+    fn settle(&mut self) -> bool {
+        let claims: Vec<&Export<Claim>> = self.claimed.values().collect();
+        let (settled, refused) = Claims::settle(&claims);
+        let mut reasons = self.unreadable.clone();
+        for (cluster, refused) in refused {
+            reasons.entry(cluster).or_default().extend(refused.iter().map(ToString::to_string));
+        }
+        let changed = settled != self.settled || reasons != self.refused;
+        (self.settled, self.refused) = (settled, reasons);
+        changed
+    }
+}
+
+fn put<T>(map: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T>) {
+    match value {
+        Some(value) => drop(map.insert(cluster.clone(), value)),
+        None => drop(map.remove(cluster)),
+    }
+}
+
+fn claim_of(
+    cluster: &ClusterId,
+    announce: Option<&MemberClusterAnnounce>,
+    info: Option<&ResourceExport>,
+) -> (Option<Export<Claim>>, Vec<String>) {
+    let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
+    // Whoever tells others of its Pods' networks wants to be reached there.
+    let pods = match networks {
+        Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
+        _ => PodConnectivity::Off,
+    };
+    let of_announce = announce.map(|announce| (claim_of_announce(announce, pods), &announce.metadata));
+    let of_info = || Some((claim_of_cluster_info(networks?), &info?.metadata));
+    let from = of_announce.filter(|((claim, _), _)| claim.is_some()).or_else(of_info);
+    let Some(((claim, problems), metadata)) = from else { return (None, Vec::new()) };
+    let export =
+        claim.map(|payload| Export { cluster: cluster.clone(), created: created(metadata), payload });
+    (export, problems.iter().map(ToString::to_string).collect())
+}
+
+/// An object that was not created yet is younger than all others.
+fn created(metadata: &ObjectMeta) -> Timestamp {
+    metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0)
+}

@@ -1,0 +1,47 @@
+//! Since when conditions are so.
+
+use antrea_shared_api::multicluster::Condition;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// The conditions with the times since when their status is so: that of their like among `present`, or `now`, in
+/// seconds.
+pub(crate) fn dated(conditions: Vec<Condition>, present: &[Condition], now: Timestamp) -> Vec<Condition> {
+    let whole = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+    let date = |condition: Condition| {
+        let before = present.iter().find(|before| before.condition_type == condition.condition_type);
+        let since = before
+            .filter(|before| before.status == condition.status)
+            .and_then(|before| before.last_transition_time.clone());
+        Condition { last_transition_time: Some(since.unwrap_or_else(|| whole.clone())), ..condition }
+    };
+    conditions.into_iter().map(date).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use antrea_shared_api::multicluster::ConditionStatus;
+
+    use super::*;
+
+    fn ready(status: ConditionStatus, reason: &str) -> Vec<Condition> {
+        let (condition_type, reason) = ("Ready".to_owned(), reason.to_owned());
+        vec![Condition { condition_type, status, reason, ..Condition::default() }]
+    }
+
+    fn check(status: ConditionStatus, present: &[Condition], now: &str) -> (Vec<Condition>, String) {
+        let conditions = dated(ready(status, now), present, now.parse().unwrap());
+        let time = conditions[0].last_transition_time.as_ref().unwrap().0.to_string();
+        (conditions, time)
+    }
+
+    #[test]
+    fn the_time_stays_as_long_as_the_status_does() {
+        let (first, time) = check(ConditionStatus::True, &[], "2026-11-21T09:48:29.5Z");
+        assert_eq!(time, "2026-11-21T09:48:29Z");
+        let (second, time) = check(ConditionStatus::True, &first, "2026-11-21T10:00:00Z");
+        assert_eq!(time, "2026-11-21T09:48:29Z");
+        let (_, time) = check(ConditionStatus::False, &second, "2026-11-21T11:00:00Z");
+        assert_eq!(time, "2026-11-21T11:00:00Z");
+    }
+}

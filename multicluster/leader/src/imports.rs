@@ -1,0 +1,157 @@
+//! ResourceImports: those that are wanted, and those that are there.
+//!
+//! The name of a ResourceImport follows from what it imports. One with another name is somebody else's, and is left
+//! alone; one with the right name is the leader's, whoever made or edited it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::ids::NamespacedName;
+use antrea_mc_core::names::{Resource, import_name};
+use antrea_shared_api::labels::identity_name;
+use antrea_shared_api::multicluster::v1alpha1::{ImportKind, ResourceImport, ResourceImportSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::action::{Action, Target};
+use crate::answers::Answers;
+use crate::change::Change;
+use crate::objects::{Objects, Record, version_of};
+
+impl Record for ResourceImport {
+    fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    fn version(&self) -> u64 {
+        version_of(&self.metadata)
+    }
+}
+
+/// The ResourceImports of a Common Area.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Imports {
+    wanted: BTreeMap<String, ResourceImportSpec>,
+    known: Objects<Box<ResourceImport>>,
+    answers: Answers<ResourceImportSpec>,
+}
+
+impl Imports {
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.known.is_complete()
+    }
+
+    /// What is there.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &ResourceImportSpec> {
+        self.known.iter().map(|(_, import)| &import.spec)
+    }
+
+    /// Takes in what the watch tells; names the imports that it is about.
+    pub(crate) fn learn(&mut self, event: WatchEvent<Box<ResourceImport>>) -> BTreeSet<String> {
+        self.known.learn(event)
+    }
+
+    /// Takes in what became of `action`.
+    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Box<ResourceImport>) -> BTreeSet<String> {
+        let asked = match action {
+            Action::CreateImport(import) => Some(&import.spec),
+            Action::ChangeImport(change) => Some(&change.wanted),
+            _ => None,
+        };
+        if let Some(asked) = asked
+            && self.answers.note(answer.name(), asked.clone(), answer.spec.clone())
+        {
+            tracing::warn!(
+                import = answer.name(),
+                "API server keeps less of a ResourceImport than was written: install the CustomResourceDefinitions \
+                 of this version"
+            );
+        }
+        self.known.learn_answer(answer)
+    }
+
+    /// From now on, `import` is what the exports of `resource` come to. Gives the name, if that is news.
+    pub(crate) fn want(&mut self, resource: &Resource, import: Option<ResourceImportSpec>) -> Option<String> {
+        let name = import_name(resource);
+        if self.wanted.get(&name) == import.as_ref() {
+            return None;
+        }
+        match import {
+            Some(import) => {
+                self.wanted.insert(name.clone(), import);
+            }
+            None => {
+                self.wanted.remove(&name);
+                self.answers.forget(&name);
+            }
+        }
+        Some(name)
+    }
+
+    /// What brings an import in line, if something has to.
+    pub(crate) fn plan(&self, namespace: &str, name: &str) -> Option<Action> {
+        let (wanted, known) = (self.wanted.get(name), self.known.get(name));
+        if known.is_some_and(|known| known.metadata.deletion_timestamp.is_some()) {
+            return None;
+        }
+        match (wanted, known) {
+            (Some(wanted), None) => {
+                let mut import = ResourceImport::new(namespace, name);
+                import.spec = wanted.clone();
+                Some(Action::CreateImport(Box::new(import)))
+            }
+            (Some(wanted), Some(known)) => {
+                // Which clusters an import is for is the admin's affair: no export says it.
+                let cluster_ids = known.spec.cluster_ids.clone();
+                let wanted = ResourceImportSpec { cluster_ids, ..wanted.clone() };
+                if self.answers.satisfy(name, &wanted, &known.spec) {
+                    return None;
+                }
+                Some(Action::ChangeImport(Box::new(Change::new(name, &known.spec, wanted)?)))
+            }
+            (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(target(&known.metadata))),
+            (None, _) => None,
+        }
+    }
+}
+
+pub(crate) fn target(metadata: &ObjectMeta) -> Target {
+    Target {
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: metadata.uid.clone(),
+        version: metadata.resource_version.clone(),
+    }
+}
+
+/// Whether an import has the name that a leader, ours or upstream's, gives what it imports.
+fn is_leaders(import: &ResourceImport) -> bool {
+    let ours = resource(&import.spec).is_some_and(|resource| import_name(&resource) == import.name());
+    ours || upstream_name(&import.spec).as_deref() == Some(import.name())
+}
+
+/// What an import imports.
+fn resource(spec: &ResourceImportSpec) -> Option<Resource> {
+    let namespaced = || NamespacedName::new(&spec.namespace, &spec.name).ok();
+    match spec.kind {
+        ImportKind::ServiceImport => namespaced().map(Resource::Service),
+        ImportKind::Endpoints => namespaced().map(Resource::Endpoints),
+        ImportKind::ExternalEntity => namespaced().map(Resource::ExternalEntity),
+        ImportKind::ClusterInfo => {
+            spec.cluster_info.as_ref()?.cluster_id.parse().ok().map(Resource::ClusterInfo)
+        }
+        ImportKind::AntreaClusterNetworkPolicy => Some(Resource::Policy(spec.name.clone())),
+        ImportKind::LabelIdentity => {
+            spec.label_identity.as_ref().map(|of| Resource::LabelIdentity(identity_name(&of.label)))
+        }
+        ImportKind::Other(_) => None,
+    }
+}
+
+/// The name that upstream gives an import, where ours may be another.
+fn upstream_name(spec: &ResourceImportSpec) -> Option<String> {
+    let kind = match spec.kind {
+        ImportKind::ServiceImport => "service",
+        ImportKind::Endpoints => "endpoints",
+        _ => return None,
+    };
+    Some(format!("{}-{}-{kind}", spec.namespace, spec.name))
+}

@@ -1,0 +1,199 @@
+//! The leader's loop: learns, decides, sends, for each Common Area on its own.
+
+use std::time::Duration;
+
+use antrea_kit::backoff::jitter;
+use antrea_kit::keeper::stream;
+use antrea_kit::logging::chain;
+use antrea_kit::watch::watch;
+use antrea_mc_core::membership::LeaseTimes;
+use anyhow::Result;
+use futures::future::{BoxFuture, try_join_all};
+use futures::stream::{FuturesUnordered, Stream, select_all};
+use futures::{FutureExt, StreamExt};
+use jiff::Timestamp;
+use kube::runtime::watcher::Config;
+use kube::{Client, Resource};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, debug, info, info_span, warn};
+
+use crate::action::{Action, Task};
+use crate::area::Area;
+use crate::event::{Answer, Event};
+use crate::exports::Export;
+use crate::queue::Queue;
+use crate::requests::{Requests, failure, is_outdated};
+
+/// How often time is looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// How often all announces are read, and how long that may take: a leader that cannot read them does not blame members
+/// for being silent. Watches do not tell: one that broke may look like one where nothing happens.
+const HEARING: Duration = Duration::from_secs(5);
+/// Events that are learned before what follows from them is decided.
+const BATCH: usize = 1024;
+/// Events of a watch that wait to be learned.
+const BUFFER: usize = 256;
+
+/// What the leader looks after.
+#[derive(Clone, Debug)]
+pub struct LeaderConfig {
+    /// The Namespaces of its Common Areas, each of one ClusterSet.
+    pub namespaces: Vec<String>,
+    /// How long members may be silent.
+    pub times: LeaseTimes,
+}
+
+/// Leads until `stop`. Of several replicas only one may: all that it knows is read from the API server when it begins.
+///
+/// # Errors
+/// Never: an API server that is away, or does not know the kinds, is asked again.
+pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
+    let LeaderConfig { namespaces, times } = config;
+    let areas = namespaces.iter().map(|namespace| {
+        let requests = Requests::new(&client, namespace);
+        let span = info_span!("common_area", namespace);
+        lead(Area::new(namespace, times), requests, stop.clone()).instrument(span)
+    });
+    try_join_all(areas).await.map(drop)
+}
+
+async fn lead(area: Area, requests: Requests, stop: CancellationToken) -> Result<()> {
+    let (set_events, sets) = mpsc::channel(BUFFER);
+    let (announce_events, announces) = mpsc::channel(BUFFER);
+    let (export_events, exports) = mpsc::channel(BUFFER);
+    let (import_events, imports) = mpsc::channel(BUFFER);
+    let (heard_events, heard) = mpsc::channel(1);
+    let events = select_all([
+        stream(sets).map(Event::ClusterSet).boxed(),
+        stream(announces).map(Event::Announce).boxed(),
+        stream(exports).map(Event::Export).boxed(),
+        stream(imports).map(Event::Import).boxed(),
+        stream(heard).boxed(),
+    ]);
+    let Requests { sets, announces, exports, imports } = requests.clone();
+    let config = Config::default;
+    tokio::select! {
+        ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
+        ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
+        ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
+        ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,
+        () = hear(&requests, heard_events) => Ok(()),
+        () = Leader::new(area, requests.clone()).follow(events) => Ok(()),
+    }
+}
+
+/// An object without what nobody needs.
+fn plain<K: Resource>(mut object: K) -> Option<K> {
+    object.meta_mut().managed_fields = None;
+    Some(object)
+}
+
+/// Reads all announces again and again.
+async fn hear(requests: &Requests, events: mpsc::Sender<Event>) {
+    let mut ticks = interval(HEARING);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let event = match timeout(HEARING, requests.list_announces()).await {
+            Ok(Ok(announces)) => Event::Heard(announces),
+            Ok(Err(_)) | Err(_) => Event::Deaf,
+        };
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What became of a request.
+struct Outcome {
+    task: Task,
+    action: Action,
+    answer: Result<Answer>,
+}
+
+struct Leader {
+    area: Area,
+    requests: Requests,
+    queue: Queue,
+    under_way: FuturesUnordered<BoxFuture<'static, Outcome>>,
+}
+
+impl Leader {
+    fn new(area: Area, requests: Requests) -> Self {
+        Self { area, requests, queue: Queue::default(), under_way: FuturesUnordered::new() }
+    }
+
+    /// Follows the events until there are no more.
+    async fn follow(mut self, mut events: impl Stream<Item = Event> + Unpin) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(event) => self.learn(event, &mut events),
+                    None => return,
+                },
+                Some(outcome) = self.under_way.next() => self.finish(outcome),
+                _ = ticks.tick() => self.area.learn(Event::Tick, now()),
+            }
+            self.queue.add(self.area.settle(now()));
+            self.send();
+        }
+    }
+
+    /// Learns an event, and those that wait behind it.
+    fn learn(&mut self, event: Event, events: &mut (impl Stream<Item = Event> + Unpin)) {
+        self.area.learn(event, now());
+        for _ in 1..BATCH {
+            let Some(Some(event)) = events.next().now_or_never() else { return };
+            self.area.learn(event, now());
+        }
+    }
+
+    /// Sends what is due.
+    fn send(&mut self) {
+        while let Some(task) = self.queue.next(now()) {
+            let Some(action) = self.area.plan(&task, Timestamp::now()) else {
+                self.queue.succeeded(&task);
+                continue;
+            };
+            let requests = self.requests.clone();
+            let request = async move {
+                let answer = requests.send(&action).await;
+                Outcome { task, action, answer }
+            };
+            self.under_way.push(request.boxed());
+        }
+    }
+
+    fn finish(&mut self, Outcome { task, action, answer }: Outcome) {
+        let error = match answer {
+            Ok(answer) => {
+                log(&action);
+                self.queue.answered();
+                self.queue.succeeded(&task);
+                return self.area.learn_answer(&action, answer, now());
+            }
+            Err(error) => error,
+        };
+        let is_news = self.queue.failed(&task, failure(&error), now(), jitter());
+        if is_news && !is_outdated(&error) {
+            warn!(error = %chain(error.as_ref()), "Common Area could not be written");
+        }
+    }
+}
+
+/// What members notice is worth a line; that they are answered is not.
+fn log(action: &Action) {
+    match action {
+        Action::WriteExportStatus(_) | Action::WriteClusterSetStatus(_) => debug!(%action, "Wrote"),
+        _ => info!(%action, "Changed the Common Area"),
+    }
+}
+
+/// By the clock that tests can stop.
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}

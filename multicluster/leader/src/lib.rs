@@ -1,0 +1,33 @@
+//! The leader of ClusterSets: everything in a Common Area that is not the members' own.
+//!
+//! ```text
+//! MemberClusterAnnounce ─► members ─► standings, claims ──┐
+//! ResourceExport ────────► exports ───────────────────────┴─► merge ─► ResourceImports, answers to exporters
+//! ResourceImport ────────► imports: what is really there
+//! ClusterSet ────────────► cluster_sets: its status
+//! ```
+//! [`antrea_mc_core`] decides. Here `area` holds what is known and says, object by object, which request would bring it
+//! in line; `queue` says when to look at which object, and `leader` does so. Nothing is decided before all kinds were
+//! listed once, so that a leader which has just begun takes nothing away that it has not heard of yet.
+
+mod action;
+mod answers;
+mod area;
+mod change;
+mod claims;
+mod cluster_sets;
+mod condition;
+mod event;
+mod exports;
+mod imports;
+mod labels;
+mod leader;
+mod members;
+mod objects;
+mod queue;
+mod requests;
+#[cfg(test)]
+mod tests;
+
+pub use antrea_mc_core::membership::LeaseTimes;
+pub use leader::{LeaderConfig, run};

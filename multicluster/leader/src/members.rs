@@ -1,0 +1,156 @@
+//! Members of the ClusterSet: their announces, whether they are alive, and what they claim.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::membership::{Change, Event, LeaseTimes, Membership, Standing};
+use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, TOUCH_TS};
+use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
+use tracing::warn;
+
+use crate::action::Action;
+use crate::imports::target;
+use crate::objects::{Objects, Record, version_of};
+
+impl Record for MemberClusterAnnounce {
+    fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    fn version(&self) -> u64 {
+        version_of(&self.metadata)
+    }
+}
+
+/// The announces of a Common Area, and what they say.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    announces: Objects<MemberClusterAnnounce>,
+    membership: Membership,
+    /// Members whose announce is being deleted: all that they export is to be removed.
+    leaving: BTreeSet<ClusterId>,
+}
+
+impl Members {
+    pub(crate) fn new(times: LeaseTimes) -> Self {
+        let membership = Membership::new(times);
+        Self { announces: Objects::default(), membership, leaving: BTreeSet::new() }
+    }
+
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.announces.is_complete()
+    }
+
+    /// Takes in what the watch tells; names the announces that it is about.
+    pub(crate) fn learn(&mut self, event: WatchEvent<MemberClusterAnnounce>) -> BTreeSet<String> {
+        self.announces.learn(event)
+    }
+
+    /// Takes in an announce that was read or written; names it if that is news. One that has lost its last finalizer is
+    /// gone, whether or not the watch has told so: what the cluster exports from then on is that of a new member.
+    pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce) -> BTreeSet<String> {
+        let metadata = &announce.metadata;
+        let has_finalizers = metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
+        if metadata.deletion_timestamp.is_some() && !has_finalizers {
+            return self.announces.learn(WatchEvent::Deleted(announce));
+        }
+        self.announces.learn_answer(announce)
+    }
+
+    /// All members begin to be watched; `earlier` is what an earlier leader process wrote down of each.
+    pub(crate) fn begin(
+        &mut self,
+        earlier: impl Fn(&ClusterId) -> Option<Standing>,
+        now: Instant,
+    ) -> Vec<Change> {
+        let names: Vec<String> = self.announces.iter().map(|(name, _)| name.clone()).collect();
+        let mut changes: Vec<Change> =
+            names.iter().flat_map(|name| self.follow(name, &earlier, now)).collect();
+        changes.extend(self.membership.step(Event::Listening, now));
+        changes
+    }
+
+    /// Something became of the announce `name`.
+    pub(crate) fn follow(
+        &mut self,
+        name: &str,
+        earlier: &dyn Fn(&ClusterId) -> Option<Standing>,
+        now: Instant,
+    ) -> Vec<Change> {
+        let Some(cluster) = cluster_of(name) else {
+            warn!(announce = name, "MemberClusterAnnounce has not the name that belongs to a cluster ID");
+            return Vec::new();
+        };
+        match self.announce_of(&cluster) {
+            Some(announce) if announce.metadata.deletion_timestamp.is_some() => {
+                self.leaving.insert(cluster.clone());
+                self.membership.step(Event::Leave(cluster), now)
+            }
+            Some(announce) => {
+                let touch = announce.metadata.annotations.as_ref().and_then(|all| all.get(TOUCH_TS)).cloned();
+                let earlier = earlier(&cluster);
+                self.leaving.remove(&cluster);
+                self.membership.step(Event::Announce { cluster, touch, earlier }, now)
+            }
+            None => {
+                self.leaving.remove(&cluster);
+                self.membership.step(Event::Leave(cluster), now)
+            }
+        }
+    }
+
+    /// Time, or the ability to hear of members, went on.
+    pub(crate) fn step(&mut self, event: Event, now: Instant) -> Vec<Change> {
+        self.membership.step(event, now)
+    }
+
+    /// The announce of a cluster; an object that says another cluster than its name does is none.
+    pub(crate) fn announce_of(&self, cluster: &ClusterId) -> Option<&MemberClusterAnnounce> {
+        let announce = self.announces.get(&announce_name(cluster.as_str()))?;
+        (announce.cluster_id == cluster.as_str()).then_some(announce)
+    }
+
+    /// Members whose endpoints are withdrawn.
+    pub(crate) fn withdrawn(&self) -> BTreeSet<ClusterId> {
+        self.membership.withdrawn()
+    }
+
+    /// Members on their way out.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = &ClusterId> {
+        self.leaving.iter()
+    }
+
+    /// All clusters that have announced themselves.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
+        self.announces.iter().filter_map(|(name, _)| cluster_of(name))
+    }
+
+    /// Every member with its standing, by cluster ID.
+    pub(crate) fn standings(&self) -> BTreeMap<&ClusterId, Standing> {
+        self.membership.members().collect()
+    }
+
+    /// What brings an announce in line, if something has to: it carries a finalizer of the leader until all exports of a
+    /// member that leaves are on their way out.
+    pub(crate) fn plan(&self, name: &str, exports_anything: impl Fn(&ClusterId) -> bool) -> Option<Action> {
+        let cluster = cluster_of(name)?;
+        let metadata = &self.announce_of(&cluster)?.metadata;
+        let own = finalizer::member_cluster_announce(cluster.as_str());
+        let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
+        let has_own = finalizers.contains(&own);
+        if metadata.deletion_timestamp.is_none() {
+            finalizers.push(own);
+            return (!has_own).then(|| Action::KeepAnnounceFinalizers(target(metadata), finalizers));
+        }
+        finalizers.retain(|finalizer| *finalizer != own);
+        let done = has_own && !exports_anything(&cluster);
+        done.then(|| Action::KeepAnnounceFinalizers(target(metadata), finalizers))
+    }
+}
+
+/// The cluster that an announce of this name is of.
+pub(crate) fn cluster_of(name: &str) -> Option<ClusterId> {
+    name.strip_prefix(&announce_name(""))?.parse().ok()
+}

@@ -1,0 +1,131 @@
+//! Sends requests to the API server of the Common Area.
+
+use antrea_kit::kube_client::{bounded, status_code};
+use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
+use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+use anyhow::{Context, Result};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::action::{Action, Target};
+use crate::change::Change;
+use crate::event::Answer;
+use crate::exports::Export;
+use crate::queue::Failure;
+
+/// Who wrote a field, as managedFields show it.
+const FIELD_MANAGER: &str = "antrea-mc-controller";
+
+/// The kinds of a Common Area.
+#[derive(Clone)]
+pub(crate) struct Requests {
+    pub(crate) sets: Api<ClusterSet>,
+    pub(crate) announces: Api<MemberClusterAnnounce>,
+    pub(crate) exports: Api<ResourceExport>,
+    pub(crate) imports: Api<ResourceImport>,
+}
+
+impl Requests {
+    pub(crate) fn new(client: &Client, namespace: &str) -> Self {
+        Self {
+            sets: Api::namespaced(client.clone(), namespace),
+            announces: Api::namespaced(client.clone(), namespace),
+            exports: Api::namespaced(client.clone(), namespace),
+            imports: Api::namespaced(client.clone(), namespace),
+        }
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// What the API server says, or that it does not answer.
+    pub(crate) async fn send(&self, action: &Action) -> Result<Answer> {
+        let answer = match action {
+            Action::CreateImport(import) => created(&self.imports, import.as_ref()).await,
+            Action::ChangeImport(change) => {
+                let patch = Patch::Merge(json!({ "spec": change.patch }));
+                let import = bounded(self.imports.patch(&change.name, &patch_parameters(), &patch)).await;
+                import.map(|import| Answer::Import(Box::new(import)))
+            }
+            Action::DeleteImport(target) => deleted(&self.imports, target).await,
+            Action::DeleteExport(target) => deleted(&self.exports, target).await,
+            Action::WriteExportStatus(change) => {
+                let export = patched_status(&self.exports, change).await;
+                export.map(|export| Answer::Export(Box::new(Export::from(export))))
+            }
+            Action::KeepExportFinalizers(target, kept) => {
+                let export = with_finalizers(&self.exports, target, kept).await;
+                export.map(|export| Answer::Export(Box::new(Export::from(export))))
+            }
+            Action::KeepAnnounceFinalizers(target, kept) => {
+                let announce = with_finalizers(&self.announces, target, kept).await;
+                announce.map(|announce| Answer::Announce(Box::new(announce)))
+            }
+            Action::WriteClusterSetStatus(change) => {
+                let set = patched_status(&self.sets, change).await;
+                set.map(|set| Answer::ClusterSet(Box::new(set)))
+            }
+        };
+        answer.with_context(|| format!("cannot {action}"))
+    }
+
+    /// All announces as they are.
+    pub(crate) async fn list_announces(&self) -> Result<Vec<MemberClusterAnnounce>> {
+        Ok(bounded(self.announces.list(&ListParams::default())).await?.items)
+    }
+}
+
+/// Whether other objects can be written after this error: not without credentials, nor too many at once, nor by an API
+/// server that has a fault of its own.
+pub(crate) fn failure(error: &anyhow::Error) -> Failure {
+    match status_code(error) {
+        Some(400 | 402..=428 | 430..=499) => Failure::Object,
+        _ => Failure::Server,
+    }
+}
+
+/// Whether an error says no more than that the object is not as it was: the watch tells how it is.
+pub(crate) fn is_outdated(error: &anyhow::Error) -> bool {
+    matches!(status_code(error), Some(404 | 409))
+}
+
+async fn created(api: &Api<ResourceImport>, import: &ResourceImport) -> Result<Answer> {
+    let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let import = bounded(api.create(&parameters, import)).await?;
+    Ok(Answer::Import(Box::new(import)))
+}
+
+async fn deleted<K>(api: &Api<K>, target: &Target) -> Result<Answer>
+where
+    K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let preconditions = Preconditions { uid: target.uid.clone(), resource_version: None };
+    let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    bounded(api.delete(&target.name, &parameters)).await?;
+    Ok(Answer::Nothing)
+}
+
+async fn patched_status<K, T>(api: &Api<K>, change: &Change<T>) -> Result<K>
+where
+    K: Resource + DeserializeOwned,
+{
+    let patch = Patch::Merge(json!({ "status": change.patch }));
+    bounded(api.patch_status(&change.name, &patch_parameters(), &patch)).await
+}
+
+/// With the version that was seen: finalizers that somebody else added meanwhile stay.
+async fn with_finalizers<K>(api: &Api<K>, target: &Target, kept: &[String]) -> Result<K>
+where
+    K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let finalizers = if kept.is_empty() { Value::Null } else { json!(kept) };
+    let metadata = json!({ "finalizers": finalizers, "resourceVersion": target.version, "uid": target.uid });
+    let patch: Patch<Value> = Patch::Merge(json!({ "metadata": metadata }));
+    bounded(api.patch(&target.name, &patch_parameters(), &patch)).await
+}
+
+fn patch_parameters() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}

@@ -1,0 +1,8 @@
+//! Common Areas as YAML in, what the leader does as text out.
+
+mod cluster_sets;
+mod imports;
+mod members;
+mod others;
+mod takeover;
+mod world;
