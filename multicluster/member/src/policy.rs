@@ -14,6 +14,9 @@ pub struct ClusterNetworkPolicy {
     /// The policy.
     #[serde(default)]
     pub spec: Map<String, Value>,
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Value>,
 }
 
 impl Resource for ClusterNetworkPolicy {

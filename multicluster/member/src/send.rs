@@ -54,7 +54,11 @@ impl Clients {
                 let object: DynamicObject = serde_json::from_value(object.clone())?;
                 let parameters =
                     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-                bounded(api.create(&parameters, &object)).await
+                match bounded(api.create(&parameters, &object)).await {
+                    // Watches may lag behind, or not choose it: what to do about it is planned again.
+                    Err(error) if status_code(&error) == Some(409) => bounded(api.get(&key.name)).await,
+                    answer => answer,
+                }
             }
             Action::Patch(_, patch) => {
                 bounded(api.patch(&key.name, &patch_parameters(), &Patch::Merge(patch))).await

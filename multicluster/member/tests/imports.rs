@@ -363,3 +363,17 @@ fn an_import_that_cannot_be_read_withdraws_nothing() {
     cluster.apply(&SERVICE.replace("port: 80", "port: many"));
     insta::assert_snapshot!(cluster.settle(&importer()), @r#"problem: ResourceImport area/shop-web-service is unusable: invalid type: string "many", expected i32"#);
 }
+
+#[test]
+fn the_leader_learns_that_a_policy_is_not_enforced() {
+    let mut cluster = Cluster::of(&objects(&[POLICY, TIER]));
+    cluster.settle(&importer());
+    cluster.apply(
+        "{kind: ClusterNetworkPolicy, metadata: {name: antrea-mc-strict, annotations: {multicluster.antrea.io/imported-acnp: 'true'}}, spec: {tier: securityops, priority: 1, ingress: [{action: Drop}]}, status: {conditions: [{type: Realizable, status: 'False', reason: NotEnforced, lastTransitionTime: '2027-01-15T08:00:00Z'}]}}",
+    );
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+      metadata.resourceVersion: "7"
+      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"},{"type":"Realizable","status":"False","reason":"NotEnforced","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
+    "#);
+}

@@ -46,7 +46,8 @@ pub(super) fn plan(
         }
         None => plan.actions.extend(ensure(Kind::ClusterNetworkPolicy, actual, &wanted(&key, actual, spec))),
     }
-    plan.actions.extend(report(importer, objects, &import, plan.problems.first(), now));
+    let realizable = own.and_then(|own| realizable(own));
+    plan.actions.extend(report(importer, objects, &import, plan.problems.first(), realizable, now));
     Ok(plan)
 }
 
@@ -76,6 +77,12 @@ fn wanted(key: &Key, actual: Option<&Value>, spec: &Map<String, Value>) -> Value
     })
 }
 
+/// What antrea-controller says of enforcing the policy, if anything.
+fn realizable(policy: &Value) -> Option<&Value> {
+    let conditions = policy.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|condition| text(condition, "/type") == "Realizable")
+}
+
 /// Tells the leader what became of the policy here. The status is a list that all members share: the version of the
 /// object is checked, so that none overwrites what another has said meanwhile.
 fn report(
@@ -83,6 +90,7 @@ fn report(
     objects: &Objects,
     import: &ResourceImport,
     problem: Option<&Problem>,
+    realizable: Option<&Value>,
     now: Timestamp,
 ) -> Option<Action> {
     let key = Key::new(Kind::ResourceImport, &importer.area, import.metadata.name.as_deref()?);
@@ -100,7 +108,8 @@ fn report(
     if let Some(fields) = condition.as_object_mut().filter(|_| problem.is_none()) {
         fields.retain(|_, value| value != "");
     }
-    let status = json!({ "clusterID": importer.cluster.as_str(), "conditions": [condition] });
+    let conditions: Vec<&Value> = [&condition].into_iter().chain(realizable).collect();
+    let status = json!({ "clusterID": importer.cluster.as_str(), "conditions": conditions });
     match own {
         Some(own) if difference(&statuses[own], &status).is_none() => return None,
         Some(own) => statuses[own] = status,
