@@ -1,6 +1,8 @@
 //! Does what an area decides: learns from watches and answers what there is, sends what is missing, several subjects at
 //! a time, and waits after a failure.
 
+mod problems;
+mod requests;
 mod retries;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,15 +19,16 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::{info, warn};
+use tracing::warn;
 
-use crate::action::Action;
 use crate::area::Area;
 use crate::kind::Side;
 use crate::leader::Leader;
 use crate::objects::{Change, Objects};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
+use problems::report;
+use requests::{Done, carry_out};
 use retries::Retries;
 
 /// Changes that wait to be acted on.
@@ -49,7 +52,7 @@ pub(crate) trait Part: Send + 'static {
 }
 
 type Subject<P> = <<P as Part>::Area as Area>::Subject;
-type Running<P> = BoxFuture<'static, (Subject<P>, Vec<Action>, Vec<Outcome>, Result<()>)>;
+type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
 
 struct Engine<P: Part> {
     part: P,
@@ -164,6 +167,8 @@ impl<P: Part> Engine<P> {
     fn forget_leader(&mut self) {
         self.remote = None;
         self.clients.leader = None;
+        // Connections begin with 1: what an earlier one still tells is for nobody.
+        self.connection = 0;
         // What is to be done about what only the leader had is decided while it is still known.
         self.decide_all_anew();
         for kind in crate::leader::KINDS {
@@ -199,12 +204,12 @@ impl<P: Part> Engine<P> {
         }
     }
 
-    fn done(
-        &mut self,
-        (subject, actions, outcomes, result): (Subject<P>, Vec<Action>, Vec<Outcome>, Result<()>),
-    ) {
+    fn done(&mut self, done: Done<Subject<P>>) {
+        let Done { subject, connection, actions, outcomes, result } = done;
         for outcome in outcomes {
             let change = match outcome {
+                // Another leader has other objects.
+                ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
                 // What is not watched would be kept for ever.
                 Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
                 Outcome::Is(kind, object) => self.objects.insert(kind, object),
@@ -261,41 +266,12 @@ impl<P: Part> Engine<P> {
                 continue;
             }
             self.busy.insert(subject.clone());
-            self.running.push(Box::pin(carry_out(self.clients.clone(), subject, plan.actions)));
+            self.running.push(Box::pin(carry_out(
+                self.clients.clone(),
+                self.connection,
+                subject,
+                plan.actions,
+            )));
         }
     }
-}
-
-/// Tells of each problem once, and when it is gone.
-fn report<S, Q>(known: &mut BTreeMap<S, Vec<Q>>, subject: &S, problems: Vec<Q>)
-where
-    S: Clone + Ord + std::fmt::Display,
-    Q: PartialEq + std::fmt::Display,
-{
-    let before = known.remove(subject).unwrap_or_default();
-    for problem in problems.iter().filter(|problem| !before.contains(problem)) {
-        warn!(%subject, %problem, "Not as wanted");
-    }
-    for problem in before.iter().filter(|problem| !problems.contains(problem)) {
-        info!(%subject, %problem, "A problem is gone");
-    }
-    if !problems.is_empty() {
-        known.insert(subject.clone(), problems);
-    }
-}
-
-/// Sends requests one after the other, up to the first that fails.
-async fn carry_out<S>(
-    clients: Clients,
-    subject: S,
-    actions: Vec<Action>,
-) -> (S, Vec<Action>, Vec<Outcome>, Result<()>) {
-    let mut outcomes = Vec::new();
-    for action in &actions {
-        match clients.send(action).await {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) => return (subject, actions, outcomes, Err(error)),
-        }
-    }
-    (subject, actions, outcomes, Ok(()))
 }

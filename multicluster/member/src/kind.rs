@@ -3,7 +3,7 @@
 use antrea_shared_api::crd::v1beta1::Tier;
 use antrea_shared_api::mcs::v1beta1::{ServiceExport, ServiceImport};
 use antrea_shared_api::multicluster::{v1alpha1, v1alpha2};
-use k8s_openapi::api::core::v1::{Endpoints, Event, Namespace, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{Endpoints, Event, Namespace, Node, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::{ApiResource, Resource};
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Namespace,
     /// Where the Gateway may be.
     Node,
+    /// Whose labels other clusters select.
+    Pod,
     /// The credentials for the leader.
     Secret,
     /// Exported ones, and those that are derived from imports.
@@ -76,6 +78,7 @@ impl Kind {
         match self {
             Self::Namespace => of::<Namespace>(),
             Self::Node => of::<Node>(),
+            Self::Pod => of::<Pod>(),
             Self::Secret => of::<Secret>(),
             Self::Service => of::<Service>(),
             Self::EndpointSlice => of::<EndpointSlice>(),

@@ -21,4 +21,4 @@ pub mod policy;
 mod send;
 mod watches;
 
-pub use parts::{Settings, add_to};
+pub use parts::{LabelIdentities, Settings, add_to};

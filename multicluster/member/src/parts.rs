@@ -11,7 +11,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exporter, Membership, Networks};
+use crate::export::{Exporter, LabelExporter, Membership, Networks};
 use crate::gateway::{Election, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
@@ -31,8 +31,19 @@ pub struct Settings {
     pub precedence: NodeIpKind,
     /// How the leader wants ResourceExports to be named.
     pub naming: Naming,
+    /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
+    pub label_identities: LabelIdentities,
     /// The version of the controller, for the leader.
     pub version: String,
+}
+
+/// Whether other clusters' policies can select Pods of this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelIdentities {
+    /// Labels of Pods stay in the cluster.
+    Kept,
+    /// They are exported.
+    Exported,
 }
 
 /// Starts the components of a member.
@@ -50,17 +61,19 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     let namespace = settings.namespace.clone();
     components
         .add("leader-connection", |stop| leader::run(client.clone(), namespace, facts, connect, known, stop));
-    components
-        .add("importer", |stop| engine::run(Imports(settings.clone()), client.clone(), leader.clone(), stop));
-    components
-        .add("exporter", |stop| engine::run(Exports(settings.clone()), client.clone(), leader.clone(), stop));
-    components
-        .add("gateway", |stop| engine::run(Gateways(settings.clone()), client.clone(), leader.clone(), stop));
+    let (settings, client) = (|| settings.clone(), || client.clone());
+    components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
+    components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
+    components.add("gateway", |stop| engine::run(Gateways(settings()), client(), leader.clone(), stop));
+    if settings().label_identities == LabelIdentities::Exported {
+        components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
+    }
 }
 
 struct Imports(Settings);
 struct Exports(Settings);
 struct Gateways(Settings);
+struct Labels(Settings);
 
 /// The name of a cluster that is in no ClusterSet, where something wants one; nothing is exported under it.
 fn nobody() -> Option<ClusterId> {
@@ -116,24 +129,11 @@ impl Part for Exports {
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
-        vec![Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }]
+        vec![own_exports(leader)]
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
-        let joined = |area: &str, unreachable| Membership::Joined {
-            area: area.to_owned(),
-            naming: self.0.naming,
-            unreachable,
-        };
-        let (cluster, membership) = match leader {
-            Leader::Unknown => return None,
-            Leader::None => (nobody()?, Membership::None),
-            Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
-            Leader::Joined(leader) => {
-                (leader.cluster.clone(), joined(&leader.area, leader.unreachable.clone()))
-            }
-        };
+        let (cluster, membership) = membership(&self.0, leader)?;
         Some(Exporter {
             cluster,
             namespace: self.0.namespace.clone(),
@@ -141,6 +141,44 @@ impl Part for Exports {
             networks: self.0.networks.clone(),
             membership,
         })
+    }
+}
+
+/// The part of the leader in exports, and who exports.
+fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
+    let joined = |area: &str, unreachable| Membership::Joined {
+        area: area.to_owned(),
+        naming: settings.naming,
+        unreachable,
+    };
+    Some(match leader {
+        Leader::Unknown => return None,
+        Leader::None => (nobody()?, Membership::None),
+        Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
+        Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.unreachable.clone())),
+    })
+}
+
+/// The exports of this cluster.
+fn own_exports(leader: &Joined) -> Watched {
+    let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
+    Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }
+}
+
+impl Part for Labels {
+    type Area = LabelExporter;
+
+    fn local(&self) -> Vec<Watched> {
+        vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)]
+    }
+
+    fn remote(&self, leader: &Joined) -> Vec<Watched> {
+        vec![own_exports(leader)]
+    }
+
+    fn area(&self, leader: &Leader) -> Option<LabelExporter> {
+        let (cluster, membership) = membership(&self.0, leader)?;
+        Some(LabelExporter { cluster, membership })
     }
 }
 

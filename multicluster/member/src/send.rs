@@ -31,6 +31,16 @@ pub(crate) enum Outcome {
     Gone(Key),
 }
 
+impl Outcome {
+    /// The kind of the object.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Is(kind, _) => *kind,
+            Self::Gone(key) => key.kind,
+        }
+    }
+}
+
 impl Clients {
     /// Sends a request.
     ///
@@ -119,12 +129,18 @@ fn is(kind: Kind, object: &DynamicObject) -> Result<Outcome> {
 
 /// Leaves out what nobody needs and what takes room.
 pub(crate) fn trim(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+    let kind = object.get("kind").and_then(Value::as_str).map(str::to_owned);
+    let Some(fields) = object.as_object_mut() else { return };
+    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
-    if object.get("kind").and_then(Value::as_str) == Some("Node")
-        && let Some(status) = object.get_mut("status").and_then(Value::as_object_mut)
-    {
-        status.remove("images");
+    match kind.as_deref() {
+        Some("Node") => {
+            if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
+                status.remove("images");
+            }
+        }
+        Some("Pod") => fields.retain(|name, _| name == "metadata"),
+        _ => {}
     }
 }

@@ -9,7 +9,7 @@ use antrea_shared_api::multicluster::v1alpha1::{
     ClusterInfoImport, Gateway, LabelIdentity, MemberClusterAnnounce, ResourceExport, ResourceImport,
 };
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
-use k8s_openapi::api::core::v1::{Endpoints, Event, Namespace, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{Endpoints, Event, Namespace, Node, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher;
@@ -86,6 +86,7 @@ impl Start {
             Kind::Tier => self.everywhere::<Tier>(client),
             Kind::ClusterNetworkPolicy => self.everywhere::<ClusterNetworkPolicy>(client),
             Kind::LabelIdentity => self.everywhere::<LabelIdentity>(client),
+            Kind::Pod => self.namespaced::<Pod>(client),
             Kind::Secret => self.namespaced::<Secret>(client),
             Kind::Service => self.namespaced::<Service>(client),
             Kind::EndpointSlice => self.namespaced::<EndpointSlice>(client),

@@ -6,4 +6,5 @@ mod connections;
 mod exports;
 mod gateways;
 mod imports;
+mod labels;
 mod objects;

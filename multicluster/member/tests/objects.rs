@@ -11,9 +11,10 @@ use antrea_mc_member::objects::{Change, Objects, text};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-pub(crate) const KINDS: [Kind; 18] = [
+pub(crate) const KINDS: [Kind; 19] = [
     Kind::Namespace,
     Kind::Node,
+    Kind::Pod,
     Kind::Secret,
     Kind::Service,
     Kind::EndpointSlice,

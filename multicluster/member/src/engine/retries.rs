@@ -75,3 +75,42 @@ impl<S: Clone + Ord> Retries<S> {
         dirty.iter().filter_map(|subject| self.0.get(subject)?.at).filter(|at| *at > now).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::kind::Kind;
+    use crate::objects::Key;
+
+    fn create(name: &str) -> Vec<Action> {
+        vec![Action::Create(Key::new(Kind::Service, "shop", name), Value::Null)]
+    }
+
+    #[test]
+    fn what_failed_waits_longer_each_time_and_only_the_first_failure_is_news() {
+        let (mut retries, now, dirty) = (Retries::default(), Instant::now(), BTreeSet::from(["web"]));
+        assert!(retries.failed(&"web", now));
+        assert!(retries.must_wait(&"web", now));
+        assert!(!retries.must_wait(&"api", now));
+        let first = retries.next(&dirty, now).unwrap();
+        assert!(!retries.must_wait(&"web", first));
+        assert_eq!(retries.next(&dirty, first), None, "it is due, not to come");
+        assert!(!retries.failed(&"web", first));
+        assert!(retries.next(&dirty, first).unwrap() - first >= Duration::from_millis(500));
+        retries.settled(&"web");
+        assert!(!retries.must_wait(&"web", now));
+    }
+
+    #[test]
+    fn what_was_answered_well_and_is_missing_again_waits() {
+        let (mut retries, now) = (Retries::default(), Instant::now());
+        retries.succeeded(&"web", create("a"));
+        assert!(!retries.repeats(&"web", &create("b"), now), "this is something else");
+        assert!(!retries.repeats(&"web", &[], now), "nothing is left to do");
+        assert!(retries.repeats(&"web", &create("a"), now));
+        assert!(retries.must_wait(&"web", now));
+        assert!(!retries.repeats(&"web", &create("a"), now), "after the wait it is tried");
+    }
+}

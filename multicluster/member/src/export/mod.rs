@@ -4,6 +4,7 @@
 //! of leader everything that is missing there is exported again.
 
 mod cluster_info;
+mod labels;
 mod service;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
+pub use labels::LabelExporter;
 
 use crate::area::{Area, Plan};
 use crate::kind::Kind;

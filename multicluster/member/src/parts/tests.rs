@@ -31,6 +31,11 @@ kind: Namespace
 metadata: {name: shop}
 ---
 apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: shop, labels: {app: web}}
+spec: {nodeName: n1}
+---
+apiVersion: v1
 kind: Node
 metadata: {name: n1, annotations: {multicluster.antrea.io/gateway: 'true'}}
 status: {addresses: [{type: InternalIP, address: 172.18.0.1}], conditions: [{type: Ready, status: 'True'}]}
@@ -120,6 +125,7 @@ impl Lab {
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
             naming: Naming::Unambiguous,
+            label_identities: LabelIdentities::Exported,
             version: "v0".to_owned(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
@@ -212,13 +218,15 @@ fn announce() -> Key {
 }
 
 /// What the leader has of the member.
-fn exported() -> [Key; 4] {
-    let export = |name| Key::new(Kind::ResourceExport, "area", name);
+fn exported() -> [Key; 5] {
+    let export = |name: &str| Key::new(Kind::ResourceExport, "area", name);
+    let labels = antrea_shared_api::labels::identity_name("ns:kubernetes.io/metadata.name=shop&pod:app=web");
     [
         announce(),
         export("west-shop-web-service"),
         export("west-shop-web-endpoints"),
         export("west-clusterinfo"),
+        export(&format!("west-{labels}")),
     ]
 }
 
@@ -294,5 +302,39 @@ async fn a_change_of_leader_moves_all_exports_and_says_goodbye() {
     lab.is_gone(&derived()).await;
     lab.leader = old;
     lab.is_gone(&announce()).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn a_member_whose_leader_is_away_keeps_everything_and_can_leave() {
+    let mut lab = Lab::new("https://six").await;
+    lab.is_joined().await;
+    lab.end().await;
+    LEADERS.lock().unwrap().remove("https://six");
+    lab.start();
+    let export = Key::new(Kind::ServiceExport, "shop", "web");
+    let is_told = |export: Option<&Value>| {
+        export.is_some_and(|export| text(export, "/status/conditions/1/message") == "nobody is there")
+    };
+    lab.wait(&export, is_told).await;
+    lab.is_there(&derived()).await;
+    lab.is_there(&gateway()).await;
+    lab.delete(&set()).await;
+    lab.is_gone(&derived()).await;
+    lab.is_gone(&gateway()).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn what_is_deleted_or_edited_on_either_side_comes_back() {
+    let mut lab = Lab::new("https://seven").await;
+    lab.is_joined().await;
+    lab.delete(&derived()).await;
+    lab.delete(&exported()[2]).await;
+    lab.patch(&gateway(), &json!({"gatewayIP": "1.2.3.4"})).await;
+    lab.is_joined().await;
+    let mended =
+        |gateway: Option<&Value>| gateway.is_some_and(|gateway| gateway["gatewayIP"] == "172.18.0.1");
+    lab.wait(&gateway(), mended).await;
     lab.end().await;
 }
