@@ -1,0 +1,59 @@
+//! What the parts of a member decide, apart from when they do and from sending anything.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::action::Action;
+use crate::kind::Kind;
+use crate::objects::{Change, Objects};
+
+/// What is to be done about a subject, as far as it can be done now. What follows from the answers is planned again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan<P> {
+    /// Requests, in the order in which they are sent.
+    pub actions: Vec<Action>,
+    /// Why more cannot be done.
+    pub problems: Vec<P>,
+}
+
+impl<P> Default for Plan<P> {
+    fn default() -> Self {
+        Self { actions: Vec::new(), problems: Vec::new() }
+    }
+}
+
+/// What became of the passing of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick<S> {
+    /// When to look at the time again.
+    pub again: Option<Duration>,
+    /// The subjects that are to be decided anew.
+    pub changed: Vec<S>,
+}
+
+/// A part of a member: decides subject by subject what objects should be like.
+pub trait Area: Send + 'static {
+    /// What is decided together.
+    type Subject: Clone + fmt::Display + Ord + Send + Sync;
+    /// Why something cannot be done.
+    type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
+
+    /// The kinds that decisions are made of. Nothing is decided before all of them are known.
+    fn kinds(&self) -> &'static [Kind];
+
+    /// Takes in the time, which only grows. Most decisions do not depend on it.
+    fn tick(&mut self, _objects: &Objects, _now: Duration) -> Tick<Self::Subject> {
+        Tick { again: None, changed: Vec::new() }
+    }
+
+    /// The API server was away until now.
+    fn interrupted(&mut self, _now: Duration) {}
+
+    /// The subjects that a change concerns.
+    fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;
+
+    /// What is to be done about a subject.
+    fn plan(&self, objects: &Objects, subject: &Self::Subject, now: Timestamp) -> Plan<Self::Problem>;
+}

@@ -1,0 +1,277 @@
+//! Does what an area decides: learns from watches and answers what there is, sends what is missing, several subjects at
+//! a time, and waits after a failure.
+
+mod problems;
+mod requests;
+mod retries;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use antrea_kit::logging::chain;
+use antrea_kit::watch::WatchEvent;
+use anyhow::{Context, Result};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use jiff::Timestamp;
+use kube::Client;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::warn;
+
+use crate::area::Area;
+use crate::kind::Side;
+use crate::leader::Leader;
+use crate::objects::{Change, Objects};
+use crate::send::{Clients, Outcome};
+use crate::watches::{Told, Watched, Watcher};
+use problems::report;
+use requests::{Done, carry_out};
+use retries::Retries;
+
+/// Changes that wait to be acted on.
+const QUEUE: usize = 1024;
+/// Subjects whose requests are under way at a time.
+const PARALLEL: usize = 16;
+
+/// A part of a member that can be run.
+pub(crate) trait Part: Send + 'static {
+    /// What it decides.
+    type Area: Area;
+
+    /// The objects of this cluster that are watched from the beginning.
+    fn local(&self) -> Vec<Watched>;
+
+    /// The objects at the leader that are watched while there is one.
+    fn remote(&self, leader: &crate::leader::Joined) -> Vec<Watched>;
+
+    /// What is decided while the leader is like this; nothing before that is known.
+    fn area(&self, leader: &Leader) -> Option<Self::Area>;
+}
+
+type Subject<P> = <<P as Part>::Area as Area>::Subject;
+type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
+
+struct Engine<P: Part> {
+    part: P,
+    area: Option<P::Area>,
+    clients: Clients,
+    objects: Objects,
+    dirty: BTreeSet<Subject<P>>,
+    busy: BTreeSet<Subject<P>>,
+    running: FuturesUnordered<Running<P>>,
+    retries: Retries<Subject<P>>,
+    problems: BTreeMap<Subject<P>, Vec<<P::Area as Area>::Problem>>,
+    told: mpsc::Sender<Told>,
+    /// The connection to the leader that objects of the leader are learned from.
+    connection: u64,
+    remote: Option<DropGuard>,
+    began: Instant,
+    tick: Option<Duration>,
+}
+
+/// Runs a part until `stop`.
+pub(crate) async fn run<P: Part>(
+    part: P,
+    local: Client,
+    mut leader: watch::Receiver<Leader>,
+    stop: CancellationToken,
+) -> Result<()> {
+    let (told, mut events) = mpsc::channel(QUEUE);
+    let watches = stop.child_token();
+    let _end = watches.clone().drop_guard();
+    Watcher { connection: 0, told: told.clone(), stop: watches }.start(&local, &part.local());
+    let mut engine = Engine::new(part, local, told);
+    leader.mark_changed();
+    loop {
+        let look = engine.next_look();
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            changed = leader.changed() => {
+                changed.context("nobody knows the leader any more")?;
+                let leader = leader.borrow_and_update().clone();
+                engine.follow(&leader);
+            }
+            event = events.recv() => {
+                engine.learn(event.context("the watches ended")?);
+                while let Ok(event) = events.try_recv() {
+                    engine.learn(event);
+                }
+            }
+            Some(done) = engine.running.next() => engine.done(done),
+            () = wait_until(look) => {}
+        }
+        engine.tick();
+        engine.start();
+    }
+}
+
+async fn wait_until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl<P: Part> Engine<P> {
+    fn new(part: P, local: Client, told: mpsc::Sender<Told>) -> Self {
+        Self {
+            part,
+            area: None,
+            clients: Clients { local, leader: None },
+            objects: Objects::default(),
+            dirty: BTreeSet::new(),
+            busy: BTreeSet::new(),
+            running: FuturesUnordered::new(),
+            retries: Retries::default(),
+            problems: BTreeMap::new(),
+            told,
+            connection: 0,
+            remote: None,
+            began: Instant::now(),
+            tick: None,
+        }
+    }
+
+    /// Follows the leader: another one, another connection to the same, or none any more.
+    fn follow(&mut self, leader: &Leader) {
+        self.area = self.part.area(leader);
+        match leader {
+            Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
+            Leader::Joined(joined) => {
+                self.forget_leader();
+                self.connection = joined.connection;
+                self.clients.leader = Some(joined.client.clone());
+                let stop = CancellationToken::new();
+                let watcher =
+                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
+                watcher.start(&joined.client, &self.part.remote(joined));
+                self.remote = Some(stop.drop_guard());
+            }
+            Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
+            Leader::None => {
+                self.forget_leader();
+                // Nobody exports anything to a cluster that is in no ClusterSet.
+                for kind in
+                    self.area.iter().flat_map(|area| area.kinds()).filter(|kind| kind.side() == Side::Leader)
+                {
+                    self.objects.learn(*kind, WatchEvent::Resynced(Vec::new()));
+                }
+            }
+        }
+        self.decide_all_anew();
+    }
+
+    fn forget_leader(&mut self) {
+        self.remote = None;
+        self.clients.leader = None;
+        // Connections begin with 1: what an earlier one still tells is for nobody.
+        self.connection = 0;
+        // What is to be done about what only the leader had is decided while it is still known.
+        self.decide_all_anew();
+        for kind in crate::leader::KINDS {
+            self.objects.forget(kind);
+        }
+    }
+
+    fn decide_all_anew(&mut self) {
+        let Some(area) = &self.area else { return };
+        for key in self.objects.keys() {
+            let change = Change { key: key.clone(), before: None };
+            self.dirty.extend(area.subjects(&self.objects, &change));
+        }
+    }
+
+    fn learn(&mut self, (kind, connection, event): Told) {
+        if kind.side() == Side::Leader && connection != self.connection {
+            return;
+        }
+        let interrupted = matches!(event, WatchEvent::Resynced(_)) && self.objects.has_listed(kind);
+        let changes = self.objects.learn(kind, event);
+        let now = self.began.elapsed();
+        if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
+            area.interrupted(now);
+        }
+        self.changed(&changes);
+    }
+
+    fn changed(&mut self, changes: &[Change]) {
+        let Some(area) = &self.area else { return };
+        for change in changes {
+            self.dirty.extend(area.subjects(&self.objects, change));
+        }
+    }
+
+    fn done(&mut self, done: Done<Subject<P>>) {
+        let Done { subject, connection, actions, outcomes, result } = done;
+        for outcome in outcomes {
+            let change = match outcome {
+                // Another leader has other objects.
+                ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
+                // What is not watched would be kept for ever.
+                Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
+                Outcome::Is(kind, object) => self.objects.insert(kind, object),
+                Outcome::Gone(key) => self.objects.remove(&key),
+            };
+            self.changed(change.as_slice());
+        }
+        self.busy.remove(&subject);
+        self.dirty.insert(subject.clone());
+        if let Err(error) = result {
+            if self.retries.failed(&subject, Instant::now()) {
+                warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+            }
+        } else {
+            self.retries.succeeded(&subject, actions);
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.began.elapsed();
+        let Some(area) = &mut self.area else { return };
+        let tick = area.tick(&self.objects, now);
+        self.tick = tick.again;
+        self.dirty.extend(tick.changed);
+    }
+
+    /// When something is to be done though nothing happens.
+    fn next_look(&self) -> Option<Instant> {
+        let tick = self.tick.map(|tick| self.began + tick);
+        tick.into_iter().chain(self.retries.next(&self.dirty, Instant::now())).min()
+    }
+
+    /// Starts what is to be done about subjects that are not busy and need not wait.
+    fn start(&mut self) {
+        let Some(area) = &self.area else { return };
+        if !area.kinds().iter().all(|kind| self.objects.has_listed(*kind)) {
+            return;
+        }
+        let now = Instant::now();
+        while self.running.len() < PARALLEL {
+            let is_due = |subject: &&Subject<P>| {
+                !self.busy.contains(*subject) && !self.retries.must_wait(subject, now)
+            };
+            let Some(subject) = self.dirty.iter().find(is_due).cloned() else { return };
+            self.dirty.remove(&subject);
+            let plan = area.plan(&self.objects, &subject, Timestamp::now());
+            report(&mut self.problems, &subject, plan.problems);
+            if self.retries.repeats(&subject, &plan.actions, now) {
+                self.dirty.insert(subject);
+                continue;
+            }
+            if plan.actions.is_empty() {
+                self.retries.settled(&subject);
+                continue;
+            }
+            self.busy.insert(subject.clone());
+            self.running.push(Box::pin(carry_out(
+                self.clients.clone(),
+                self.connection,
+                subject,
+                plan.actions,
+            )));
+        }
+    }
+}

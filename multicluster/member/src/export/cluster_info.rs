@@ -1,0 +1,72 @@
+//! The ClusterInfo of this cluster: one ResourceExport, whichever Node is the Gateway.
+
+use antrea_mc_core::names::{Resource, export_name};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo};
+use antrea_types::IpFamily;
+use ipnet::IpNet;
+use serde_json::json;
+
+use super::{Exporter, Membership, Problem};
+use crate::action::{Action, ensure, exactly};
+use crate::area::Plan;
+use crate::kind::Kind;
+use crate::objects::{Key, Objects, is_leaving, read};
+
+/// The networks of this cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks {
+    /// Of ClusterIPs.
+    pub service_cidrs: Vec<IpNet>,
+    /// Of Pods, where other clusters may reach them.
+    pub pod_cidrs: Vec<IpNet>,
+}
+
+/// What is to be done about the ClusterInfo. It stays the same object when another Node becomes the Gateway; peers see
+/// one address change. It goes when there is no Gateway.
+pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
+    let Membership::Joined { area, naming, unreachable: None } = &exporter.membership else {
+        return Plan::default();
+    };
+    let name = export_name(&exporter.cluster, &Resource::ClusterInfo(exporter.cluster.clone()), *naming);
+    let key = Key::new(Kind::ResourceExport, area, &name);
+    let actual = objects.get(&key);
+    let action = match (gateway(exporter, objects), actual) {
+        (_, Some(actual)) if is_leaving(actual) => None,
+        (None, actual) => actual.map(|actual| Action::delete(&key, actual)),
+        (Some(gateway), actual) => {
+            let info = json!(info(exporter, &gateway));
+            let info = exactly(actual.and_then(|actual| actual.pointer("/spec/clusterInfo")), &info);
+            let of = (exporter.namespace.as_str(), exporter.cluster.as_str());
+            ensure(
+                Kind::ResourceExport,
+                actual,
+                &exporter.resource_export(&key, "ClusterInfo", of, ("clusterInfo", &info)),
+            )
+        }
+    };
+    Plan { actions: action.into_iter().collect(), problems: Vec::new() }
+}
+
+/// The Gateway: of several, while one takes over from another, the youngest.
+fn gateway(exporter: &Exporter, objects: &Objects) -> Option<Gateway> {
+    let gateways = objects
+        .all(Kind::Gateway)
+        .filter(|(key, gateway)| key.namespace == exporter.namespace && !is_leaving(gateway));
+    gateways
+        .filter_map(|(_, gateway)| read::<Gateway>(gateway))
+        .max_by_key(|gateway| gateway.metadata.creation_timestamp.as_ref().map(|time| time.0))
+}
+
+fn info(exporter: &Exporter, gateway: &Gateway) -> ClusterInfo {
+    let texts = |networks: &[IpNet]| networks.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let services = &exporter.networks.service_cidrs;
+    let first = services.iter().find(|network| IpFamily::of_net(network) == IpFamily::V4);
+    ClusterInfo {
+        cluster_id: exporter.cluster.to_string(),
+        service_cidr: first.map(ToString::to_string).unwrap_or_default(),
+        service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
+        gateway_infos: vec![GatewayInfo { gateway_ip: gateway.gateway_ip.clone() }],
+        pod_cidrs: texts(&exporter.networks.pod_cidrs),
+        wire_guard: gateway.wire_guard.clone(),
+    }
+}

@@ -1,0 +1,179 @@
+//! ServiceExports → ResourceExports: what a member tells the leader, and what it tells its users of that.
+//!
+//! What the leader really has is compared with what is exported now, each time: after a restart, an outage or a change
+//! of leader everything that is missing there is exported again.
+
+mod cluster_info;
+mod labels;
+mod service;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_mc_core::ids::{ClusterId, NamespacedName};
+use antrea_mc_core::names::Naming;
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
+use antrea_shared_api::multicluster::well_known::{finalizer, label};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub use cluster_info::Networks;
+pub use labels::LabelExporter;
+
+use crate::area::{Area, Plan};
+use crate::kind::Kind;
+use crate::objects::{Change, Key, Objects, label as label_of, read, text};
+
+/// What is exported, and all that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A Service, by Namespace and name.
+    Service(String, String),
+    /// The networks and the Gateway of this cluster.
+    ClusterInfo,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service(namespace, name) => write!(f, "Service {namespace}/{name}"),
+            Self::ClusterInfo => f.write_str("ClusterInfo"),
+        }
+    }
+}
+
+/// Why something is not exported.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The name that upstream's leader wants is taken by another Service of this cluster.
+    #[error(
+        "{0} already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart"
+    )]
+    NameTaken(Key),
+}
+
+/// The part of the leader in exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// This cluster is in no ClusterSet.
+    None,
+    /// It is a member.
+    Joined {
+        /// The Namespace of the Common Area.
+        area: String,
+        /// How the leader wants ResourceExports to be named.
+        naming: Naming,
+        /// Why the leader cannot be reached now; nothing where it can.
+        unreachable: Option<String>,
+    },
+}
+
+/// Exports from one cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exporter {
+    /// This cluster.
+    pub cluster: ClusterId,
+    /// The Namespace of the controller.
+    pub namespace: String,
+    /// Which addresses are exported.
+    pub addresses: EndpointAddresses,
+    /// The networks of this cluster.
+    pub networks: Networks,
+    /// Whether there is a leader.
+    pub membership: Membership,
+}
+
+impl Area for Exporter {
+    type Subject = Subject;
+    type Problem = Problem;
+
+    fn kinds(&self) -> &'static [Kind] {
+        const LOCAL: &[Kind] = &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway];
+        const ALL: &[Kind] =
+            &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport];
+        match self.membership {
+            // Without an answer of the leader users are still told why nothing is exported.
+            Membership::None | Membership::Joined { unreachable: Some(_), .. } => LOCAL,
+            Membership::Joined { .. } => ALL,
+        }
+    }
+
+    fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {
+        let Change { key, before } = change;
+        match key.kind {
+            Kind::Service | Kind::ServiceExport => vec![service(key)],
+            Kind::EndpointSlice => {
+                let of_slice = |slice: &Value| Some(label_of(slice, SERVICE_LABEL)?.to_owned());
+                let now = objects.get(key).and_then(of_slice);
+                let before = before.as_ref().and_then(of_slice);
+                let named = |name| Subject::Service(key.namespace.clone(), name);
+                before.into_iter().chain(now).map(named).collect()
+            }
+            Kind::Gateway => vec![Subject::ClusterInfo],
+            Kind::ResourceExport => {
+                before.iter().chain(objects.get(key)).filter_map(|export| self.subject_of(export)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn plan(&self, objects: &Objects, subject: &Subject, now: Timestamp) -> Plan<Problem> {
+        match subject {
+            Subject::Service(namespace, name) => match NamespacedName::new(namespace, name) {
+                Ok(service) => service::plan(self, objects, &service, now),
+                Err(_) => Plan::default(),
+            },
+            Subject::ClusterInfo => cluster_info::plan(self, objects),
+        }
+    }
+}
+
+/// The Service that an EndpointSlice belongs to.
+const SERVICE_LABEL: &str = "kubernetes.io/service-name";
+
+fn service(key: &Key) -> Subject {
+    Subject::Service(key.namespace.clone(), key.name.clone())
+}
+
+impl Exporter {
+    /// What a ResourceExport of this cluster is about; nothing where it is another cluster's.
+    fn subject_of(&self, object: &Value) -> Option<Subject> {
+        let spec = read::<ResourceExport>(object)?.spec;
+        if spec.cluster_id != self.cluster.as_str() {
+            return None;
+        }
+        match text(object, "/spec/kind") {
+            "Service" | "Endpoints" => Some(Subject::Service(spec.namespace, spec.name)),
+            "ClusterInfo" => Some(Subject::ClusterInfo),
+            _ => None,
+        }
+    }
+
+    /// A ResourceExport. Its labels are what upstream's leader finds it by.
+    fn resource_export(&self, key: &Key, kind: &str, of: (&str, &str), payload: (&str, &Value)) -> Value {
+        let (namespace, name) = of;
+        let mut labels =
+            BTreeMap::from([(label::SOURCE_CLUSTER_ID, self.cluster.as_str()), (label::SOURCE_KIND, kind)]);
+        if kind != "ClusterInfo" {
+            labels.extend([(label::SOURCE_NAMESPACE, namespace), (label::SOURCE_NAME, name)]);
+        }
+        json!({
+            "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
+            "kind": "ResourceExport",
+            "metadata": {
+                "name": key.name,
+                "namespace": key.namespace,
+                "labels": labels,
+                "finalizers": [finalizer::RESOURCE_EXPORT],
+            },
+            "spec": {
+                "clusterID": self.cluster.as_str(),
+                "namespace": namespace,
+                "name": name,
+                "kind": kind,
+                payload.0: payload.1,
+            },
+        })
+    }
+}

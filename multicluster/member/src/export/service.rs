@@ -1,0 +1,231 @@
+//! One ServiceExport: its two ResourceExports, and its conditions.
+
+use antrea_mc_core::ids::NamespacedName;
+use antrea_mc_core::names::{Naming, Resource, export_name};
+use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions as decided, decide};
+use antrea_mc_core::wire::{export_endpoints, export_service};
+use antrea_shared_api::mcs::v1beta1::ServiceExport;
+use antrea_shared_api::mcs::{export_condition, ready_reason};
+use antrea_shared_api::multicluster::condition_type;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use serde_json::{Value, json};
+
+use super::{Exporter, Membership, Problem, SERVICE_LABEL};
+use crate::action::{Action, ensure, ensure_status, exactly};
+use crate::area::Plan;
+use crate::condition::{Condition, conditions};
+use crate::event::warning;
+use crate::kind::Kind;
+use crate::objects::{Key, Objects, is_leaving, label, read, text};
+
+/// What is to be done about the Service of this name.
+pub(super) fn plan(
+    exporter: &Exporter,
+    objects: &Objects,
+    name: &NamespacedName,
+    now: Timestamp,
+) -> Plan<Problem> {
+    let key = Key::new(Kind::ServiceExport, name.namespace(), name.name());
+    let export = objects.get(&key).filter(|export| !is_leaving(export));
+    let Some((object, export)) = export.and_then(|object| Some((object, read::<ServiceExport>(object)?)))
+    else {
+        return Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() };
+    };
+    let decision = decide_on(exporter, objects, name, &export);
+    let (mut actions, problem) = exports(exporter, objects, name, &export, &decision, now);
+    let progress = match &problem {
+        Some(problem) => Progress::Refused(problem.to_string(), Conflicts::Unknown),
+        None => progress(exporter, objects, name),
+    };
+    actions.extend(report(&key, object, &decision, &progress, now));
+    Plan { actions, problems: problem.into_iter().collect() }
+}
+
+fn decide_on(
+    exporter: &Exporter,
+    objects: &Objects,
+    name: &NamespacedName,
+    export: &ServiceExport,
+) -> Decision {
+    let service = objects.get(&Key::new(Kind::Service, name.namespace(), name.name()));
+    let service = service.filter(|service| !is_leaving(service)).and_then(read::<Service>);
+    let slices: Vec<EndpointSlice> = objects
+        .named(Kind::EndpointSlice, name.namespace(), "")
+        .filter(|(_, slice)| label(slice, SERVICE_LABEL) == Some(name.name()))
+        .filter_map(|(_, slice)| read(slice))
+        .collect();
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), exporter.addresses)
+}
+
+/// The ResourceExports of a Service: of the Service itself and of its endpoints; none without a leader.
+fn keys(exporter: &Exporter, name: &NamespacedName) -> Vec<Key> {
+    match &exporter.membership {
+        Membership::Joined { area, naming, unreachable: None } => named(exporter, area, name, *naming),
+        _ => Vec::new(),
+    }
+}
+
+fn named(exporter: &Exporter, area: &str, name: &NamespacedName, naming: Naming) -> Vec<Key> {
+    [Resource::Service(name.clone()), Resource::Endpoints(name.clone())]
+        .iter()
+        .map(|resource| {
+            Key::new(Kind::ResourceExport, area, &export_name(&exporter.cluster, resource, naming))
+        })
+        .collect()
+}
+
+/// Brings the ResourceExports about.
+fn exports(
+    exporter: &Exporter,
+    objects: &Objects,
+    name: &NamespacedName,
+    export: &ServiceExport,
+    decision: &Decision,
+    now: Timestamp,
+) -> (Vec<Action>, Option<Problem>) {
+    let keys = keys(exporter, name);
+    let Decision::Export { service, endpoints, .. } = decision else {
+        return (withdraw(exporter, objects, name, &[]), None);
+    };
+    let created = export.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
+    let payloads = [
+        ("Service", "service", json!(export_service(service, created))),
+        ("Endpoints", "endpoints", json!(export_endpoints(endpoints))),
+    ];
+    let mut actions = withdraw(exporter, objects, name, &keys);
+    for (key, (kind, field, payload)) in keys.iter().zip(payloads) {
+        let actual = objects.get(key);
+        if actual.is_some_and(|actual| !is_of(actual, name)) {
+            return (Vec::new(), Some(Problem::NameTaken(key.clone())));
+        }
+        // It comes back once the leader has let it go.
+        if actual.is_some_and(is_leaving) {
+            continue;
+        }
+        let payload = exactly(actual.and_then(|actual| actual.pointer("/spec")?.get(field)), &payload);
+        let of = (name.namespace(), name.name());
+        actions.extend(ensure(
+            Kind::ResourceExport,
+            actual,
+            &exporter.resource_export(key, kind, of, (field, &payload)),
+        ));
+    }
+    (actions, None)
+}
+
+fn is_of(export: &Value, name: &NamespacedName) -> bool {
+    text(export, "/spec/namespace") == name.namespace() && text(export, "/spec/name") == name.name()
+}
+
+/// Withdraws what this cluster exports of a Service under names other than `kept`: when it is no longer exported, and
+/// when the leader wants other names than an earlier one.
+fn withdraw(exporter: &Exporter, objects: &Objects, name: &NamespacedName, kept: &[Key]) -> Vec<Action> {
+    let Membership::Joined { area, unreachable: None, .. } = &exporter.membership else { return Vec::new() };
+    let mut keys = named(exporter, area, name, Naming::Upstream);
+    keys.extend(named(exporter, area, name, Naming::Unambiguous));
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| !kept.contains(key));
+    let ours = |there: &&Value| {
+        text(there, "/spec/clusterID") == exporter.cluster.as_str()
+            && is_of(there, name)
+            && !is_leaving(there)
+    };
+    keys.iter().filter_map(|key| Some(Action::delete(key, objects.get(key).filter(ours)?))).collect()
+}
+
+/// How far the exports have come, as the leader says. What it said of the export before a change holds until it says
+/// something else: endpoints that come and go do not change whether a Service is exported.
+fn progress(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> Progress {
+    match &exporter.membership {
+        Membership::None => return Progress::NoClusterSet,
+        Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
+        Membership::Joined { .. } => {}
+    }
+    let keys = keys(exporter, name);
+    let there: Vec<&Value> = keys.iter().filter_map(|key| objects.get(key)).collect();
+    if there.len() < keys.len() {
+        return Progress::Pending(None);
+    }
+    progress_of(&there)
+}
+
+fn progress_of(exports: &[&Value]) -> Progress {
+    let conflicts = exports.first().map_or(Conflicts::Unknown, |service| conflicts(service));
+    let mut left_out = None;
+    for export in exports {
+        let Some(state) = condition_of(export, &[condition_type::SUCCEEDED, condition_type::FAILURE]) else {
+            return Progress::Pending(None);
+        };
+        let message = text(state, "/message");
+        if text(state, "/type") == condition_type::FAILURE || text(state, "/status") != "True" {
+            let why = if message.is_empty() { "the leader refuses the export" } else { message };
+            return Progress::Refused(why.to_owned(), conflicts);
+        }
+        if !message.is_empty() {
+            left_out = Some(message.to_owned());
+        }
+    }
+    Progress::Merged { conflicts, left_out }
+}
+
+/// The first condition of one of these types. Upstream's leader writes one of `Succeeded` and `Failure`.
+fn condition_of<'a>(export: &'a Value, types: &[&str]) -> Option<&'a Value> {
+    let conditions = export.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|condition| types.contains(&text(condition, "/type")))
+}
+
+fn conflicts(export: &Value) -> Conflicts {
+    match condition_of(export, &[condition_type::CONFLICT]) {
+        None => Conflicts::Unknown,
+        Some(conflict) if text(conflict, "/status") == "True" => {
+            Conflicts::Some(text(conflict, "/reason").to_owned(), text(conflict, "/message").to_owned())
+        }
+        Some(_) => Conflicts::None,
+    }
+}
+
+/// Tells the user, by conditions, and by an Event when something has gone wrong. A conflict that nobody knows of any
+/// more goes.
+fn report(
+    key: &Key,
+    object: &Value,
+    decision: &Decision,
+    progress: &Progress,
+    now: Timestamp,
+) -> Vec<Action> {
+    let wanted: Vec<Condition> = decided(decision, progress)
+        .into_iter()
+        .map(|condition| Condition {
+            condition_type: condition.condition_type,
+            status: condition.status.as_str().to_owned(),
+            reason: condition.reason,
+            message: condition.message,
+        })
+        .collect();
+    let has_conflict = wanted.iter().any(|condition| condition.condition_type == export_condition::CONFLICT);
+    let mut conditions = conditions(object, &wanted, now);
+    if let Some(conditions) = conditions.as_array_mut().filter(|_| !has_conflict) {
+        conditions.retain(|condition| text(condition, "/type") != export_condition::CONFLICT);
+    }
+    let written = ensure_status(key, object, &json!({ "conditions": conditions }));
+    let fault = wanted.iter().find(|condition| is_fault(condition) && is_news(object, condition));
+    let event = fault.filter(|_| written.is_some()).map(|fault| warning(key, object, fault, now));
+    written.into_iter().chain(event).collect()
+}
+
+/// Whether somebody has to mend something. What is pending mends itself.
+fn is_fault(condition: &Condition) -> bool {
+    match condition.condition_type {
+        export_condition::CONFLICT => condition.status == "True",
+        _ => condition.status == "False" && condition.reason != ready_reason::PENDING,
+    }
+}
+
+fn is_news(object: &Value, condition: &Condition) -> bool {
+    condition_of(object, &[condition.condition_type]).is_none_or(|before| {
+        text(before, "/status") != condition.status || text(before, "/reason") != condition.reason
+    })
+}

@@ -1,0 +1,170 @@
+//! The Gateway of this cluster: which Node, and its object.
+//!
+//! The Node that is the Gateway stays it as long as it can; another takes over before it goes (make before break). A
+//! Node whose agent is away, or that reaches nobody, is given up only where another can take over.
+
+mod candidate;
+mod reports;
+
+use std::fmt;
+use std::time::Duration;
+
+use antrea_types::IpFamily;
+use ipnet::IpNet;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+pub use candidate::{Candidate, NodeIpKind, Unfit};
+pub use reports::Reports;
+
+use crate::action::{Action, ensure};
+use crate::area::{Area, Plan, Tick};
+use crate::kind::Kind;
+use crate::objects::{Change, Key, Objects, is_leaving, text};
+
+/// All Gateways of the cluster are decided on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subject;
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gateway")
+    }
+}
+
+/// Why a Node that was chosen for it is not the Gateway.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Node {node} cannot be the Gateway: {reason}")]
+pub struct Problem {
+    /// The Node.
+    pub node: String,
+    /// Why.
+    #[source]
+    pub reason: Unfit,
+}
+
+/// Elects the Gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Election {
+    /// The Namespace of the controller.
+    pub namespace: String,
+    /// Which address of a Node other clusters use, where nothing else is said.
+    pub precedence: NodeIpKind,
+    /// The networks of ClusterIPs.
+    pub service_cidrs: Vec<IpNet>,
+    /// Whether there is a Gateway at all.
+    pub participation: Participation,
+    /// What agents report.
+    pub reports: Reports,
+    /// Gateways whose agents say nothing new.
+    pub silent: Vec<String>,
+}
+
+/// Whether this cluster is connected with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Participation {
+    /// It is in no ClusterSet, and needs no Gateway.
+    None,
+    /// It is a member.
+    Member,
+}
+
+impl Area for Election {
+    type Subject = Subject;
+    type Problem = Problem;
+
+    fn kinds(&self) -> &'static [Kind] {
+        &[Kind::Node, Kind::Gateway]
+    }
+
+    fn subjects(&self, _: &Objects, change: &Change) -> Vec<Subject> {
+        match change.key.kind {
+            Kind::Node | Kind::Gateway => vec![Subject],
+            _ => Vec::new(),
+        }
+    }
+
+    fn plan(&self, objects: &Objects, _: &Subject, _: Timestamp) -> Plan<Problem> {
+        let nodes = objects.all(Kind::Node).filter_map(|(_, node)| Candidate::read(node, self.precedence));
+        let (mut fit, mut problems) = (Vec::new(), Vec::new());
+        for (name, candidate) in nodes {
+            match candidate {
+                Ok(candidate) => fit.push(candidate),
+                Err(reason) => problems.push(Problem { node: name, reason }),
+            }
+        }
+        let there = self.there(objects);
+        let elected = match self.participation {
+            Participation::Member => self.elect(&fit, &there),
+            Participation::None => None,
+        };
+        let Some(elected) = elected else {
+            let actions = there.iter().map(|(key, gateway)| Action::delete(key, gateway)).collect();
+            return Plan { actions, problems };
+        };
+        let key = Key::new(Kind::Gateway, &self.namespace, &elected.name);
+        let actual = objects.get(&key);
+        // It comes back once it is gone.
+        let made = ensure(Kind::Gateway, actual, &self.wanted(&key, elected))
+            .filter(|_| !actual.is_some_and(is_leaving));
+        // The old one goes when the new one is there: never none in between.
+        let others = there.iter().filter(|(other, _)| **other != key && actual.is_some() && made.is_none());
+        let superseded: Vec<Action> = others.map(|(key, gateway)| Action::delete(key, gateway)).collect();
+        Plan { actions: made.into_iter().chain(superseded).collect(), problems }
+    }
+
+    fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {
+        self.reports.observe(objects, now);
+        let silent = self.reports.silent(now);
+        let changed = silent != self.silent;
+        self.silent = silent;
+        Tick { again: self.reports.next(now), changed: if changed { vec![Subject] } else { Vec::new() } }
+    }
+
+    fn interrupted(&mut self, now: Duration) {
+        self.reports.forgive(now);
+    }
+}
+
+impl Election {
+    fn there<'a>(&'a self, objects: &'a Objects) -> Vec<(&'a Key, &'a Value)> {
+        objects
+            .all(Kind::Gateway)
+            .filter(|(key, gateway)| key.namespace == self.namespace && !is_leaving(gateway))
+            .collect()
+    }
+
+    /// Of those that can: the present Gateway if it works, else the first by name that is not known not to work, else
+    /// the present one. Of several present ones, while one takes over, the youngest.
+    fn elect<'a>(&self, fit: &'a [Candidate], there: &[(&Key, &Value)]) -> Option<&'a Candidate> {
+        let works = |name: &str| {
+            let gateway = there.iter().find(|(key, _)| key.name == name);
+            !self.silent.iter().any(|silent| silent == name)
+                && !gateway.is_some_and(|(_, gateway)| reports::is_cut_off(gateway))
+        };
+        let present = |candidate: &&Candidate| there.iter().any(|(key, _)| key.name == candidate.name);
+        let age = |candidate: &&Candidate| {
+            let gateway = there.iter().find(|(key, _)| key.name == candidate.name);
+            gateway.map(|(_, gateway)| text(gateway, "/metadata/creationTimestamp").to_owned())
+        };
+        let youngest = fit.iter().filter(present).max_by_key(age);
+        youngest
+            .filter(|candidate| works(&candidate.name))
+            .or_else(|| fit.iter().find(|candidate| works(&candidate.name)))
+            .or(youngest)
+            .or_else(|| fit.first())
+    }
+
+    /// The WireGuard key and the status are the agent's.
+    fn wanted(&self, key: &Key, elected: &Candidate) -> Value {
+        let service_cidr = self.service_cidrs.iter().find(|cidr| IpFamily::of_net(cidr) == IpFamily::V4);
+        json!({
+            "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
+            "kind": "Gateway",
+            "metadata": { "name": key.name, "namespace": key.namespace },
+            "gatewayIP": elected.gateway_ip,
+            "internalIP": elected.internal_ip,
+            "serviceCIDR": service_cidr.map(ToString::to_string),
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! The MemberClusterAnnounce: tells the leader every 10 s that the member is alive.
+
+use antrea_kit::kube_client::{bounded, status_code};
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_shared_api::multicluster::v1alpha1::{EndpointIpType, MemberClusterAnnounce, TOUCH_TS};
+use antrea_shared_api::multicluster::well_known::announce_name;
+use anyhow::Result;
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+
+use super::Target;
+use crate::condition::time;
+use crate::export::Networks;
+use crate::send::FIELD_MANAGER;
+
+/// What a member says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) networks: Networks,
+    pub(crate) addresses: EndpointAddresses,
+    pub(crate) version: String,
+}
+
+/// What the leader is told at `now`.
+pub(super) fn announce(target: &Target, facts: &Facts, now: Timestamp) -> MemberClusterAnnounce {
+    let texts = |networks: &[ipnet::IpNet]| networks.iter().map(ToString::to_string).collect();
+    let mut announce = MemberClusterAnnounce::new(&target.area, &announce_name(target.cluster.as_str()));
+    announce.metadata.annotations = Some([(TOUCH_TS.to_owned(), time(now))].into());
+    MemberClusterAnnounce {
+        cluster_id: target.cluster.to_string(),
+        cluster_set_id: target.set.clone(),
+        leader_cluster_id: target.leader.clone(),
+        service_cidrs: texts(&facts.networks.service_cidrs),
+        pod_cidrs: texts(&facts.networks.pod_cidrs),
+        endpoint_ip_type: Some(match facts.addresses {
+            EndpointAddresses::ClusterIps => EndpointIpType::ClusterIP,
+            EndpointAddresses::PodIps => EndpointIpType::PodIP,
+        }),
+        version: facts.version.clone(),
+        ..announce
+    }
+}
+
+/// Sends a heartbeat: one request, two for the first.
+pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> Result<()> {
+    let namespace = announce.metadata.namespace.as_deref().unwrap_or_default();
+    let name = announce.metadata.name.as_deref().unwrap_or_default();
+    let api: Api<MemberClusterAnnounce> = Api::namespaced(client.clone(), namespace);
+    let manager = Some(FIELD_MANAGER.to_owned());
+    let parameters = PatchParams { field_manager: manager.clone(), ..PatchParams::default() };
+    match bounded(api.patch(name, &parameters, &Patch::Merge(announce))).await {
+        Err(error) if status_code(&error) == Some(404) => {
+            let parameters = PostParams { field_manager: manager, ..PostParams::default() };
+            bounded(api.create(&parameters, announce)).await?;
+        }
+        answer => {
+            answer?;
+        }
+    }
+    Ok(())
+}

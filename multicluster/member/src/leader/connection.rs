@@ -1,0 +1,263 @@
+//! Keeps the connection: follows ClusterSet and Secret, sends heartbeats, says in the ClusterSet how they fare.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_kit::kube_client::{root_certificates, status_code};
+use antrea_kit::logging::chain;
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use antrea_shared_api::multicluster::well_known::announce_name;
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use kube::config::{AuthInfo, Config};
+use kube::{Api, Client};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+pub(crate) use super::announce::Facts;
+use super::announce::{announce, send};
+use super::{Joined, Leader, Link, Target, Wish, status, wish};
+use crate::action::ensure_status;
+use crate::kind::Kind;
+use crate::objects::{Key, Objects};
+use crate::send::Clients;
+use crate::watches::{Told, Watched, Watcher};
+
+/// How often the leader hears of the member.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// The longest that a heartbeat may take: less than the time to the next one.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How many heartbeats are lost before the leader counts as away.
+const LOST: u32 = 3;
+
+/// Where ways to leaders come from; tests have their own.
+pub(crate) type Connect = fn(&Target) -> Result<Client>;
+
+/// Runs until `stop`.
+pub(crate) async fn run(
+    local: Client,
+    namespace: String,
+    facts: Facts,
+    connect: Connect,
+    leader: watch::Sender<Leader>,
+    stop: CancellationToken,
+) -> Result<()> {
+    let (told, mut events): (mpsc::Sender<Told>, _) = mpsc::channel(64);
+    let watches = stop.child_token();
+    let _end = watches.clone().drop_guard();
+    let watched = [Kind::ClusterSet, Kind::Secret].map(|kind| Watched::of(kind, &namespace));
+    Watcher { connection: 0, told, stop: watches }.start(&local, &watched);
+    let mut connection = Connection::new(local, namespace, facts, connect, leader);
+    let mut heartbeat = interval(HEARTBEAT);
+    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            event = events.recv() => {
+                let (kind, _, event) = event.context("the watches ended")?;
+                connection.objects.learn(kind, event);
+                if connection.follow() {
+                    heartbeat.reset_immediately();
+                }
+            }
+            _ = heartbeat.tick() => connection.beat().await,
+        }
+        connection.report().await;
+    }
+}
+
+struct Connection {
+    local: Client,
+    namespace: String,
+    facts: Facts,
+    connect: Connect,
+    objects: Objects,
+    wish: Option<Wish>,
+    joined: Option<(Target, Client)>,
+    number: u64,
+    link: Link,
+    /// How many heartbeats were lost since the last that was taken.
+    lost: u32,
+    leader: watch::Sender<Leader>,
+}
+
+impl Connection {
+    fn new(
+        local: Client,
+        namespace: String,
+        facts: Facts,
+        connect: Connect,
+        leader: watch::Sender<Leader>,
+    ) -> Self {
+        Self {
+            local,
+            namespace,
+            facts,
+            connect,
+            objects: Objects::default(),
+            wish: None,
+            joined: None,
+            number: 0,
+            link: Link::Connecting,
+            lost: 0,
+            leader,
+        }
+    }
+
+    /// Follows ClusterSet and Secret. Whether there is a new connection.
+    fn follow(&mut self) -> bool {
+        let wish = wish(&self.objects, &self.namespace);
+        if wish == self.wish {
+            return false;
+        }
+        self.wish.clone_from(&wish);
+        match wish {
+            None => false,
+            Some(Wish::Leave) => {
+                info!("This cluster is in no ClusterSet");
+                self.leave();
+                self.leader.send_replace(Leader::None);
+                false
+            }
+            Some(Wish::Incomplete(cluster, why)) => {
+                warn!(reason = why, "No way to the leader");
+                self.link = Link::Disconnected(why.clone());
+                self.joined = None;
+                if let Some(cluster) = cluster {
+                    self.leader.send_replace(Leader::Away(cluster, why));
+                }
+                false
+            }
+            Some(Wish::Join(target)) => self.join(target),
+        }
+    }
+
+    fn join(&mut self, target: Target) -> bool {
+        if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
+            self.leave();
+        }
+        let client = match (self.connect)(&target) {
+            Ok(client) => client,
+            Err(error) => {
+                let why = chain(error.as_ref()).to_string();
+                warn!(reason = why, "No way to the leader");
+                self.link = Link::Disconnected(why.clone());
+                self.leader.send_replace(Leader::Away(target.cluster, why));
+                return false;
+            }
+        };
+        info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
+        self.number += 1;
+        (self.link, self.lost) = (Link::Connecting, 0);
+        self.joined = Some((target, client));
+        self.publish();
+        true
+    }
+
+    /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
+    fn leave(&mut self) {
+        self.link = Link::Connecting;
+        let Some((target, client)) = self.joined.take() else { return };
+        tokio::spawn(async move {
+            let api: Api<MemberClusterAnnounce> = Api::namespaced(client, &target.area);
+            let name = announce_name(target.cluster.as_str());
+            match timeout(PATIENCE, antrea_kit::kube_client::delete(&api, &name)).await {
+                Ok(Ok(_)) => info!(leader = target.leader, "Left the ClusterSet"),
+                Ok(Err(error)) => {
+                    warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
+                }
+                Err(_) => warn!(
+                    leader = target.leader,
+                    "The leader does not answer, and was not told that we leave"
+                ),
+            }
+        });
+    }
+
+    async fn beat(&mut self) {
+        let Some((target, client)) = &self.joined else { return };
+        let now = Timestamp::now();
+        let sent = timeout(PATIENCE, send(client, &announce(target, &self.facts, now))).await;
+        let result =
+            sent.unwrap_or_else(|_| Err(anyhow::anyhow!("the leader did not answer within {PATIENCE:?}")));
+        let link = match result {
+            Ok(()) => Link::Connected,
+            Err(error) => judge(&error, target, now),
+        };
+        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
+        // One lost heartbeat is no news. A refusal is.
+        let is_news = self.lost == 0
+            || self.lost >= LOST
+            || self.link != Link::Connected
+            || matches!(link, Link::Expired { .. });
+        if is_news && link != self.link {
+            match link.fault() {
+                Some(why) => warn!(reason = why, "Disconnected from the leader"),
+                None => info!("Connected to the leader"),
+            }
+            self.link = link;
+            self.publish();
+        }
+    }
+
+    /// Tells the other components.
+    fn publish(&self) {
+        let Some((target, client)) = &self.joined else { return };
+        self.leader.send_replace(Leader::Joined(Arc::new(Joined {
+            cluster: target.cluster.clone(),
+            area: target.area.clone(),
+            client: client.clone(),
+            connection: self.number,
+            unreachable: self.link.fault(),
+        })));
+    }
+
+    /// Says in the status of the ClusterSet how the connection is.
+    async fn report(&mut self) {
+        let sets = self.objects.all(Kind::ClusterSet);
+        let Some((key, set)) = sets.into_iter().find(|(key, _)| key.namespace == self.namespace) else {
+            return;
+        };
+        let leader = crate::objects::text(set, "/spec/leaders/0/clusterID");
+        let area = crate::objects::text(set, "/spec/namespace");
+        let wanted = status(set, &self.link, leader, area, Timestamp::now());
+        let Some(action) = ensure_status(key, set, &wanted) else { return };
+        let clients = Clients { local: self.local.clone(), leader: None };
+        match timeout(PATIENCE, clients.send(&action)).await {
+            Ok(Ok(crate::send::Outcome::Is(kind, object))) => {
+                self.objects.insert(kind, object);
+            }
+            Ok(Ok(crate::send::Outcome::Gone(_))) => {}
+            Ok(Err(error)) => warn!(error = %chain(error.as_ref()), "Status of the ClusterSet not written"),
+            Err(_) => warn!(set = %Key::clone(key), "Status of the ClusterSet not written in time"),
+        }
+    }
+}
+
+/// What a failed heartbeat means.
+fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
+    let expired = target.credentials.expire().filter(|expired| *expired <= now);
+    match expired {
+        Some(since) if status_code(error) == Some(401) => {
+            Link::Expired { since, secret: target.secret.clone() }
+        }
+        _ => Link::Disconnected(chain(error.as_ref()).to_string()),
+    }
+}
+
+/// Makes a client of the leader's API server. Nothing is sent yet.
+pub(crate) fn connect(target: &Target) -> Result<Client> {
+    let url =
+        target.server.parse().with_context(|| format!("{:?} is no URL of an API server", target.server))?;
+    let mut config = Config::new(url);
+    config.default_namespace.clone_from(&target.area);
+    config.root_cert = target.credentials.ca.as_deref().map(root_certificates).transpose()?;
+    config.connect_timeout = Some(Duration::from_secs(10));
+    config.write_timeout = Some(Duration::from_secs(30));
+    config.read_timeout = Some(Duration::from_secs(330));
+    config.auth_info =
+        AuthInfo { token: Some(target.credentials.token.clone().into()), ..AuthInfo::default() };
+    Client::try_from(config).context("cannot make a client of the leader's API server")
+}

@@ -1,0 +1,47 @@
+//! The connection to the leader: who it is, with which credentials, and whether it answers.
+
+mod announce;
+mod connection;
+mod credentials;
+mod status;
+
+use std::sync::Arc;
+
+use antrea_mc_core::ids::ClusterId;
+use kube::Client;
+
+pub(crate) use connection::{Connect, Facts, connect, run};
+pub use credentials::{Credentials, Target, Wish, wish};
+pub use status::{Link, status};
+
+use crate::kind::Kind;
+
+/// The kinds of objects that the leader has.
+pub(crate) const KINDS: [Kind; 3] = [Kind::MemberClusterAnnounce, Kind::ResourceExport, Kind::ResourceImport];
+
+/// What is known of the leader.
+#[derive(Clone)]
+pub(crate) enum Leader {
+    /// Nothing yet.
+    Unknown,
+    /// This cluster is in no ClusterSet.
+    None,
+    /// There is one, and no way to it: the ClusterSet or the credentials are unusable. Nothing is withdrawn.
+    Away(ClusterId, String),
+    /// There is one.
+    Joined(Arc<Joined>),
+}
+
+/// A leader.
+pub(crate) struct Joined {
+    /// This cluster, as it is called in the ClusterSet.
+    pub(crate) cluster: ClusterId,
+    /// The Namespace of the Common Area.
+    pub(crate) area: String,
+    /// To the leader's API server.
+    pub(crate) client: Client,
+    /// Another number for each connection.
+    pub(crate) connection: u64,
+    /// Why it does not answer; nothing where it does.
+    pub(crate) unreachable: Option<String>,
+}

@@ -1,0 +1,122 @@
+//! The status of a member's ClusterSet, in the words of upstream.
+
+use antrea_shared_api::multicluster::condition_type;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::condition::{Condition, written};
+use crate::objects::text;
+
+/// How heartbeats fare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// The leader has not answered yet.
+    Connecting,
+    /// It has taken the last heartbeat.
+    Connected,
+    /// It cannot be reached, or refuses us, because of this.
+    Disconnected(String),
+    /// The token has expired.
+    Expired {
+        /// When it did.
+        since: Timestamp,
+        /// The Secret that it is in.
+        secret: String,
+    },
+}
+
+impl Link {
+    /// Why the leader cannot be asked; nothing where it can, or where nobody has tried.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            Self::Connecting | Self::Connected => None,
+            Self::Disconnected(why) => Some(why.clone()),
+            Self::Expired { since, secret } => {
+                Some(format!("the token in Secret {secret} expired at {since}"))
+            }
+        }
+    }
+}
+
+/// The status of a ClusterSet. `area` is the Namespace of the Common Area.
+pub fn status(set: &Value, link: &Link, leader: &str, area: &str, now: Timestamp) -> Value {
+    let before = |pointer: &str| set.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let of_leader = before("/status/clusterStatuses")
+        .into_iter()
+        .find(|status| text(status, "/clusterID") == leader)
+        .and_then(|status| status.get("conditions")?.as_array().cloned())
+        .unwrap_or_default();
+    let was_leader = of_leader.iter().any(|before| {
+        text(before, "/type") == condition_type::IS_LEADER && text(before, "/status") == "True"
+    });
+    let is_leader = is_leader(*link == Link::Connected || was_leader);
+    let (overall, connection) = conditions(link);
+    let mut own = vec![overall];
+    own.extend(expired(set, link, area));
+    let all = |existing: &[Value], wanted: &[Condition]| -> Value {
+        wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
+    };
+    json!({
+        "totalClusters": 1,
+        "readyClusters": (*link == Link::Connected).then_some(1),
+        "observedGeneration": set.pointer("/metadata/generation"),
+        "conditions": all(&before("/status/conditions"), &own),
+        "clusterStatuses": [{ "clusterID": leader, "conditions": all(&of_leader, &[connection, is_leader]) }],
+    })
+}
+
+/// Of the whole, and of the leader.
+fn conditions(link: &Link) -> (Condition, Condition) {
+    let ready = |status: &str, reason: &str, message: &str| {
+        Condition::new(condition_type::READY, status, reason, message)
+    };
+    match link {
+        Link::Connecting => {
+            (ready("Unknown", "", "Leader not yet connected"), ready("Unknown", "", "Leader cluster added"))
+        }
+        Link::Connected => (ready("True", "", ""), ready("True", "", "")),
+        Link::Disconnected(_) | Link::Expired { .. } => {
+            let why = link.fault().unwrap_or_default();
+            (ready("False", "", "Disconnected from leader"), ready("False", "Disconnected", &why))
+        }
+    }
+}
+
+/// Whether the leader has taken this cluster for a member, once at least.
+fn is_leader(has_answered: bool) -> Condition {
+    let (status, message) = if has_answered {
+        ("True", "This leader cluster is the leader for local cluster")
+    } else {
+        ("False", "Leader cluster added")
+    };
+    Condition::new(condition_type::IS_LEADER, status, "", message)
+}
+
+/// Whether the token has expired, and what mends it; nothing while nobody can tell.
+fn expired(set: &Value, link: &Link, area: &str) -> Option<Condition> {
+    let condition = |status: &str, reason: &str, message: String| {
+        Some(Condition::new(condition_type::CREDENTIAL_EXPIRED, status, reason, message))
+    };
+    match link {
+        Link::Connected => condition("False", "TokenValid", String::new()),
+        Link::Expired { since, secret } => condition(
+            "True",
+            "TokenExpired",
+            format!(
+                "The token in Secret {secret} expired at {since}. In the leader cluster run \
+                 `antctl mc create membertoken {secret} -n {area} -o token.yaml`, then here \
+                 `kubectl apply -n {} -f token.yaml`",
+                text(set, "/metadata/namespace")
+            ),
+        ),
+        Link::Connecting | Link::Disconnected(_) => None,
+    }
+}
+
+/// Upstream leaves out reasons and messages that are empty.
+fn brief(mut condition: Value) -> Value {
+    if let Some(fields) = condition.as_object_mut() {
+        fields.retain(|_, value| value != "");
+    }
+    condition
+}

@@ -1,0 +1,221 @@
+//! The parts of a member as components of a process.
+
+use antrea_kit::components::Components;
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::names::Naming;
+use antrea_shared_api::multicluster::well_known::{DERIVED_PREFIX, label};
+use antrea_types::IpFamily;
+use ipnet::IpNet;
+use kube::Client;
+use tokio::sync::watch;
+
+use crate::engine::{self, Part};
+use crate::export::{Exporter, LabelExporter, Membership, Networks};
+use crate::gateway::{Election, NodeIpKind, Participation, Reports};
+use crate::import::{Importer, MANAGED_BY};
+use crate::kind::Kind;
+use crate::leader::{self, Connect, Facts, Joined, Leader};
+use crate::watches::Watched;
+
+/// What a member is told by its configuration and learned of its cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The Namespace of the controller: of ClusterSet, Secret, Gateway and ClusterInfoImports.
+    pub namespace: String,
+    /// The networks of the cluster. The families of ClusterIPs are those of the Service CIDRs, in their order.
+    pub networks: Networks,
+    /// Which addresses are exported (`endpointIPType`).
+    pub addresses: EndpointAddresses,
+    /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
+    pub precedence: NodeIpKind,
+    /// How the leader wants ResourceExports to be named.
+    pub naming: Naming,
+    /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
+    pub label_identities: LabelIdentities,
+    /// The version of the controller, for the leader.
+    pub version: String,
+}
+
+/// Whether other clusters' policies can select Pods of this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelIdentities {
+    /// Labels of Pods stay in the cluster.
+    Kept,
+    /// They are exported.
+    Exported,
+}
+
+/// Starts the components of a member.
+pub fn add_to(components: &mut Components, client: &Client, settings: &Settings) {
+    add(components, client, settings, leader::connect);
+}
+
+pub(crate) fn add(components: &mut Components, client: &Client, settings: &Settings, connect: Connect) {
+    let (known, leader) = watch::channel(Leader::Unknown);
+    let facts = Facts {
+        networks: settings.networks.clone(),
+        addresses: settings.addresses,
+        version: settings.version.clone(),
+    };
+    let namespace = settings.namespace.clone();
+    components
+        .add("leader-connection", |stop| leader::run(client.clone(), namespace, facts, connect, known, stop));
+    let (settings, client) = (|| settings.clone(), || client.clone());
+    components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
+    components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
+    components.add("gateway", |stop| engine::run(Gateways(settings()), client(), leader.clone(), stop));
+    if settings().label_identities == LabelIdentities::Exported {
+        components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
+    }
+}
+
+struct Imports(Settings);
+struct Exports(Settings);
+struct Gateways(Settings);
+struct Labels(Settings);
+
+/// The name of a cluster that is in no ClusterSet, where something wants one; nothing is exported under it.
+fn nobody() -> Option<ClusterId> {
+    "none".parse().ok()
+}
+
+impl Part for Imports {
+    type Area = Importer;
+
+    fn local(&self) -> Vec<Watched> {
+        let slices = format!("endpointslice.kubernetes.io/managed-by={MANAGED_BY}");
+        vec![
+            Watched::all(Kind::Namespace),
+            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::Service) },
+            Watched { labels: Some(slices), ..Watched::all(Kind::EndpointSlice) },
+            Watched::all(Kind::Tier),
+            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::ClusterNetworkPolicy) },
+            Watched::all(Kind::ServiceImport),
+            Watched::of(Kind::ClusterInfoImport, &self.0.namespace),
+            Watched::all(Kind::LabelIdentity),
+        ]
+    }
+
+    fn remote(&self, leader: &Joined) -> Vec<Watched> {
+        vec![Watched::of(Kind::ResourceImport, &leader.area)]
+    }
+
+    fn area(&self, leader: &Leader) -> Option<Importer> {
+        let (cluster, area) = match leader {
+            Leader::Unknown => return None,
+            Leader::None => (nobody()?, String::new()),
+            Leader::Away(cluster, _) => (cluster.clone(), String::new()),
+            Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
+        };
+        let families = families(&self.0.networks.service_cidrs);
+        Some(Importer { cluster, namespace: self.0.namespace.clone(), area, families })
+    }
+}
+
+impl Part for Exports {
+    type Area = Exporter;
+
+    fn local(&self) -> Vec<Watched> {
+        vec![
+            Watched::all(Kind::Service),
+            Watched {
+                labels: Some("kubernetes.io/service-name".to_owned()),
+                ..Watched::all(Kind::EndpointSlice)
+            },
+            Watched::all(Kind::ServiceExport),
+            Watched::of(Kind::Gateway, &self.0.namespace),
+        ]
+    }
+
+    fn remote(&self, leader: &Joined) -> Vec<Watched> {
+        vec![own_exports(leader)]
+    }
+
+    fn area(&self, leader: &Leader) -> Option<Exporter> {
+        let (cluster, membership) = membership(&self.0, leader)?;
+        Some(Exporter {
+            cluster,
+            namespace: self.0.namespace.clone(),
+            addresses: self.0.addresses,
+            networks: self.0.networks.clone(),
+            membership,
+        })
+    }
+}
+
+/// The part of the leader in exports, and who exports.
+fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
+    let joined = |area: &str, unreachable| Membership::Joined {
+        area: area.to_owned(),
+        naming: settings.naming,
+        unreachable,
+    };
+    Some(match leader {
+        Leader::Unknown => return None,
+        Leader::None => (nobody()?, Membership::None),
+        Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
+        Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.unreachable.clone())),
+    })
+}
+
+/// The exports of this cluster.
+fn own_exports(leader: &Joined) -> Watched {
+    let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
+    Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }
+}
+
+impl Part for Labels {
+    type Area = LabelExporter;
+
+    fn local(&self) -> Vec<Watched> {
+        vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)]
+    }
+
+    fn remote(&self, leader: &Joined) -> Vec<Watched> {
+        vec![own_exports(leader)]
+    }
+
+    fn area(&self, leader: &Leader) -> Option<LabelExporter> {
+        let (cluster, membership) = membership(&self.0, leader)?;
+        Some(LabelExporter { cluster, membership })
+    }
+}
+
+impl Part for Gateways {
+    type Area = Election;
+
+    fn local(&self) -> Vec<Watched> {
+        vec![Watched::all(Kind::Node), Watched::of(Kind::Gateway, &self.0.namespace)]
+    }
+
+    fn remote(&self, _: &Joined) -> Vec<Watched> {
+        Vec::new()
+    }
+
+    fn area(&self, leader: &Leader) -> Option<Election> {
+        let participation = match leader {
+            Leader::Unknown => return None,
+            Leader::None => Participation::None,
+            Leader::Away(..) | Leader::Joined(_) => Participation::Member,
+        };
+        Some(Election {
+            namespace: self.0.namespace.clone(),
+            precedence: self.0.precedence,
+            service_cidrs: self.0.networks.service_cidrs.clone(),
+            participation,
+            reports: Reports::default(),
+            silent: Vec::new(),
+        })
+    }
+}
+
+/// The families of networks, in their order.
+fn families(networks: &[IpNet]) -> Vec<IpFamily> {
+    let mut families: Vec<IpFamily> = networks.iter().map(IpFamily::of_net).collect();
+    families.dedup();
+    families
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Sends requests, and says what the objects are like afterwards.
+
+use antrea_kit::kube_client::{bounded, status_code};
+use anyhow::{Context, Result, bail};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use crate::action::Action;
+use crate::kind::{Kind, Side};
+use crate::objects::Key;
+
+/// The field manager of whatever the controller writes.
+pub(crate) const FIELD_MANAGER: &str = "antrea-mc-controller";
+
+/// Clients of the two API servers.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// Of the member's own.
+    pub(crate) local: Client,
+    /// Of the leader's, where there is a leader.
+    pub(crate) leader: Option<Client>,
+}
+
+/// What an object is like after a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// Like this.
+    Is(Kind, Value),
+    /// It is gone.
+    Gone(Key),
+}
+
+impl Outcome {
+    /// The kind of the object.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Is(kind, _) => *kind,
+            Self::Gone(key) => key.kind,
+        }
+    }
+}
+
+impl Clients {
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// What the API server says, with the object.
+    pub(crate) async fn send(&self, action: &Action) -> Result<Outcome> {
+        let key = action.key();
+        self.try_send(action).await.with_context(|| match action {
+            Action::Create(..) => format!("cannot create {key}"),
+            Action::Patch(..) => format!("cannot change {key}"),
+            Action::PatchStatus(..) => format!("cannot change the status of {key}"),
+            Action::Delete(..) => format!("cannot delete {key}"),
+        })
+    }
+
+    async fn try_send(&self, action: &Action) -> Result<Outcome> {
+        let key = action.key();
+        let api = self.api(key)?;
+        let answer = match action {
+            Action::Create(_, object) => {
+                let object: DynamicObject = serde_json::from_value(object.clone())?;
+                let parameters =
+                    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+                match bounded(api.create(&parameters, &object)).await {
+                    // Watches may lag behind, or not choose it: what to do about it is planned again.
+                    Err(error) if status_code(&error) == Some(409) => bounded(api.get(&key.name)).await,
+                    answer => answer,
+                }
+            }
+            Action::Patch(_, patch) => {
+                bounded(api.patch(&key.name, &patch_parameters(), &Patch::Merge(patch))).await
+            }
+            Action::PatchStatus(_, patch) => {
+                bounded(api.patch_status(&key.name, &patch_parameters(), &Patch::Merge(patch))).await
+            }
+            Action::Delete(_, uid) => return delete(&api, key, uid).await,
+        };
+        match answer {
+            Ok(object) => is(key.kind, &object),
+            // It was deleted meanwhile: what to do now is planned again.
+            Err(error) if !matches!(action, Action::Create(..)) && status_code(&error) == Some(404) => {
+                Ok(Outcome::Gone(key.clone()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn api(&self, key: &Key) -> Result<Api<DynamicObject>> {
+        let client = match (key.kind.side(), &self.leader) {
+            (Side::Local, _) => self.local.clone(),
+            (Side::Leader, Some(leader)) => leader.clone(),
+            (Side::Leader, None) => bail!("there is no connection to the leader"),
+        };
+        let resource = key.kind.resource();
+        Ok(match key.namespace.as_str() {
+            "" => Api::all_with(client, &resource),
+            namespace => Api::namespaced_with(client, namespace, &resource),
+        })
+    }
+}
+
+fn patch_parameters() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+async fn delete(api: &Api<DynamicObject>, key: &Key, uid: &str) -> Result<Outcome> {
+    let uid = (!uid.is_empty()).then(|| uid.to_owned());
+    let preconditions = uid.map(|uid| Preconditions { uid: Some(uid), resource_version: None });
+    let parameters = DeleteParams { preconditions, ..DeleteParams::default() };
+    match bounded(api.delete(&key.name, &parameters)).await {
+        // It waits for its finalizers.
+        Ok(answer) => match answer.left() {
+            Some(object) if object.metadata.deletion_timestamp.is_some() => is(key.kind, &object),
+            _ => Ok(Outcome::Gone(key.clone())),
+        },
+        Err(error) if status_code(&error) == Some(404) => Ok(Outcome::Gone(key.clone())),
+        Err(error) => Err(error),
+    }
+}
+
+fn is(kind: Kind, object: &DynamicObject) -> Result<Outcome> {
+    let mut object = serde_json::to_value(object)?;
+    trim(&mut object);
+    Ok(Outcome::Is(kind, object))
+}
+
+/// Leaves out what nobody needs and what takes room.
+pub(crate) fn trim(object: &mut Value) {
+    let kind = object.get("kind").and_then(Value::as_str).map(str::to_owned);
+    let Some(fields) = object.as_object_mut() else { return };
+    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    match kind.as_deref() {
+        Some("Node") => {
+            if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
+                status.remove("images");
+            }
+        }
+        Some("Pod") => fields.retain(|name, _| name == "metadata"),
+        _ => {}
+    }
+}

@@ -1,0 +1,108 @@
+//! The way to the leader, and what the ClusterSet says of it.
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_member::action::ensure_status;
+use antrea_mc_member::kind::Kind;
+use antrea_mc_member::leader::{Credentials, Link, Wish, status, wish};
+use antrea_mc_member::objects::{Key, Objects};
+use jiff::Timestamp;
+
+use crate::objects::Cluster;
+
+const SET: &str = "
+kind: ClusterSet
+metadata: {name: set, namespace: kube-system, generation: 3}
+spec: {clusterID: west, namespace: area, leaders: [{clusterID: east, server: 'https://east:6443', secret: token}]}
+---
+";
+const SECRET: &str =
+    "{kind: Secret, metadata: {name: token, namespace: kube-system}, data: {ca.crt: Y2E=, token: dG9rZW4=}}";
+
+#[track_caller]
+fn check(yaml: &str) -> String {
+    match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
+        Wish::Leave => "leave".to_owned(),
+        Wish::Incomplete(cluster, why) => {
+            format!("{}: {why}", cluster.map(|cluster| cluster.to_string()).unwrap_or_default())
+        }
+        Wish::Join(target) => {
+            let Credentials { ca, token } = &target.credentials;
+            let ca = ca.as_deref().map(String::from_utf8_lossy);
+            format!(
+                "{} joins {} of {} at {} in {} with {token} {ca:?}",
+                target.cluster, target.set, target.leader, target.server, target.area
+            )
+        }
+    }
+}
+
+#[test]
+fn the_cluster_set_and_its_secret_say_who_the_leader_is() {
+    insta::assert_snapshot!(check(&format!("{SET}{SECRET}")), @r#"west joins set of east at https://east:6443 in area with token Some("ca")"#);
+}
+
+#[test]
+fn without_a_cluster_set_the_member_leaves() {
+    assert_eq!(check(SECRET), "leave");
+    assert_eq!(check(&SET.replace("kube-system", "other")), "leave");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let all = format!("{SET}{SECRET}");
+    insta::assert_snapshot!(check(SET), @"west: there is no Secret kube-system/token");
+    insta::assert_snapshot!(check(&all.replace("token: dG9rZW4=", "token: ''")), @"west: Secret kube-system/token has no token; `antctl mc create membertoken` in the leader cluster makes one");
+    insta::assert_snapshot!(check(&all.replace("server: 'https://east:6443', ", "")), @"west: spec.leaders[0].server is missing; a member needs it");
+    insta::assert_snapshot!(check(&all.replace("leaders: [{clusterID: east, server: 'https://east:6443', secret: token}]", "leaders: []")), @"west: spec.leaders is empty; name the leader");
+    insta::assert_snapshot!(check(&all.replace("clusterID: west", "clusterID: West")), @r#": spec.clusterID: "West" is not a valid cluster ID: lower-case letters, digits, '-' and '.', 63 bytes at most, beginning and ending with a letter or digit"#);
+}
+
+#[test]
+fn nothing_is_wanted_before_all_is_known() {
+    let mut objects = Objects::default();
+    assert_eq!(wish(&objects, "kube-system"), None);
+    objects.learn(Kind::ClusterSet, WatchEvent::Resynced(Vec::new()));
+    assert_eq!(wish(&objects, "kube-system"), None);
+}
+
+#[test]
+fn a_token_says_when_it_expires() {
+    // {"exp":1800000000} and {"sub":"x"} between two other parts.
+    for (token, expire) in [
+        ("h.eyJleHAiOjE4MDAwMDAwMDB9.s", Some("2027-01-15T08:00:00Z")),
+        ("h.eyJzdWIiOiJ4In0.s", None),
+        ("opaque", None),
+        ("a.%.b", None),
+    ] {
+        let credentials = Credentials { ca: None, token: token.to_owned() };
+        assert_eq!(credentials.expire().map(|time| time.to_string()).as_deref(), expire, "{token}");
+        assert!(!format!("{credentials:?}").contains(token), "the token is in the log");
+    }
+}
+
+#[test]
+fn the_status_follows_the_connection_in_upstreams_words() {
+    let mut cluster = Cluster::of(SET);
+    let key = Key::new(Kind::ClusterSet, "kube-system", "set");
+    let since = Timestamp::from_second(1_799_999_000).unwrap();
+    let mut told = String::new();
+    for (second, link) in [
+        (0, Link::Connecting),
+        (1, Link::Connected),
+        (2, Link::Connected),
+        (3, Link::Disconnected("connection refused".to_owned())),
+        (4, Link::Expired { since, secret: "token".to_owned() }),
+        (5, Link::Connected),
+    ] {
+        let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
+        let set = cluster.objects.get(&key).unwrap();
+        let action = ensure_status(&key, set, &status(set, &link, "east", "area", now));
+        let Some(action) = action else {
+            told.push_str("nothing new\n");
+            continue;
+        };
+        told.push_str(&format!("{action}\n"));
+        cluster.carry_out(&action);
+    }
+    insta::assert_snapshot!(told);
+}

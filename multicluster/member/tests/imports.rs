@@ -1,0 +1,379 @@
+//! What a member makes of ResourceImports.
+
+use antrea_mc_member::import::Importer;
+use antrea_mc_member::kind::Kind;
+use antrea_types::IpFamily;
+
+use crate::objects::Cluster;
+
+fn importer() -> Importer {
+    Importer {
+        cluster: "west".parse().unwrap(),
+        namespace: "kube-system".to_owned(),
+        area: "area".to_owned(),
+        families: vec![IpFamily::V4],
+    }
+}
+
+const NAMESPACE: &str = "{kind: Namespace, metadata: {name: shop}}";
+
+const SERVICE: &str = "
+kind: ResourceImport
+metadata: {name: shop-web-service, namespace: area, resourceVersion: '7'}
+spec:
+  kind: ServiceImport
+  namespace: shop
+  name: web
+  serviceImport:
+    metadata: {labels: {team: a}}
+    spec:
+      type: ClusterSetIP
+      ports: [{name: http, port: 80, protocol: TCP, appProtocol: http}]
+      ipFamilies: [IPv4]
+      sessionAffinity: None
+    status: {clusters: [{cluster: east}]}";
+
+const ENDPOINTS: &str = "
+kind: ResourceImport
+metadata: {name: shop-web-endpoints, namespace: area}
+spec:
+  kind: Endpoints
+  namespace: shop
+  name: web
+  endpoints:
+    clusters:
+    - clusterID: east
+      endpointSlices:
+      - addressType: IPv4
+        ports: [{name: http, port: 80, protocol: TCP}]
+        endpoints: [{addresses: [10.2.0.1]}, {addresses: [10.2.0.2], conditions: {ready: false, serving: true, terminating: true}}]
+    - clusterID: south
+      endpointSlices:
+      - addressType: IPv4
+        ports: [{name: http, port: 80, protocol: TCP}]
+        endpoints: [{addresses: [10.3.0.1]}]";
+
+fn objects(all: &[&str]) -> String {
+    all.join("\n---\n")
+}
+
+fn web() -> Cluster {
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
+    cluster.settle(&importer());
+    cluster
+}
+
+#[test]
+fn a_service_becomes_a_service_slices_of_each_cluster_and_a_service_import() {
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
+    insta::assert_snapshot!(cluster.settle(&importer()));
+}
+
+#[test]
+fn what_is_deleted_comes_back() {
+    let mut cluster = web();
+    cluster.delete(Kind::Service, "shop", "antrea-mc-web");
+    cluster.delete(Kind::ServiceImport, "shop", "web");
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create Service shop/antrea-mc-web
+    patch EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    patch EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    create ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    ");
+}
+
+#[test]
+fn what_is_edited_is_repaired() {
+    let mut cluster = web();
+    cluster.apply("
+kind: Service
+metadata: {name: antrea-mc-web, namespace: shop, uid: uid-1, annotations: {multicluster.antrea.io/imported-service: 'true'}, labels: {multicluster.kubernetes.io/service-name: web, mine: 'yes'}}
+spec: {type: ClusterIP, clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1], sessionAffinity: ClientIP, internalTrafficPolicy: Cluster, ports: [{name: http, port: 81, protocol: TCP, targetPort: 81}], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack}");
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch Service shop/antrea-mc-web
+      spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80,"targetPort":80}]
+      spec.sessionAffinity: "None"
+    "#);
+}
+
+#[test]
+fn what_is_no_longer_exported_goes_and_nothing_else() {
+    let mut cluster = web();
+    cluster.apply("{kind: Service, metadata: {name: web, namespace: shop}}\n---\n{kind: Service, metadata: {name: antrea-mc-mine, namespace: shop}}\n---\n{kind: ServiceImport, metadata: {name: other, namespace: shop}}");
+    cluster.delete(Kind::ResourceImport, "area", "shop-web-service");
+    cluster.delete(Kind::ResourceImport, "area", "shop-web-endpoints");
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    delete ServiceImport shop/web
+    delete EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    delete EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    delete Service shop/antrea-mc-web
+    ");
+}
+
+#[test]
+fn a_cluster_that_no_longer_exports_loses_its_slices() {
+    let mut cluster = web();
+    cluster.apply(&ENDPOINTS.replace("clusterID: south", "clusterID: north"));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create EndpointSlice shop/antrea-mc-web-b797ca61f62af724
+    delete EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    ");
+}
+
+#[test]
+fn without_the_namespace_an_import_waits() {
+    let mut cluster = Cluster::of(&objects(&[SERVICE, ENDPOINTS]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"problem: there is no Namespace shop in this cluster; the import waits for it");
+    cluster.apply(NAMESPACE);
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create Service shop/antrea-mc-web
+    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    create ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    ");
+}
+
+#[test]
+fn foreign_objects_are_left_alone_and_reported() {
+    let foreign =
+        "{kind: Service, metadata: {name: antrea-mc-web, namespace: shop}, spec: {clusterIP: 10.96.7.7}}";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS, foreign]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    problem: Service shop/antrea-mc-web is not of Multi-cluster, and is left alone; rename or delete it to import
+    ");
+    let foreign = "{kind: ServiceImport, metadata: {name: web, namespace: shop}, spec: {ips: [241.0.0.1]}}";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS, foreign]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create Service shop/antrea-mc-web
+    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    problem: ServiceImport shop/web is not of Multi-cluster, and is left alone; rename or delete it to import
+    ");
+}
+
+#[test]
+fn objects_that_upstream_made_are_taken_over() {
+    let upstream = "{kind: Service, metadata: {name: antrea-mc-web, namespace: shop, uid: u, annotations: {multicluster.antrea.io/imported-service: 'true'}}, spec: {type: ClusterIP, clusterIP: 10.96.7.7, clusterIPs: [10.96.7.7], ipFamilies: [IPv4], ports: [{name: http, port: 80, protocol: TCP, targetPort: 80}]}}\n---\n{kind: ServiceImport, metadata: {name: web, namespace: shop}, spec: {ips: [10.96.7.7], type: ClusterSetIP, ports: [{name: http, port: 80, protocol: TCP}]}}\n---\n{kind: Endpoints, metadata: {name: antrea-mc-web, namespace: shop}}";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS, upstream]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    delete Endpoints shop/antrea-mc-web
+    patch Service shop/antrea-mc-web
+    patch ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    patch status of ServiceImport shop/web
+    ");
+}
+
+#[test]
+fn subsets_of_an_upstream_leader_are_read_and_repetitions_dropped() {
+    let endpoints = "
+kind: ResourceImport
+metadata: {name: shop-web-endpoints, namespace: area}
+spec:
+  kind: Endpoints
+  namespace: shop
+  name: web
+  endpoints:
+    subsets:
+    - {addresses: [{ip: 10.2.0.2}], ports: [{name: http, port: 80, protocol: TCP}]}
+    - {addresses: [{ip: 10.2.0.2}, {ip: 10.2.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}
+    - {addresses: [{ip: 10.3.0.1}], ports: [{name: http, port: 8080, protocol: TCP}]}";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, endpoints]));
+    insta::assert_snapshot!(cluster.settle(&importer()));
+}
+
+#[test]
+fn a_headless_service_has_no_address_and_hostnames() {
+    let service = SERVICE.replace("type: ClusterSetIP", "type: Headless");
+    let endpoints = ENDPOINTS.replace("{addresses: [10.2.0.1]}", "{addresses: [10.2.0.1], hostname: web-0}");
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, &service, &endpoints]));
+    insta::assert_snapshot!(cluster.settle(&importer()));
+}
+
+#[test]
+fn a_service_that_becomes_headless_is_made_anew() {
+    let mut cluster = web();
+    cluster.apply(&SERVICE.replace("type: ClusterSetIP", "type: Headless"));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    delete Service shop/antrea-mc-web
+    patch ServiceImport shop/web
+    create Service shop/antrea-mc-web
+    patch EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    patch EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    ");
+}
+
+#[test]
+fn a_service_of_a_family_that_the_cluster_lacks_is_not_ready() {
+    let service = SERVICE.replace("ipFamilies: [IPv4]", "ipFamilies: [IPv6]");
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, &service, ENDPOINTS]));
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    create ServiceImport shop/web
+      metadata.labels: {"team":"a"}
+      metadata.annotations: {"multicluster.antrea.io/imported-service":"true"}
+      spec.type: "ClusterSetIP"
+      spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80}]
+      spec.ips: []
+      spec.sessionAffinity: "None"
+      spec.ipFamilies: ["IPv6"]
+    patch status of ServiceImport shop/web
+      status.endpointSliceObjects: "Absent"
+      status.clusters: [{"cluster":"east"}]
+      status.conditions: [{"type":"Ready","status":"False","reason":"IPFamilyNotSupported","message":"the Service has addresses of IPv6 only, which this cluster does not have","lastTransitionTime":"2027-01-15T08:00:01Z"}]
+    problem: the Service has addresses of IPv6 only, which this cluster does not have
+    "#);
+}
+
+#[test]
+fn a_long_name_gets_a_hash() {
+    let long = "a".repeat(63);
+    let service = SERVICE
+        .replace("shop-web-service", &format!("shop-{long}-service"))
+        .replace("name: web", &format!("name: {long}"));
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, &service]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create Service shop/antrea-mc-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-7d3e74a05d7db15b
+    create ServiceImport shop/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    patch status of ServiceImport shop/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    ");
+    cluster.delete(Kind::ResourceImport, "area", &format!("shop-{long}-service"));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    delete ServiceImport shop/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    delete Service shop/antrea-mc-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-7d3e74a05d7db15b
+    ");
+}
+
+#[test]
+fn imports_for_other_clusters_are_not_ours() {
+    let service = SERVICE.replace("spec:\n  kind", "spec:\n  clusterID: [east, north]\n  kind");
+    assert_eq!(Cluster::of(&objects(&[NAMESPACE, &service])).settle(&importer()), "");
+    let service = service.replace("north", "west");
+    assert_ne!(Cluster::of(&objects(&[NAMESPACE, &service])).settle(&importer()), "");
+}
+
+const CLUSTER: &str = "
+kind: ResourceImport
+metadata: {name: east-clusterinfo, namespace: area}
+spec: {kind: ClusterInfo, name: east-clusterinfo, namespace: area, clusterinfo: {clusterID: east, serviceCIDR: 10.2.0.0/16, podCIDRs: [10.20.0.0/16], gatewayInfos: [{gatewayIP: 172.18.0.5}]}}";
+
+#[test]
+fn other_clusters_are_imported_and_follow_the_leader() {
+    let mut cluster = Cluster::of(CLUSTER);
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    create ClusterInfoImport kube-system/east-clusterinfo
+      spec.clusterID: "east"
+      spec.serviceCIDR: "10.2.0.0/16"
+      spec.gatewayInfos: [{"gatewayIP":"172.18.0.5"}]
+      spec.podCIDRs: ["10.20.0.0/16"]
+    "#);
+    cluster.apply(&CLUSTER.replace("podCIDRs: [10.20.0.0/16], ", ""));
+    insta::assert_snapshot!(cluster.settle(&importer()), @"
+    patch ClusterInfoImport kube-system/east-clusterinfo
+      spec.podCIDRs: null
+    ");
+    cluster.delete(Kind::ResourceImport, "area", "east-clusterinfo");
+    insta::assert_snapshot!(cluster.settle(&importer()), @"delete ClusterInfoImport kube-system/east-clusterinfo");
+}
+
+#[test]
+fn the_own_cluster_is_not_imported() {
+    assert_eq!(Cluster::of(&CLUSTER.replace("east", "west")).settle(&importer()), "");
+}
+
+const POLICY: &str = "
+kind: ResourceImport
+metadata: {name: strict-antreaclusternetworkpolicy, namespace: area, resourceVersion: '7'}
+spec: {kind: AntreaClusterNetworkPolicy, name: strict, clusternetworkpolicy: {tier: securityops, priority: 1, ingress: [{action: Drop}]}}";
+
+const TIER: &str = "{kind: Tier, metadata: {name: securityops}, spec: {priority: 50}}";
+
+#[test]
+fn a_policy_is_imported_and_the_leader_is_told() {
+    let mut cluster = Cluster::of(&objects(&[POLICY, TIER]));
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    create ClusterNetworkPolicy antrea-mc-strict
+      metadata.annotations: {"multicluster.antrea.io/imported-acnp":"true"}
+      spec.tier: "securityops"
+      spec.priority: 1
+      spec.ingress: [{"action":"Drop"}]
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+      metadata.resourceVersion: "7"
+      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
+    "#);
+    cluster.delete(Kind::ResourceImport, "area", "strict-antreaclusternetworkpolicy");
+    insta::assert_snapshot!(cluster.settle(&importer()), @"delete ClusterNetworkPolicy antrea-mc-strict");
+}
+
+#[test]
+fn a_policy_waits_for_its_tier() {
+    let mut cluster = Cluster::of(POLICY);
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+      metadata.resourceVersion: "7"
+      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"False","reason":"ACNPImportFailed","message":"ACNP Tier securityops does not exist in importing cluster west","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
+    problem: ACNP Tier securityops does not exist in importing cluster west
+    "#);
+    cluster.apply(TIER);
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create ClusterNetworkPolicy antrea-mc-strict
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+    ");
+    let mut without = Cluster::of(&POLICY.replace("tier: securityops, ", ""));
+    insta::assert_snapshot!(without.settle_briefly(&importer()), @"
+    create ClusterNetworkPolicy antrea-mc-strict
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+    ");
+}
+
+#[test]
+fn a_policy_of_the_cluster_itself_is_left_alone() {
+    let own = "{kind: ClusterNetworkPolicy, metadata: {name: antrea-mc-strict}, spec: {priority: 9}}";
+    let mut cluster = Cluster::of(&objects(&[POLICY, TIER, own]));
+    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+    problem: ClusterNetworkPolicy antrea-mc-strict is not of Multi-cluster, and is left alone; rename or delete it to import
+    ");
+}
+
+#[test]
+fn numbers_of_labels_are_imported_and_follow_the_leader() {
+    let import = "{kind: ResourceImport, metadata: {name: 3c62ea4851ac2068, namespace: area}, spec: {kind: LabelIdentity, labelIdentity: {label: 'ns:team=a&pod:app=fe', id: 1}}}";
+    let mut cluster = Cluster::of(import);
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    create LabelIdentity 3c62ea4851ac2068
+      spec.label: "ns:team=a&pod:app=fe"
+      spec.id: 1
+    "#);
+    cluster.apply(&import.replace("id: 1", "id: 2"));
+    insta::assert_snapshot!(cluster.settle(&importer()), @"
+    patch LabelIdentity 3c62ea4851ac2068
+      spec.id: 2
+    ");
+}
+
+#[test]
+fn an_import_that_cannot_be_read_withdraws_nothing() {
+    let mut cluster = web();
+    cluster.apply(&SERVICE.replace("port: 80", "port: many"));
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"problem: ResourceImport area/shop-web-service is unusable: invalid type: string "many", expected i32"#);
+}
+
+#[test]
+fn the_leader_learns_that_a_policy_is_not_enforced() {
+    let mut cluster = Cluster::of(&objects(&[POLICY, TIER]));
+    cluster.settle(&importer());
+    cluster.apply(
+        "{kind: ClusterNetworkPolicy, metadata: {name: antrea-mc-strict, annotations: {multicluster.antrea.io/imported-acnp: 'true'}}, spec: {tier: securityops, priority: 1, ingress: [{action: Drop}]}, status: {conditions: [{type: Realizable, status: 'False', reason: NotEnforced, lastTransitionTime: '2027-01-15T08:00:00Z'}]}}",
+    );
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+      metadata.resourceVersion: "7"
+      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"},{"type":"Realizable","status":"False","reason":"NotEnforced","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
+    "#);
+}

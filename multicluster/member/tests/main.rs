@@ -1,0 +1,10 @@
+//! Objects in, actions out: what a member decides, as an operator would see it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+
+mod connections;
+mod exports;
+mod gateways;
+mod imports;
+mod labels;
+mod objects;
