@@ -1,4 +1,4 @@
-//! The commands and flags of antctl-mc: those of upstream's `antctl mc`, and `status`.
+//! The commands and flags of antctl-mc: those of upstream's `antctl mc`, and `status` and `check`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     },
     /// Say how the ClusterSets of this cluster are; fails unless all are ready
     Status(Status),
+    /// Look for what keeps clusters from reaching each other; fails when something is found
+    Check(CheckOptions),
 }
 
 #[derive(Debug, Subcommand)]
@@ -196,6 +198,17 @@ pub(crate) struct Status {
     pub(crate) timeout: Duration,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// The Namespace of a ClusterSet; otherwise all
+    #[arg(short, long)]
+    pub(crate) namespace: Option<String>,
+
+    /// Where the core agent has its configuration
+    #[arg(long, value_name = "NAMESPACE", default_value = "kube-system")]
+    pub(crate) antrea_namespace: String,
+}
+
 /// How long a token is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifetime {
@@ -260,6 +273,7 @@ mod tests {
             "mc get joinconfig -n mc --member-token tok5",
             "mc get membertoken -n mc",
             "mc status --wait --timeout 2m",
+            "mc check",
         ] {
             assert!(parse(line).is_ok(), "{line}: {}", parse(line).unwrap_err());
         }

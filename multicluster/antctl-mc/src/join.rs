@@ -112,7 +112,7 @@ async fn wait_for_leader(cluster: &Cluster, parameters: &JoinParameters) -> Resu
     });
     if ready.await?.is_none() {
         bail!(
-            "ClusterSet {name:?} in Namespace {namespace} is not ready after {} s: {last}; wait on with \"antctl mc status --wait\"",
+            "ClusterSet {name:?} in Namespace {namespace} is not ready after {} s: {last}; see \"antctl mc check\", or wait on with \"antctl mc status --wait\"",
             TIMEOUT.as_secs()
         );
     }

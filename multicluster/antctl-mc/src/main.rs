@@ -1,6 +1,7 @@
 //! antctl-mc: makes a ClusterSet, lets clusters join and leave it, and says how it is. `antctl mc` runs it.
 
 mod access;
+mod check;
 mod cli;
 mod cluster;
 mod destroy;
@@ -69,6 +70,7 @@ async fn perform(cluster: &Cluster, command: &Command, out: &mut dyn Write) -> R
         }
         Command::Get { what } => get::run(cluster, what, out).await?,
         Command::Status(options) => return status::run(cluster, options, out).await,
+        Command::Check(options) => return check::run(cluster, options, out).await,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -341,3 +341,51 @@ async fn status_says_who_is_connected_and_fails_unless_all_are_ready() {
     insta::assert_snapshot!(Lab::new(&broken).run("status --wait --timeout 0s").await);
     insta::assert_snapshot!(Lab::new("").run("status").await);
 }
+
+/// Announces as members of ours make them; one has the networks of the other.
+const ANNOUNCES: &str = "
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: MemberClusterAnnounce
+metadata: {name: member-announce-from-c7, namespace: antrea-multicluster}
+clusterID: c7
+clusterSetID: cs1
+serviceCIDRs: [10.96.0.0/16]
+version: v0.1.0
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: MemberClusterAnnounce
+metadata: {name: member-announce-from-c8, namespace: antrea-multicluster}
+clusterID: c8
+clusterSetID: cs1
+serviceCIDRs: [10.96.128.0/17]
+version: v0.3.0
+";
+
+#[tokio::test]
+async fn check_names_what_is_wrong_in_a_leader() {
+    insta::assert_snapshot!(Lab::new(&format!("{LEADER}{ANNOUNCES}")).run("check").await);
+}
+
+const GATEWAY: &str = "
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: antrea-config, namespace: kube-system}
+data: {antrea-agent.conf: 'defaultMTU: 9000'}
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: Gateway
+metadata: {name: c5n1, namespace: kube-system}
+serviceCIDR: 10.96.0.0/16
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: ClusterInfoImport
+metadata: {name: c6-clusterinfo, namespace: kube-system}
+spec: {clusterID: c6, serviceCIDR: 10.97.0.0/16, podCIDRs: [10.14.1.0/24]}
+";
+
+#[tokio::test]
+async fn check_names_what_is_wrong_in_a_member() {
+    insta::assert_snapshot!(Lab::new(&format!("{MEMBER}{GATEWAY}")).run("check").await);
+}
