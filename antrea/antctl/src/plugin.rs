@@ -25,8 +25,10 @@ pub(crate) fn become_mc(kubeconfig: Option<&Path>, server: Option<&str>, mc: &Mc
     Err(error).with_context(|| format!("cannot run {}", program.display()))
 }
 
+/// Looks in absolute folders alone: what lies in the current one is nobody's plugin.
 fn find(path: &OsStr, is_executable: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    std::env::split_paths(path).map(|folder| folder.join(MC)).find(|program| is_executable(program))
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(MC)).find(|program| is_executable(program))
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -74,8 +76,9 @@ mod tests {
 
     #[test]
     fn the_first_program_of_the_path_is_run() {
-        let found = |there: &str| find(OsStr::new("/a:/b"), |path| path == Path::new(there));
+        let found = |there: &str| find(OsStr::new(":bin:/a:/b"), |path| path == Path::new(there));
         assert_eq!(found("/b/antctl-mc"), Some(PathBuf::from("/b/antctl-mc")));
         assert_eq!(found("/c/antctl-mc"), None);
+        assert_eq!(found("antctl-mc"), None);
     }
 }

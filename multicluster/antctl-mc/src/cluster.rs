@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use antrea_kit::kube_client::{Effect, bounded, delete, status_code};
+use antrea_kit::kube_client::{Effect, bounded, status_code};
 use anyhow::{Context, Result, anyhow};
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +43,7 @@ impl Cluster {
     pub(crate) async fn find<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>> {
         bounded(self.api(namespace).get_opt(name))
             .await
+            .map_err(plain)
             .with_context(|| format!("cannot read {} {namespace}/{name}", K::kind(&())))
     }
 
@@ -65,6 +66,7 @@ impl Cluster {
             PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         bounded(self.api(&namespace).create(&parameters, object))
             .await
+            .map_err(plain)
             .with_context(|| format!("cannot create {} {namespace}/{name}", K::kind(&())))
     }
 
@@ -75,12 +77,18 @@ impl Cluster {
             PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         bounded(self.api(&namespace).replace(&name, &parameters, object))
             .await
+            .map_err(plain)
             .with_context(|| format!("cannot update {} {namespace}/{name}", K::kind(&())))
     }
 
     /// Deletes an object; one that is not there is as good.
     pub(crate) async fn delete<K: Kind>(&self, namespace: &str, name: &str) -> Result<Effect> {
-        delete(&self.api::<K>(namespace), name).await
+        match bounded(self.api::<K>(namespace).delete(name, &DeleteParams::default())).await {
+            Ok(_) => Ok(Effect::Changed),
+            Err(error) if status_code(&error) == Some(404) => Ok(Effect::Unchanged),
+            Err(error) => Err(plain(error))
+                .with_context(|| format!("cannot delete {} {namespace}/{name}", K::kind(&()))),
+        }
     }
 }
 
@@ -92,7 +100,15 @@ fn unlistable<K: Kind>(error: anyhow::Error) -> anyhow::Error {
             "this cluster does not know the kind {kind} of {group}: install Multi-cluster, or name another cluster with --kubeconfig"
         );
     }
-    error.context(format!("cannot list objects of kind {kind}"))
+    plain(error).context(format!("cannot list objects of kind {kind}"))
+}
+
+/// What the API server says, without how the client holds it.
+pub(crate) fn plain(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(kube::Error::Api(status)) if !status.message.is_empty() => anyhow!("{}", status.message),
+        _ => error,
+    }
 }
 
 /// What a command has created so far, so that a command that fails leaves nothing behind.
@@ -113,11 +129,28 @@ impl Created {
         let mut left = Vec::new();
         for (resource, namespace, name) in self.0.into_iter().rev() {
             let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
-            if let Err(error) = bounded(api.delete(&name, &Default::default())).await {
+            if let Err(error) = bounded(api.delete(&name, &DeleteParams::default())).await.map_err(plain) {
                 left.push(format!("{} {namespace}/{name} ({error:#})", resource.kind));
             }
         }
         anyhow::ensure!(left.is_empty(), "delete by hand what could not be deleted: {}", left.join(", "));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_words_of_the_api_server() {
+        let status = Status::failure("namespaces \"mc\" not found", "NotFound").with_code(404);
+        let error = plain(kube::Error::Api(status.boxed()).into());
+        assert_eq!(
+            format!("{:#}", error.context("cannot create Secret mc/a")),
+            "cannot create Secret mc/a: namespaces \"mc\" not found"
+        );
     }
 }

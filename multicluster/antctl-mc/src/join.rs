@@ -24,20 +24,17 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(cluster: &Cluster, flags: &Join, out: &mut dyn Write) -> Result<()> {
     let parameters = join_parameters::merge(flags, read_config(flags)?)?;
-    let manifest = read_token(&parameters.token)?;
-    let secret_name = match (&parameters.token, &manifest) {
-        (Token::Secret(name), _) => name.clone(),
-        (_, Some(manifest)) => manifest.name_any(),
-        (_, None) => String::new(),
-    };
-    let set = parameters.cluster_set(&secret_name);
+    let source = read_token(&parameters.token)?;
+    let set = parameters.cluster_set(&source.secret_name());
     let there: Vec<ClusterSet> = cluster.list(Some(&parameters.namespace)).await?;
     let plan = cluster_set::plan(&set, &there)?;
     let mut created = Created::default();
     let written = async {
-        match &manifest {
-            Some(manifest) => write_secret(cluster, &parameters, manifest, &mut created, out).await?,
-            None => check_secret(cluster, &parameters.namespace, &secret_name).await?,
+        match &source {
+            Source::Manifest(manifest) => {
+                write_secret(cluster, &parameters, manifest, &mut created, out).await?;
+            }
+            Source::Existing(name) => check_secret(cluster, &parameters.namespace, name).await?,
         }
         write_set(cluster, &set, plan, &mut created, out).await
     };
@@ -58,14 +55,33 @@ fn read_config(flags: &Join) -> Result<JoinConfig> {
     join_config::parse(&text).with_context(|| format!("{} cannot be used", path.display()))
 }
 
-fn read_token(token: &Token) -> Result<Option<Secret>> {
+/// Where the Secret of the member comes from.
+enum Source {
+    /// It is there.
+    Existing(String),
+    /// It is to be written.
+    Manifest(Box<Secret>),
+}
+
+impl Source {
+    fn secret_name(&self) -> String {
+        match self {
+            Self::Existing(name) => name.clone(),
+            Self::Manifest(secret) => secret.name_any(),
+        }
+    }
+}
+
+fn read_token(token: &Token) -> Result<Source> {
     match token {
-        Token::Secret(_) => Ok(None),
-        Token::Manifest(secret) => Ok(Some((**secret).clone())),
+        Token::Secret(name) => Ok(Source::Existing(name.clone())),
+        Token::Manifest(secret) => Ok(Source::Manifest(secret.clone())),
         Token::File(path) => {
             let text =
                 std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            secret::parse(&text).map(Some).with_context(|| format!("{} cannot be used", path.display()))
+            let secret =
+                secret::parse(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+            Ok(Source::Manifest(Box::new(secret)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use antrea_shared_api::multicluster::v1alpha2::{ClusterSet, ClusterSetSpec, LeaderCluster};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Secret;
 
 use crate::cli::Join;
@@ -64,11 +64,9 @@ pub(crate) fn merge(flags: &Join, file: JoinConfig) -> Result<JoinParameters> {
     if token.is_none() {
         missing.push("--token-secret-file (tokenSecretFile) or --token-secret-name (tokenSecretName)");
     }
-    ensure!(
-        missing.is_empty(),
-        "say with a flag, or with the key in the file of --config-file: {}",
-        missing.join(", ")
-    );
+    let token = token.filter(|_| missing.is_empty()).with_context(|| {
+        format!("say with a flag, or with the key in the file of --config-file: {}", missing.join(", "))
+    })?;
     let namespace = given(file.namespace).or_else(|| given(flags.namespace.clone()));
     Ok(JoinParameters {
         cluster_set,
@@ -77,8 +75,7 @@ pub(crate) fn merge(flags: &Join, file: JoinConfig) -> Result<JoinParameters> {
         leader_cluster_id,
         leader_namespace,
         leader_server,
-        // There is one, or it would be missing.
-        token: token.unwrap_or_else(|| Token::Secret(String::new())),
+        token,
     })
 }
 

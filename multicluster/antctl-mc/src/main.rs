@@ -17,6 +17,7 @@ mod output;
 mod status;
 #[cfg(test)]
 mod tests;
+mod values;
 mod wait;
 
 use std::io::Write;

@@ -13,12 +13,13 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::PostParams;
 
-use crate::cli::{CreateMemberToken, DeleteMemberToken, Lifetime};
-use crate::cluster::{Cluster, Created, Kind};
+use crate::cli::{CreateMemberToken, DeleteMemberToken};
+use crate::cluster::{Cluster, Created, Kind, plain};
 use crate::objects::is_made_by_antctl;
 use crate::objects::member_token::{MemberToken, is_new, renewal_name, token_request};
 use crate::objects::secret::Credential;
 use crate::output;
+use crate::values::Lifetime;
 use crate::wait;
 
 /// Kubernetes puts the certificates of the API server into each Namespace.
@@ -124,6 +125,7 @@ async fn request(cluster: &Cluster, namespace: &str, name: &str, lifetime: Durat
     let request = token_request(lifetime);
     let answer = bounded(accounts.create_token_request(name, &parameters, &request))
         .await
+        .map_err(plain)
         .with_context(|| format!("cannot get a token of ServiceAccount {namespace}/{name}"))?;
     let token = answer.status.map(|status| status.token).context("the API server gave no token")?;
     let roots: Option<ConfigMap> = cluster.find(namespace, ROOT_CA).await?;

@@ -12,9 +12,9 @@ use clap::{Args, Subcommand};
 use kube::ResourceExt;
 use serde::Serialize;
 
-use crate::cli::WEEK;
 use crate::cluster::{Cluster, Kind};
 use crate::output::{self, Format};
+use crate::values::WEEK;
 use crate::{join_config, member_token};
 
 #[derive(Debug, Subcommand)]

@@ -6,12 +6,12 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::ResourceExt;
 
 use super::{nothing, written};
-use crate::cli::WEEK;
 use crate::cluster::Cluster;
 use crate::member_token::credential;
 use crate::objects::is_made_by_antctl;
 use crate::objects::member_token::member;
 use crate::output::{Format, table};
+use crate::values::WEEK;
 
 /// Which tokens, and how.
 #[derive(Debug, Args)]
