@@ -124,8 +124,8 @@ impl Created {
         Ok(created)
     }
 
-    /// Deletes all of it, the last one first. What cannot be deleted is in the error.
-    pub(crate) async fn undo(self, cluster: &Cluster) -> Result<()> {
+    /// Deletes all of it, the last one first, because of `error`; what cannot be deleted is added to that.
+    pub(crate) async fn undo(self, cluster: &Cluster, error: anyhow::Error) -> anyhow::Error {
         let mut left = Vec::new();
         for (resource, namespace, name) in self.0.into_iter().rev() {
             let api: Api<DynamicObject> = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
@@ -133,8 +133,10 @@ impl Created {
                 left.push(format!("{} {namespace}/{name} ({error:#})", resource.kind));
             }
         }
-        anyhow::ensure!(left.is_empty(), "delete by hand what could not be deleted: {}", left.join(", "));
-        Ok(())
+        if left.is_empty() {
+            return error;
+        }
+        anyhow!("{error:#}; delete by hand what could not be deleted: {}", left.join(", "))
     }
 }
 

@@ -25,8 +25,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Init, out: &mut dyn Write) 
     )?;
     if let Some(path) = join_config_file {
         if let Err(error) = save(path, &join_config::text(&set, &cluster.server, None)?) {
-            created.undo(cluster).await?;
-            return Err(error);
+            return Err(created.undo(cluster, error).await);
         }
         writeln!(out, "Saved ClusterSet join parameters to file: {}", path.display())?;
     }

@@ -40,8 +40,7 @@ pub(crate) async fn run(cluster: &Cluster, flags: &Join, out: &mut dyn Write) ->
     };
     if let Err(error) = written.await {
         writeln!(out, "Failed to join the ClusterSet. Deleting the created resources")?;
-        created.undo(cluster).await?;
-        return Err(error);
+        return Err(created.undo(cluster, error).await);
     }
     writeln!(out, "Waiting for ClusterSet ready")?;
     wait_for_leader(cluster, &parameters).await?;

@@ -35,8 +35,7 @@ pub(crate) async fn create(
     let mut created = Created::default();
     if let Err(error) = create_all(cluster, options, &mut created, out).await {
         writeln!(out, "Failed to create the member token. Deleting the created resources")?;
-        created.undo(cluster).await?;
-        return Err(error);
+        return Err(created.undo(cluster, error).await);
     }
     writeln!(
         out,
