@@ -1,5 +1,6 @@
 //! The commands and flags of antctl, named as upstream names them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Print how much an agent logs, or set it
     #[command(name = "log-level")]
     LogLevel(log_level::Options),
+    /// Commands of Antrea Multi-cluster, by antctl-mc on the PATH
+    #[command(disable_help_flag = true)]
+    Mc(Mc),
     /// Make the API of an agent available on this machine
     Proxy(proxy::Options),
     /// Print what Open vSwitch would do with a packet
@@ -50,6 +54,13 @@ pub(crate) enum Command {
     TracePacket(trace_packet::Options),
     /// Print the versions of antctl and of what it talks to
     Version,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mc {
+    /// Command and flags of antctl-mc
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Debug, Subcommand)]

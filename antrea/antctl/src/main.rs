@@ -8,6 +8,7 @@ mod cli;
 mod get;
 mod log_level;
 mod output;
+mod plugin;
 mod proxy;
 mod trace_packet;
 mod version;
@@ -59,6 +60,7 @@ async fn perform(Arguments { kubeconfig, server, command }: Arguments) -> Result
         }
         Command::Get { what } => get::run(server.as_deref(), &what).await,
         Command::LogLevel(options) => log_level::run(server.as_deref(), &options).await,
+        Command::Mc(mc) => match plugin::become_mc(kubeconfig.as_deref(), server.as_deref(), &mc)? {},
         Command::Proxy(options) => proxy::run(access::Access::open(kubeconfig, server), &options).await,
         Command::TracePacket(options) => trace_packet::run(server.as_deref(), &options).await,
         Command::Version if api::own_agent().is_some() => {

@@ -1,0 +1,103 @@
+//! The commands of a leader.
+
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+
+use super::{EMPTY, INIT, LEADER, Lab};
+
+#[tokio::test]
+async fn init_says_what_upstream_says_and_writes_the_same_file() {
+    let leader = Lab::new(EMPTY);
+    assert_eq!(leader.run(INIT).await, include_str!("../../tests/golden/upstream/init.txt"));
+    assert_eq!(leader.file("join.yaml"), include_str!("../../tests/golden/upstream/joinconfig.yaml"));
+    assert_eq!(
+        leader.run("get clusterset -A").await,
+        "CLUSTER-ID NAMESPACE           CLUSTERSET-ID TYPE   STATUS REASON\n\
+         <NONE>     antrea-multicluster cs1           <NONE> <NONE> <NONE>\n"
+    );
+    let again = leader.run(INIT).await;
+    assert!(
+        again.starts_with("ClusterSet \"cs1\" already exists in Namespace antrea-multicluster\n"),
+        "{again}"
+    );
+}
+
+#[tokio::test]
+async fn init_without_a_file_to_write_leaves_nothing_behind() {
+    let leader = Lab::new(EMPTY);
+    let text = leader.run(&INIT.replace("DIR/join.yaml", "DIR/none/join.yaml")).await;
+    assert!(text.contains("Error: cannot write DIR/none/join.yaml: No such file"), "{text}");
+    assert!(leader.names::<ClusterSet>().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_member_gets_a_token_that_expires_and_that_it_may_renew() {
+    let leader = Lab::new(EMPTY);
+    assert_eq!(
+        leader.run("create membertoken tok5 -n antrea-multicluster --cluster-id c5 -o DIR/tok5.yaml").await,
+        "ServiceAccount \"tok5\" created\nRoleBinding \"tok5\" created\nRole \"tok5-renew\" created\n\
+         RoleBinding \"tok5-renew\" created\nSaved member token Secret to file: DIR/tok5.yaml\n\
+         You can now run \"antctl mc join\" command with the token in a member cluster to join the ClusterSet\n"
+    );
+    insta::assert_snapshot!(leader.file("tok5.yaml"));
+    let mode = std::os::unix::fs::MetadataExt::mode(&leader.path().join("tok5.yaml").metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(leader.names::<Secret>().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_token_that_never_expires_is_made_as_upstream_makes_it() {
+    let leader = Lab::new(EMPTY);
+    assert_eq!(
+        leader.run("create membertoken tok5 -n antrea-multicluster --cluster-id c5 --lifetime never").await,
+        include_str!("../../tests/golden/upstream/create-membertoken.txt")
+    );
+    assert_eq!(leader.names::<Role>().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_member_token_that_cannot_be_made_leaves_nothing_behind() {
+    let leader = Lab::new(LEADER);
+    assert_eq!(
+        leader.run("create membertoken tokdup -n antrea-multicluster --cluster-id c5-1").await,
+        include_str!("../../tests/golden/upstream/create-membertoken-refused.txt")
+    );
+    // Nothing vouches for the API server here.
+    let text = leader.run("create membertoken tok7 -n antrea-multicluster --cluster-id c7 -o DIR/a").await;
+    assert!(text.contains("Error: ConfigMap antrea-multicluster/kube-root-ca.crt"), "{text}");
+    assert_eq!(leader.names::<ServiceAccount>().await, ["tok5", "tok6"]);
+    assert_eq!(leader.names::<RoleBinding>().await, ["tok5", "tok6"]);
+    assert!(leader.names::<Role>().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_member_token_is_deleted_with_all_that_belongs_to_it() {
+    let leader = Lab::new(EMPTY);
+    leader.run("create membertoken tok5 -n antrea-multicluster --cluster-id c5").await;
+    assert_eq!(
+        leader.run("delete membertoken tok5 -n antrea-multicluster").await,
+        "RoleBinding \"tok5-renew\" deleted\nRole \"tok5-renew\" deleted\nRoleBinding \"tok5\" deleted\n\
+         ServiceAccount \"tok5\" deleted\n"
+    );
+    assert_eq!(
+        leader.run("delete membertoken tok5 -n antrea-multicluster").await,
+        "Error: there is no member token \"tok5\" in Namespace antrea-multicluster\n"
+    );
+}
+
+#[tokio::test]
+async fn a_leader_is_not_destroyed_under_its_members() {
+    let leader = Lab::new(LEADER);
+    assert_eq!(
+        leader.run("destroy --clusterset cs1 -n antrea-multicluster").await,
+        "Error: clusters are still members of ClusterSet \"cs1\": c5, c6; run \"antctl mc leave\" in each, or delete the \
+         MemberClusterAnnounce member-announce-from-c5 of one that is gone for good\n"
+    );
+    for name in leader.names::<MemberClusterAnnounce>().await {
+        leader.cluster.delete::<MemberClusterAnnounce>("antrea-multicluster", &name).await.unwrap();
+    }
+    insta::assert_snapshot!(leader.run("destroy --clusterset cs1 -n antrea-multicluster").await);
+    assert!(leader.names::<Secret>().await.is_empty());
+}

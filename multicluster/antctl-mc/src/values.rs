@@ -1,0 +1,43 @@
+//! Values of flags.
+
+use std::time::Duration;
+
+use antrea_shared_api::validation::values;
+
+/// How long a token is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// Until it is deleted, as all tokens of upstream.
+    Forever,
+    /// A token of the API server's TokenRequest.
+    Limited(Duration),
+}
+
+/// The shortest lifetime that API servers grant.
+const SHORTEST: Duration = Duration::from_secs(600);
+
+/// The lifetime of tokens that nobody has named one for.
+pub(crate) const WEEK: Lifetime = Lifetime::Limited(Duration::from_secs(7 * 24 * 3600));
+
+/// A DNS label.
+pub(crate) fn id(text: &str) -> Result<String, String> {
+    values::id(text).map_or_else(|| Ok(text.to_owned()), Err)
+}
+
+/// `168h`, or `never`.
+pub(crate) fn lifetime(text: &str) -> Result<Lifetime, String> {
+    if text == "never" {
+        return Ok(Lifetime::Forever);
+    }
+    match duration(text)? {
+        short if short < SHORTEST => Err("API servers grant ten minutes at least: 10m".to_owned()),
+        long => Ok(Lifetime::Limited(long)),
+    }
+}
+
+/// `90s`, `10m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| "expected a time, as 90s, 10m or 168h".to_owned())?;
+    span.try_into().map_err(|_| "a time cannot be negative".to_owned())
+}
