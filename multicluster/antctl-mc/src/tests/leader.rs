@@ -4,6 +4,7 @@ use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use kube::ResourceExt;
 
 use super::{EMPTY, INIT, LEADER, Lab};
 
@@ -95,8 +96,15 @@ async fn a_leader_is_not_destroyed_under_its_members() {
         "Error: clusters are still members of ClusterSet \"cs1\": c5, c6; run \"antctl mc leave\" in each, or delete the \
          MemberClusterAnnounce member-announce-from-c5 of one that is gone for good\n"
     );
-    for name in leader.names::<MemberClusterAnnounce>().await {
-        leader.cluster.delete::<MemberClusterAnnounce>("antrea-multicluster", &name).await.unwrap();
+    for mut announce in leader.cluster.list::<MemberClusterAnnounce>(None).await.unwrap() {
+        // The leader's controller takes it off when the member has left.
+        announce.metadata.finalizers = None;
+        leader.cluster.replace(&announce).await.unwrap();
+        leader
+            .cluster
+            .delete::<MemberClusterAnnounce>("antrea-multicluster", &announce.name_any())
+            .await
+            .unwrap();
     }
     insta::assert_snapshot!(leader.run("destroy --clusterset cs1 -n antrea-multicluster").await);
     assert!(leader.names::<Secret>().await.is_empty());
