@@ -69,13 +69,15 @@ fn traffic_distribution_falls_back_to_what_there_is() {
     });
 }
 
-/// Hints stay as they are: only whom they are for changes.
+/// Hints stay as they are, since no controller of Kubernetes writes them: only who follows them changes.
 #[test]
 fn a_node_that_gets_another_zone_prefers_the_endpoints_of_that() {
     on_the_stage("a_node_that_gets_another_zone_prefers_the_endpoints_of_that", |stage| {
         let [a, b, c, d] = stage.servers;
-        let spec = json!({ "trafficDistribution": "PreferSameZone", "selector": { "role": "server" } });
-        let service = stage.service("zone-changes", &spec)?;
+        let endpoints = [(a, 0), (b, 0), (c, 1), (d, 1)]
+            .map(|(peer, zone)| Endpoint::ready(peer).for_zone(ZONES[zone], ZONES[zone]));
+        let service = stage.service("zone-changes", &json!({ "trafficDistribution": "PreferSameZone" }))?;
+        apply_slices(stage.api, service.name()?, "a", &endpoints)?;
         ensure_by_node(stage, &service, [&[a, b], &[c, d]])?;
         set_zone(stage, ZONES[0])?;
         let result = ensure_by_node(stage, &service, [&[a, b], &[a, b]]);
