@@ -12,6 +12,7 @@ pub mod health;
 pub mod keeper;
 pub mod known;
 pub mod kube_client;
+pub mod kubeconfig;
 pub mod leases;
 mod listen;
 pub mod logging;
