@@ -5,6 +5,7 @@
 //! come to the same result from the same objects.
 
 mod claims;
+mod flow_source;
 mod gateway;
 mod other_cluster;
 mod own_cluster;
@@ -13,6 +14,7 @@ mod problem;
 mod read;
 
 pub use claims::Claimant;
+pub use flow_source::FlowSource;
 pub use gateway::LocalGateway;
 pub use other_cluster::OtherCluster;
 pub use own_cluster::{OwnCluster, PodToPod};
