@@ -218,7 +218,7 @@ fn add_clusters(
     client: &Client,
     node: &NodeName,
 ) {
-    let MulticlusterComponents { controller, notices, namespace } = clusters;
+    let MulticlusterComponents { controller, notices, prober, namespace } = clusters;
     let (client, node) = (client.clone(), node.clone());
     let gateways: Api<Gateway> = Api::namespaced(client.clone(), &namespace);
     let imports: Api<ClusterInfoImport> = Api::namespaced(client.clone(), &namespace);
@@ -231,5 +231,6 @@ fn add_clusters(
         watch(imports, Default::default(), record_cluster, import_events, stop)
     });
     components.add("multicluster", |stop| controller.run(of_gateways, of_imports, stop));
+    components.add("gateway-probe", |stop| prober.run(stop));
     components.add("multicluster-events", |stop| report_notices(client, node, notices, stop));
 }

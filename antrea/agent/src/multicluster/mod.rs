@@ -7,6 +7,7 @@
 mod controller;
 mod notices;
 mod objects;
+mod probe;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::events::Notice;
 use controller::MulticlusterController;
+use probe::Prober;
 
 pub(crate) use controller::ClusterSetBase;
 pub(crate) use objects::{record_cluster, record_gateway};
@@ -30,6 +32,7 @@ pub(crate) type FlowSources = BTreeMap<String, FlowSource>;
 pub(crate) struct MulticlusterComponents {
     pub(crate) controller: MulticlusterController,
     pub(crate) notices: mpsc::Receiver<Notice>,
+    pub(crate) prober: Prober,
     /// Where the objects are.
     pub(crate) namespace: String,
 }
@@ -38,8 +41,11 @@ impl MulticlusterComponents {
     /// Begins with the objects as they are now.
     pub(crate) async fn new(setup: MulticlusterSetup, client: &Client, base: ClusterSetBase) -> Result<Self> {
         let namespace = setup.namespace.clone();
+        let (node, routes) = (base.node.clone(), base.routes.clone());
         let (controller, notices) = MulticlusterController::new(setup, client, base).await?;
-        Ok(Self { controller, notices, namespace })
+        let (client, wanted) = (client.clone(), controller.wanted());
+        let prober = Prober { client, namespace: namespace.clone(), node, wanted, routes };
+        Ok(Self { controller, notices, prober, namespace })
     }
 
     /// The sets of flows that the switch shall have.

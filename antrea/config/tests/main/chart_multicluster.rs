@@ -48,12 +48,14 @@ fn a_namespace_that_cannot_be_one_does_not_fit_the_schema() {
 #[test]
 fn only_an_agent_with_multicluster_may_read_what_other_clusters_say() {
     let Some(chart) = Chart::open() else { return };
-    let check = |values: &str, expected: &[&str]| {
+    let check = |values: &str, expected: &[&str], of_status: &[&str]| {
         let role = chart.template("templates/agent/clusterrole.yaml", values).unwrap();
         for resource in ["gateways", "clusterinfoimports"] {
             assert_eq!(verbs(&role, "multicluster.crd.antrea.io", resource), expected, "{values}");
         }
+        let patch = verbs(&role, "multicluster.crd.antrea.io", "gateways/status");
+        assert_eq!(patch, of_status, "{values}");
     };
-    check("", &[]);
-    check(ON, &["get", "list", "watch"]);
+    check("", &[], &[]);
+    check(ON, &["get", "list", "watch"], &["patch"]);
 }
