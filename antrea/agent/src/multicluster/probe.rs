@@ -90,7 +90,7 @@ impl Prober {
                     reached = found.reached,
                     probed = found.probed,
                     unreached,
-                    "Other Nodes answer as that"
+                    "Other Nodes answer through the tunnel as counted"
                 );
             }
             written = self.write(&found, written).await;
