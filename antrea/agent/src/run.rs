@@ -204,7 +204,8 @@ fn add_services(
     components.add("services", |stop| controller.run(round, stop));
     components
         .add("service-refusals", |stop| proxy::refuse_connections(packet_ins, connection, pipeline, stop));
-    components.add("stale-udp", move |stop| proxy::forget_again(for_stale_udp, ovs_run_dir, stale_udp, stop));
+    components
+        .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, ovs_run_dir, stale_udp, stop));
     components.add("service-events", |stop| report_notices(client, node, notices, stop));
     if let Some(address) = health_server {
         components.add("service-health", move |stop| proxy::serve_health(address, realized, stop));

@@ -172,7 +172,7 @@ fn set_endpoint(stage: &Stage<'_>, service: &str, server: &Peer) -> Result<()> {
 }
 
 /// One that asks from the same port each time.
-fn socket(from: &Network, address: SocketAddr) -> Result<UdpSocket> {
+pub(crate) fn socket(from: &Network, address: SocketAddr) -> Result<UdpSocket> {
     let any = if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" };
     from.within(|| {
         let socket = UdpSocket::bind(any).context("no socket")?;
@@ -182,7 +182,12 @@ fn socket(from: &Network, address: SocketAddr) -> Result<UdpSocket> {
 }
 
 /// Soon, and then every time.
-fn ensure_answered_by(stage: &Stage<'_>, client: &UdpSocket, target: Target, server: &Peer) -> Result<()> {
+pub(crate) fn ensure_answered_by(
+    stage: &Stage<'_>,
+    client: &UdpSocket,
+    target: Target,
+    server: &Peer,
+) -> Result<()> {
     let wanted = Answer::Said(server.name.clone());
     stage.until(&format!("{} to answer a client that asks {target}", server.name), || {
         let answer = ask::ask_on(client, "hostname").context("no answer")?;

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use antrea_e2e::wait;
+use antrea_types::Protocol;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use super::ask::Target;
+use super::faults::{ensure_answered_by, socket};
 use super::stage::{Stage, on_the_stage};
 use super::talk::{self, Pair, ensure_all_were_answered, while_connected, while_connecting};
 use crate::ovs_absences;
@@ -37,6 +39,10 @@ fn what_changes_while_the_agent_is_away_is_served_when_it_is_back() {
         for target in changed.targets().into_iter().chain(deleted.targets()) {
             stage.ensure_reaches(from, target, &[a])?;
         }
+        let udp = changed.targets().into_iter().filter(|target| target.protocol == Protocol::Udp);
+        let clients =
+            udp.map(|target| Ok((target, socket(from, target.address)?))).collect::<Result<Vec<_>>>()?;
+        clients.iter().try_for_each(|(target, client)| ensure_answered_by(stage, client, *target, a))?;
         let node = stage.here.node;
         let before = stage.cluster.agent(node)?;
         stage.cluster.signal_agent(node, "STOP")?;
@@ -46,6 +52,7 @@ fn what_changes_while_the_agent_is_away_is_served_when_it_is_back() {
         stage.cluster.signal_agent(node, "KILL")?;
         stage.cluster.wait_for_restart(node, &before)?;
         changed.targets().into_iter().try_for_each(|target| stage.ensure_reaches(from, target, &[c]))?;
+        clients.iter().try_for_each(|(target, client)| ensure_answered_by(stage, client, *target, c))?;
         made.targets().into_iter().try_for_each(|target| stage.ensure_reaches(from, target, &[b]))?;
         deleted.targets().into_iter().try_for_each(|target| stage.ensure_nobody_answers(from, target))
     });
@@ -105,7 +112,7 @@ fn targets(stage: &Stage<'_>, name: &str) -> Result<[Vec<Target>; 2]> {
     let spec = json!({ "type": "NodePort", "selector": { "role": "server" } });
     let service = stage.service(name, &spec)?;
     let tcp = |targets: Vec<Target>| -> Vec<Target> {
-        targets.into_iter().filter(|target| target.protocol == antrea_types::Protocol::Tcp).collect()
+        targets.into_iter().filter(|target| target.protocol == Protocol::Tcp).collect()
     };
     Ok([tcp(service.targets()), tcp(service.node_targets(&stage.here.ips)?)])
 }

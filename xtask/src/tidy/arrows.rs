@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "shared-api/types",
     "antrea/config",
     "antrea/openflow",
@@ -19,6 +19,7 @@ const PURE: [&str; 9] = [
     "antrea/agent/multicluster",
     "antrea/agent/proxy",
     "antrea/agent/routing",
+    "multicluster/core",
 ];
 
 /// What a pure crate never names.

@@ -28,4 +28,4 @@ pub use problem::Problem;
 pub use proxy::{Change, Proxy};
 pub use service_name::{ServiceName, SliceName};
 pub use settings::{ExternalServices, LoadBalancerAddresses, NodeHints, Settings, Skipped};
-pub use stale_udp::StaleUdp;
+pub use stale_udp::{StaleUdp, leading_nowhere};

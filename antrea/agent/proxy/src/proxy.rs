@@ -1,7 +1,7 @@
 //! All Services and EndpointSlices, and which Services have to be planned anew when one of them changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use antrea_hostplan::HostServices;
@@ -95,6 +95,11 @@ impl Proxy {
     /// What the kernel has to know.
     pub fn host_services(&self) -> HostServices {
         self.host.services()
+    }
+
+    /// Where UDP connections to Services may lead.
+    pub fn udp_endpoints(&self) -> BTreeSet<SocketAddr> {
+        self.services.values().flat_map(|entry| entry.udp.endpoints()).collect()
     }
 
     /// The Node is in another zone than before.

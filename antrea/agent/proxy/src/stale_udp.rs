@@ -2,7 +2,9 @@
 //! from the same port, its connection would go on to where it began.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
+use antrea_pipeline::fields::SERVICE_CONNECTION;
 
 /// Connections to be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +25,11 @@ impl UdpEndpoints {
         self.0.entry(port).or_default().extend(endpoints);
     }
 
+    /// All of them.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = SocketAddr> {
+        self.0.values().flatten().copied()
+    }
+
     /// What was there before, and is not any more.
     pub(crate) fn stale_since(&self, before: &Self) -> Vec<StaleUdp> {
         let gone = |(port, endpoints): (&u16, &BTreeSet<SocketAddr>)| {
@@ -32,6 +39,31 @@ impl UdpEndpoints {
         };
         before.0.iter().flat_map(gone).collect()
     }
+}
+
+/// Of the connections that a datapath lists (`dpctl/dump-conntrack`, a line each), those of UDP to Services that lead to
+/// none of these endpoints: theirs went while there was no agent.
+pub fn leading_nowhere(connections: &str, endpoints: &BTreeSet<SocketAddr>) -> BTreeSet<StaleUdp> {
+    connections.lines().filter_map(to_service).filter(|stale| !endpoints.contains(&stale.endpoint)).collect()
+}
+
+/// Where a UDP connection to a Service leads: `udp,orig=(src=…,dst=…,sport=…,dport=…),reply=(src=…,…),zone=…,mark=…`.
+fn to_service(line: &str) -> Option<StaleUdp> {
+    let rest = line.strip_prefix("udp,orig=(")?;
+    let (original, rest) = rest.split_once("),reply=(")?;
+    let (reply, rest) = rest.split_once(')')?;
+    let mark: u128 = field(rest, "mark")?.parse().ok()?;
+    let address: IpAddr = field(reply, "src")?.parse().ok()?;
+    let stale = StaleUdp {
+        port: field(original, "dport")?.parse().ok()?,
+        endpoint: SocketAddr::new(address, field(reply, "sport")?.parse().ok()?),
+    };
+    let service = u128::from(SERVICE_CONNECTION.value) << SERVICE_CONNECTION.range.offset();
+    Some(stale).filter(|_| mark & service != 0)
+}
+
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
 }
 
 #[cfg(test)]
@@ -64,5 +96,42 @@ mod tests {
     fn a_port_that_is_gone_makes_all_its_endpoints_stale() {
         check("53>10.0.0.1:53 54>10.0.0.1:53", "54>10.0.0.1:53", "53>10.0.0.1:53");
         check("53>10.0.0.1:53", "", "53>10.0.0.1:53");
+    }
+
+    #[track_caller]
+    fn check_nowhere(connection: &str, expect: &str) {
+        let endpoints = ["10.0.0.1:53", "[fd00::1]:53"].map(|text| text.parse().unwrap());
+        let stale = leading_nowhere(connection, &BTreeSet::from(endpoints));
+        let text: Vec<_> = stale.iter().map(|one| format!("{}>{}", one.port, one.endpoint)).collect();
+        assert_eq!(text.join(" "), expect, "{connection}");
+    }
+
+    const CLIENT: &str = "udp,orig=(src=10.0.0.9,dst=10.96.0.10,sport=34698,dport=80)";
+
+    #[test]
+    fn a_connection_to_an_endpoint_that_nobody_serves_leads_nowhere() {
+        let reply = "reply=(src=10.0.0.2,dst=10.0.0.9,sport=53,dport=34698)";
+        check_nowhere(&format!("{CLIENT},{reply},zone=65520,mark=19"), "80>10.0.0.2:53");
+        let v6 = "udp,orig=(src=fd00::9,dst=fd96::10,sport=1,dport=80),reply=(src=fd00::2,dst=fd00::9,sport=53,dport=1)";
+        check_nowhere(&format!("{v6},zone=65510,mark=19"), "80>[fd00::2]:53");
+    }
+
+    #[test]
+    fn a_connection_to_an_endpoint_stays() {
+        let reply = "reply=(src=10.0.0.1,dst=10.0.0.9,sport=53,dport=34698)";
+        check_nowhere(&format!("{CLIENT},{reply},zone=65520,mark=19"), "");
+    }
+
+    #[test]
+    fn other_connections_are_of_no_concern() {
+        let reply = "reply=(src=10.0.0.2,dst=10.0.0.9,sport=53,dport=34698)";
+        check_nowhere(&format!("{CLIENT},{reply},zone=65520,mark=3"), "");
+        check_nowhere(&format!("{CLIENT},{reply},zone=65520"), "");
+        check_nowhere(
+            &format!("tcp{},{reply},zone=65520,mark=19,protoinfo=(state=ESTABLISHED)", &CLIENT[3..]),
+            "",
+        );
+        check_nowhere("udp,orig=(src=10.0.0.9", "");
+        check_nowhere("udp,orig=(),reply=(),mark=", "");
     }
 }

@@ -1,10 +1,10 @@
 //! Keeps the switch in line with Services, and tells the kernel, load balancers and users what they have to know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_agent_proxy::{Adoption, Change, Proxy, ServiceName};
+use antrea_agent_proxy::{Adoption, Change, Proxy, ServiceName, StaleUdp};
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::FlowFilter;
@@ -47,13 +47,15 @@ pub(crate) struct ServiceController {
     health: HealthServers,
     /// Services that the switch did not take.
     refused: BTreeSet<ServiceName>,
+    /// UDP connections to forget once it does.
+    unforgotten: BTreeMap<ServiceName, BTreeSet<StaleUdp>>,
     /// When they are tried again.
     retry: Option<Instant>,
 }
 
 impl ServiceController {
     /// Begins to watch Services, and with what an earlier agent left in the switch. The other values are for
-    /// [`crate::events::report_notices`] and [`super::forget_again`].
+    /// [`crate::events::report_notices`] and [`super::forget_stale_udp`].
     pub(super) async fn new(
         setup: ProxySetup,
         client: &Client,
@@ -78,6 +80,7 @@ impl ServiceController {
             notices: Notices::new(queue),
             health,
             refused: BTreeSet::new(),
+            unforgotten: BTreeMap::new(),
             retry: None,
         };
         Ok((controller, for_events, stale_requests))
@@ -101,6 +104,7 @@ impl ServiceController {
         }
         self.learn_nodes();
         self.realize().await;
+        self.stale_udp.forget_all_but(self.proxy.udp_endpoints()).await;
         Ok(())
     }
 
@@ -182,13 +186,17 @@ impl ServiceController {
         let asked: Vec<Asked> = changes.iter().map(ask).collect();
         let mut stale = Vec::new();
         for (change, asked) in changes.into_iter().zip(asked) {
-            let outcome = asked.done().await;
-            match outcome {
+            let mut unforgotten = self.unforgotten.remove(&change.service).unwrap_or_default();
+            unforgotten.extend(change.stale);
+            match asked.done().await {
                 Ok(()) => {
                     self.proxy.settle(&change.service);
-                    stale.extend(change.stale);
+                    stale.extend(unforgotten);
                 }
-                Err(error) => self.refuse(change.service.clone(), &error),
+                Err(error) => {
+                    self.refuse(change.service.clone(), &error);
+                    self.unforgotten.insert(change.service.clone(), unforgotten);
+                }
             }
             self.health.set(&change.service, change.health);
             self.notices.set(change.service, &change.uid, change.problems);

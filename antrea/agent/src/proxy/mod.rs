@@ -28,7 +28,7 @@ use controller::ServiceController;
 pub(crate) use health::serve_health;
 pub(crate) use refusal::refuse_connections;
 pub(crate) use settings::{ProxySetup, set_up};
-pub(crate) use stale_udp::forget_again;
+pub(crate) use stale_udp::forget_stale_udp;
 
 use stale_udp::StaleUdpRequests;
 

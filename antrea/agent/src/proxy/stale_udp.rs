@@ -1,8 +1,10 @@
 //! Forgets UDP connections whose endpoint is gone: clients get another one with their next packet.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use antrea_agent_proxy::StaleUdp;
+use antrea_agent_proxy::{StaleUdp, leading_nowhere};
 use antrea_openflow::message::{CtFlush, CtTuple};
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::unixctl::{self, UnixctlError};
@@ -10,7 +12,7 @@ use antrea_pipeline::fields::ct_zone;
 use antrea_types::{IpFamily, Protocol};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 /// How many times changes are planned before the first of them has been dealt with.
 const WAITING: usize = 64;
@@ -24,13 +26,22 @@ pub(crate) enum StaleUdpConnections {
     Forgotten,
 }
 
-/// Forgets connections whose endpoints are gone, and has [`forget_again`] do it once more.
+/// What has to be forgotten.
 #[derive(Debug)]
-pub(super) struct StaleUdpQueue(Option<mpsc::Sender<Vec<StaleUdp>>>);
+pub(crate) enum Stale {
+    /// Connections to endpoints that have just gone.
+    Gone(Vec<StaleUdp>),
+    /// Connections to others than these: theirs went while there was no agent.
+    AllBut(BTreeSet<SocketAddr>),
+}
 
-/// For [`forget_again`].
+/// Forgets connections whose endpoints are gone, and has [`forget_stale_udp`] do the rest.
 #[derive(Debug)]
-pub(crate) struct StaleUdpRequests(mpsc::Receiver<Vec<StaleUdp>>);
+pub(super) struct StaleUdpQueue(Option<mpsc::Sender<Stale>>);
+
+/// For [`forget_stale_udp`].
+#[derive(Debug)]
+pub(crate) struct StaleUdpRequests(mpsc::Receiver<Stale>);
 
 impl StaleUdpConnections {
     pub(super) fn queue(self) -> (StaleUdpQueue, StaleUdpRequests) {
@@ -46,31 +57,76 @@ impl StaleUdpQueue {
         if let Some(requests) = self.0.as_ref().filter(|_| !stale.is_empty()) {
             forget(connection, &stale).await;
             // Only an agent that ends has nobody at the other end.
-            requests.send(stale).await.ok();
+            requests.send(Stale::Gone(stale)).await.ok();
+        }
+    }
+
+    /// To be called when the switch has the flows of all Services for the first time.
+    pub(super) async fn forget_all_but(&self, endpoints: BTreeSet<SocketAddr>) {
+        if let Some(requests) = &self.0 {
+            requests.send(Stale::AllBut(endpoints)).await.ok();
         }
     }
 }
 
-/// Forgets stale connections again when the datapath follows the new flows, until `stop`: up to then, a client that goes
-/// on sending makes its connection anew, to where it was.
-pub(crate) async fn forget_again(
+/// Forgets stale connections when the datapath follows the new flows, until `stop`: up to then, a client that goes on
+/// sending makes its connection anew, to where it was.
+pub(crate) async fn forget_stale_udp(
     connection: Connection,
     ovs_run_dir: PathBuf,
     StaleUdpRequests(mut requests): StaleUdpRequests,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    while let Some(Some(mut stale)) = stop.run_until_cancelled(requests.recv()).await {
-        while let Ok(more) = requests.try_recv() {
-            stale.extend(more);
-        }
-        if let Some(Err(error)) = stop.run_until_cancelled(revalidated(&ovs_run_dir)).await {
+    while let Some(Some(first)) = stop.run_until_cancelled(requests.recv()).await {
+        let more = std::iter::from_fn(|| requests.try_recv().ok());
+        let all: Vec<Stale> = std::iter::once(first).chain(more).collect();
+        let work = forget_when_revalidated(&connection, &ovs_run_dir, all);
+        if let Some(Err(error)) = stop.run_until_cancelled(work).await {
             let error = &error as &dyn std::error::Error;
-            warn!(error, "Open vSwitch does not say since when it follows its flows");
+            warn!(
+                error,
+                "Open vSwitch does not tell of its datapath: UDP connections may lead to endpoints that are gone"
+            );
         }
-        forget(&connection, &stale).await;
     }
     stop.cancelled().await;
     Ok(())
+}
+
+/// What is known is forgotten even where the switch tells nothing.
+async fn forget_when_revalidated(
+    connection: &Connection,
+    ovs_run_dir: &Path,
+    all: Vec<Stale>,
+) -> Result<(), UnixctlError> {
+    let mut outcome = revalidated(ovs_run_dir).await;
+    for stale in all {
+        let stale = match stale {
+            Stale::Gone(stale) => Ok(stale),
+            Stale::AllBut(endpoints) => left_without_agent(ovs_run_dir, &endpoints).await,
+        };
+        match stale {
+            Ok(stale) => forget(connection, &stale).await,
+            Err(error) => outcome = Err(error),
+        }
+    }
+    outcome
+}
+
+/// Connections to others than these endpoints, of those that the datapath lists.
+async fn left_without_agent(
+    ovs_run_dir: &Path,
+    endpoints: &BTreeSet<SocketAddr>,
+) -> Result<Vec<StaleUdp>, UnixctlError> {
+    let socket = unixctl::vswitchd_socket(ovs_run_dir)?;
+    let mut stale = Vec::new();
+    for family in IpFamily::ALL {
+        let zone = format!("zone={}", ct_zone(family));
+        let connections = unixctl::command(&socket, "dpctl/dump-conntrack", &[&zone]).await?;
+        stale.extend(leading_nowhere(&connections, endpoints));
+    }
+    info!(endpoints = stale.len(), "Looked for UDP connections to endpoints that went without an agent");
+    Ok(stale)
 }
 
 async fn revalidated(ovs_run_dir: &Path) -> Result<(), UnixctlError> {

@@ -1,0 +1,81 @@
+//! Endpoints of a Service in one cluster, each once, in one order, however many subsets or slices they came in.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use antrea_types::IpFamily;
+
+use crate::service::Port;
+
+/// Whether connections go to an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EndpointState {
+    /// They do.
+    #[default]
+    Ready,
+    /// It terminates and still serves: they do where nothing is ready.
+    Terminating,
+}
+
+/// An endpoint, beside its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Whether connections go to it.
+    pub state: EndpointState,
+    /// Its name in the DNS of a headless Service.
+    pub hostname: Option<Box<str>>,
+    /// The zone that it is in.
+    pub zone: Option<Box<str>>,
+}
+
+/// Endpoints by address that share their family and ports; the ports are sorted.
+pub type EndpointSet<'a> = (IpFamily, &'a [Port], &'a BTreeMap<IpAddr, Endpoint>);
+
+/// The endpoints of a Service in one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoints(BTreeMap<(IpFamily, Vec<Port>), BTreeMap<IpAddr, Endpoint>>);
+
+impl Endpoints {
+    /// Adds an endpoint; of two with the same address and ports one stays, the ready one if they differ in that.
+    pub fn insert(&mut self, mut ports: Vec<Port>, address: IpAddr, endpoint: Endpoint) {
+        ports.sort();
+        ports.dedup();
+        let set = self.0.entry((IpFamily::of(&address), ports)).or_default();
+        match set.entry(address) {
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert(endpoint);
+            }
+            std::collections::btree_map::Entry::Occupied(mut entry) if endpoint < *entry.get() => {
+                entry.insert(endpoint);
+            }
+            std::collections::btree_map::Entry::Occupied(_) => {}
+        }
+    }
+
+    /// The sets of endpoints that share their ports, IPv4 first.
+    pub fn sets(&self) -> impl Iterator<Item = EndpointSet<'_>> {
+        self.0.iter().map(|((family, ports), endpoints)| (*family, ports.as_slice(), endpoints))
+    }
+
+    /// Every endpoint with its ports.
+    pub fn iter(&self) -> impl Iterator<Item = (&[Port], IpAddr, &Endpoint)> {
+        self.0.iter().flat_map(|((_, ports), endpoints)| {
+            endpoints.iter().map(|(address, endpoint)| (ports.as_slice(), *address, endpoint))
+        })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(Vec<Port>, IpAddr, Endpoint)> for Endpoints {
+    fn from_iter<I: IntoIterator<Item = (Vec<Port>, IpAddr, Endpoint)>>(endpoints: I) -> Self {
+        let mut all = Self::default();
+        for (ports, address, endpoint) in endpoints {
+            all.insert(ports, address, endpoint);
+        }
+        all
+    }
+}

@@ -1,0 +1,158 @@
+//! Merges what clusters export as one Service (KEP-1645, "Conflict Resolution").
+//!
+//! | what | which counts |
+//! |---|---|
+//! | ports | all of them; of two that exclude each other that of the older export |
+//! | everything else | the oldest export's |
+//! | exports of upstream members, which are ports alone | the oldest; later ones with other ports are left out |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::conflict::{Conflict, Property};
+use crate::export::{Export, by_age};
+use crate::ids::ClusterId;
+use crate::service::{ExportedService, Port, Properties};
+
+/// What all clusters import, and what their exports disagree on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MergedService {
+    /// The ports, those of the oldest export first.
+    pub ports: Vec<Port>,
+    /// Everything else.
+    pub properties: Properties,
+    /// The clusters whose exports count, and the names of their ports that do.
+    pub clusters: BTreeMap<ClusterId, BTreeSet<Box<str>>>,
+    /// What every exporter is to be told.
+    pub conflicts: Vec<Conflict>,
+}
+
+impl MergedService {
+    /// Whether nothing of the cluster's export counts.
+    pub fn refuses(&self, cluster: &ClusterId) -> bool {
+        !self.clusters.contains_key(cluster)
+    }
+}
+
+/// What comes of the exports of one Service; nothing where there is none.
+pub fn service(exports: &[&Export<ExportedService>]) -> Option<MergedService> {
+    let sorted = by_age(exports);
+    let (taken, refused) = admit(&sorted);
+    taken.first()?;
+    let (properties, mut conflicts) = properties(&taken);
+    let (ports, clusters, lost) = unite(&taken);
+    conflicts.extend(lost);
+    conflicts.extend(not_everywhere(&ports, &taken));
+    conflicts.extend(refused);
+    Some(MergedService { ports, properties, clusters, conflicts })
+}
+
+/// Which exports count at all. An upstream member cannot know of a union: it is there with all its ports or not at all.
+fn admit<'a>(sorted: &[&'a Export<ExportedService>]) -> (Vec<&'a Export<ExportedService>>, Vec<Conflict>) {
+    let Some(oldest) = sorted.first() else { return (Vec::new(), Vec::new()) };
+    let fits = |export: &Export<ExportedService>| {
+        export.payload.properties.is_some() || same_ports(&export.payload.ports, &oldest.payload.ports)
+    };
+    let (taken, refused): (Vec<_>, Vec<_>) = sorted.iter().copied().partition(|export| fits(export));
+    let refusal = |export: &Export<_>| Conflict::Refused {
+        cluster: export.cluster.clone(),
+        winner: oldest.cluster.clone(),
+    };
+    (taken, refused.into_iter().map(refusal).collect())
+}
+
+/// Whether both lists are the same ports, in any order.
+fn same_ports(some: &[Port], others: &[Port]) -> bool {
+    let all_in =
+        |some: &[Port], others: &[Port]| some.iter().all(|port| others.iter().any(|other| other.is(port)));
+    all_in(some, others) && all_in(others, some)
+}
+
+type United = (Vec<Port>, BTreeMap<ClusterId, BTreeSet<Box<str>>>, Vec<Conflict>);
+
+/// The union of all ports, the older export first.
+fn unite(sorted: &[&Export<ExportedService>]) -> United {
+    let mut united: Vec<(&Port, &ClusterId)> = Vec::new();
+    let (mut clusters, mut conflicts) = (BTreeMap::new(), Vec::new());
+    for export in sorted {
+        let names: &mut BTreeSet<Box<str>> = clusters.entry(export.cluster.clone()).or_default();
+        for port in &export.payload.ports {
+            let other = united.iter().find(|(kept, _)| kept.is(port) || kept.excludes(port)).copied();
+            if other.is_none() {
+                united.push((port, &export.cluster));
+            }
+            if other.is_none_or(|(kept, _)| kept.is(port)) {
+                names.insert(port.name.clone());
+            }
+            conflicts.extend(
+                other
+                    .filter(|(kept, _)| *kept != port)
+                    .map(|(kept, winner)| lost(&export.cluster, port, winner, kept)),
+            );
+        }
+    }
+    (united.into_iter().map(|(port, _)| port.clone()).collect(), clusters, conflicts)
+}
+
+/// What is wrong with a port that differs from one of an older export.
+fn lost(cluster: &ClusterId, port: &Port, winner: &ClusterId, kept: &Port) -> Conflict {
+    let (cluster, port, winner) = (cluster.clone(), port.clone(), winner.clone());
+    if kept.is(&port) {
+        Conflict::AppProtocol { cluster, port, winner, kept: kept.app_protocol.clone() }
+    } else {
+        Conflict::PortLost { cluster, port, winner, kept: kept.clone() }
+    }
+}
+
+/// The ports that some clusters have nothing like. Ports that exclude each other are told of already.
+fn not_everywhere(ports: &[Port], sorted: &[&Export<ExportedService>]) -> Vec<Conflict> {
+    let any = |export: &Export<ExportedService>, like: &dyn Fn(&Port) -> bool| {
+        export.payload.ports.iter().any(like)
+    };
+    let conflict = |port: &Port| {
+        sorted.iter().find(|export| !any(export, &|own| own.is(port) || own.excludes(port)))?;
+        let exporters = sorted.iter().filter(|export| any(export, &|own| own.is(port)));
+        let clusters: BTreeSet<ClusterId> = exporters.map(|export| export.cluster.clone()).collect();
+        Some(Conflict::PortNotEverywhere { port: port.clone(), clusters })
+    };
+    ports.iter().filter_map(conflict).collect()
+}
+
+/// The oldest export's properties, and what younger exports say else.
+fn properties(sorted: &[&Export<ExportedService>]) -> (Properties, Vec<Conflict>) {
+    let mut telling = sorted.iter().filter_map(|export| {
+        export.payload.properties.as_ref().map(|properties| (&export.cluster, properties))
+    });
+    let Some((winner, oldest)) = telling.next() else { return (Properties::default(), Vec::new()) };
+    let younger: Vec<_> = telling.collect();
+    let conflict = |(property, text): PropertyText| {
+        let value = text(oldest);
+        let others: BTreeMap<ClusterId, String> = younger
+            .iter()
+            .map(|(cluster, properties)| ((*cluster).clone(), text(properties)))
+            .filter(|(_, other)| *other != value)
+            .collect();
+        (!others.is_empty()).then(|| Conflict::Differs { property, winner: winner.clone(), value, others })
+    };
+    (oldest.clone(), TEXTS.into_iter().filter_map(conflict).collect())
+}
+
+/// A property, and how its value is written: equal texts are equal values.
+type PropertyText = (Property, fn(&Properties) -> String);
+
+const TEXTS: [PropertyText; 8] = [
+    (Property::Type, |of| of.service_type.to_string()),
+    (Property::SessionAffinity, |of| of.session_affinity.to_string()),
+    (Property::SessionAffinityConfig, |of| {
+        of.affinity_seconds.map_or("the default".to_owned(), |seconds| format!("{seconds} s"))
+    }),
+    (Property::InternalTrafficPolicy, |of| of.internal_traffic_policy.to_string()),
+    (Property::TrafficDistribution, |of| of.traffic_distribution.as_deref().unwrap_or("none").to_owned()),
+    (Property::IpFamilies, |of| of.ip_families.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")),
+    (Property::Labels, |of| pairs(&of.labels)),
+    (Property::Annotations, |of| pairs(&of.annotations)),
+];
+
+fn pairs(of: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = of.iter().map(|(key, value)| format!("{key}={value:?}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}

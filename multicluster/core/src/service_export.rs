@@ -1,0 +1,195 @@
+//! What a member does with a ServiceExport: what it exports, and what it says in the conditions.
+
+mod local;
+
+use antrea_shared_api::mcs::{ServiceExportSpec, export_condition, ready_reason, valid_reason};
+use antrea_shared_api::multicluster::ConditionStatus;
+use antrea_shared_api::multicluster::well_known::annotation;
+use antrea_types::IpFamily;
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use crate::addresses::EndpointAddresses;
+use crate::endpoints::Endpoints;
+use crate::service::ExportedService;
+
+/// What becomes of a ServiceExport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// This is exported. There may be no endpoints: the Service stays exported, and gets no connections.
+    Export {
+        /// Ports and properties.
+        service: ExportedService,
+        /// Endpoints that other clusters can reach.
+        endpoints: Endpoints,
+        /// The families of the Service that do not cross clusters.
+        families_at_home: Vec<IpFamily>,
+    },
+    /// Nothing is exported, and what was is withdrawn.
+    Withdraw(Invalid),
+}
+
+/// Why a Service cannot be exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// There is none.
+    NoService,
+    /// It is of type ExternalName.
+    ExternalName,
+    /// It is itself imported.
+    Imported,
+    /// It has no ClusterIP, or none that other clusters can reach.
+    NoClusterIp,
+}
+
+/// How far the export of a Service has come in the Common Area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// This cluster is in no ClusterSet.
+    NoClusterSet,
+    /// The leader has not answered yet; why, if that is known.
+    Pending(Option<String>),
+    /// It is imported.
+    Merged {
+        /// What is known of conflicts.
+        conflicts: Conflicts,
+        /// What of its endpoints is not imported, and why.
+        left_out: Option<String>,
+    },
+    /// The leader does not take it, because of this.
+    Refused(String, Conflicts),
+}
+
+/// What the leader says of conflicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Nothing, as upstream's leader.
+    Unknown,
+    /// There are none.
+    None,
+    /// There are: reason and message.
+    Some(String, String),
+}
+
+/// A condition of a ServiceExport, without its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportCondition {
+    /// The type.
+    pub condition_type: &'static str,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why, in one word.
+    pub reason: String,
+    /// Why, in a sentence.
+    pub message: String,
+}
+
+/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name.
+pub fn decide(
+    export: &ServiceExportSpec,
+    service: Option<&core::Service>,
+    slices: &[&EndpointSlice],
+    addresses: EndpointAddresses,
+) -> Decision {
+    let Some((service, spec)) = service.and_then(|service| Some((service, service.spec.as_ref()?))) else {
+        return Decision::Withdraw(Invalid::NoService);
+    };
+    let annotations = service.metadata.annotations.as_ref();
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return Decision::Withdraw(Invalid::ExternalName);
+    }
+    if annotations.is_some_and(|annotations| annotations.contains_key(annotation::IMPORTED_SERVICE)) {
+        return Decision::Withdraw(Invalid::Imported);
+    }
+    let exported = local::service(export, spec);
+    let Some(endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
+        return Decision::Withdraw(Invalid::NoClusterIp);
+    };
+    let families = exported.properties.iter().flat_map(|properties| &properties.ip_families);
+    let families_at_home = families.copied().filter(|family| *family != local::CROSSES).collect();
+    Decision::Export { service: exported, endpoints, families_at_home }
+}
+
+/// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched, and
+/// `Conflict` goes when it is not among them.
+pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportCondition> {
+    let (endpoints, families_at_home) = match decision {
+        Decision::Withdraw(invalid) => return withdrawn(*invalid),
+        Decision::Export { endpoints, families_at_home, .. } => (endpoints, families_at_home),
+    };
+    let valid = condition(
+        export_condition::VALID,
+        ConditionStatus::True,
+        valid_reason::VALID,
+        "The Service can be exported",
+    );
+    let (ready, conflicts) = match progress {
+        Progress::NoClusterSet => {
+            (not_ready(ready_reason::PENDING, "this cluster is in no ClusterSet yet"), &Conflicts::Unknown)
+        }
+        Progress::Pending(why) => {
+            let why = why.as_deref().unwrap_or("the leader has not taken the export yet");
+            (not_ready(ready_reason::PENDING, why), &Conflicts::Unknown)
+        }
+        Progress::Refused(why, conflicts) => (not_ready(ready_reason::FAILED, why), conflicts),
+        Progress::Merged { conflicts, left_out } => {
+            (exported(endpoints, families_at_home, left_out.as_deref()), conflicts)
+        }
+    };
+    let conflict = match conflicts {
+        Conflicts::Unknown => None,
+        Conflicts::None => Some((ConditionStatus::False, "NoConflicts", "")),
+        Conflicts::Some(reason, message) => Some((ConditionStatus::True, reason.as_str(), message.as_str())),
+    };
+    let conflict = conflict
+        .map(|(status, reason, message)| condition(export_condition::CONFLICT, status, reason, message));
+    [valid, ready].into_iter().chain(conflict).collect()
+}
+
+fn withdrawn(invalid: Invalid) -> Vec<ExportCondition> {
+    let (reason, message) = invalid.reason_and_message();
+    let valid = condition(export_condition::VALID, ConditionStatus::False, reason, message);
+    vec![valid, not_ready(ready_reason::FAILED, "the Service cannot be exported, see condition Valid")]
+}
+
+fn exported(endpoints: &Endpoints, families_at_home: &[IpFamily], left_out: Option<&str>) -> ExportCondition {
+    let mut message = "The Service is exported successfully".to_owned();
+    for family in families_at_home {
+        message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
+    }
+    if endpoints.is_empty() {
+        message.push_str("; it has no ready endpoints that other clusters can reach");
+    }
+    if let Some(left_out) = left_out {
+        message.push_str(&format!("; {left_out}"));
+    }
+    condition(export_condition::READY, ConditionStatus::True, ready_reason::EXPORTED, &message)
+}
+
+fn not_ready(reason: &'static str, message: &str) -> ExportCondition {
+    condition(export_condition::READY, ConditionStatus::False, reason, message)
+}
+
+fn condition(
+    condition_type: &'static str,
+    status: ConditionStatus,
+    reason: &str,
+    message: &str,
+) -> ExportCondition {
+    ExportCondition { condition_type, status, reason: reason.to_owned(), message: message.to_owned() }
+}
+
+impl Invalid {
+    /// Reason and message of the condition `Valid`: the reasons of KEP-1645 where it has them, upstream's otherwise, and
+    /// upstream's messages.
+    pub const fn reason_and_message(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoService => (valid_reason::NO_SERVICE, "Service does not exist"),
+            Self::ExternalName => {
+                (valid_reason::INVALID_SERVICE_TYPE, "Service of ExternalName type is not supported")
+            }
+            Self::Imported => ("ImportedService", "The Service is imported, not allowed to export"),
+            Self::NoClusterIp => ("ServiceNoClusterIP", "Service does not have a valid ClusterIP"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A Service of this cluster as others are to see it.
+
+use std::net::IpAddr;
+
+use antrea_shared_api::mcs::ServiceExportSpec;
+use antrea_types::IpFamily;
+use k8s_openapi::api::core::v1::ServiceSpec;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+
+use crate::addresses::EndpointAddresses;
+use crate::endpoints::{Endpoint, Endpoints};
+use crate::service::{ExportedService, Port, Properties, ServiceType};
+use crate::wire::{properties_of, read_endpoint, read_port};
+
+/// The one family that is carried between clusters.
+pub(super) const CROSSES: IpFamily = IpFamily::V4;
+
+/// Ports and properties.
+pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> ExportedService {
+    let ports = spec.ports.iter().flatten().filter_map(|port| {
+        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
+    });
+    let service_type = if is_headless(spec) { ServiceType::Headless } else { ServiceType::ClusterSetIp };
+    let properties = Properties {
+        service_type,
+        labels: export.exported_labels.clone(),
+        annotations: export.exported_annotations.clone(),
+        ..properties_of(
+            spec.session_affinity.as_deref(),
+            spec.session_affinity_config.as_ref(),
+            spec.internal_traffic_policy.as_deref(),
+            spec.traffic_distribution.as_deref(),
+            spec.ip_families.as_deref().unwrap_or_default(),
+        )
+    };
+    ExportedService { ports: ports.collect(), properties: Some(properties) }
+}
+
+/// Endpoints that other clusters can reach. Nothing where the Service ought to have a ClusterIP of that kind and has
+/// none. A headless Service has its Pods for endpoints, whatever the others of the cluster have.
+pub(super) fn endpoints(
+    spec: &ServiceSpec,
+    ports: &[Port],
+    slices: &[&EndpointSlice],
+    addresses: EndpointAddresses,
+) -> Option<Endpoints> {
+    let pods = pods(slices);
+    if is_headless(spec) || addresses == EndpointAddresses::PodIps {
+        return Some(pods);
+    }
+    let cluster_ips = cluster_ips(spec);
+    if cluster_ips.is_empty() {
+        return None;
+    }
+    // A Service that would refuse connections gets none from other clusters.
+    let served = cluster_ips.into_iter().filter(|_| !pods.is_empty());
+    Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
+}
+
+fn is_headless(spec: &ServiceSpec) -> bool {
+    spec.cluster_ip.as_deref() == Some("None")
+}
+
+fn cluster_ips(spec: &ServiceSpec) -> Vec<IpAddr> {
+    let all = match &spec.cluster_ips {
+        Some(all) if !all.is_empty() => all.as_slice(),
+        _ => spec.cluster_ip.as_slice(),
+    };
+    all.iter().filter_map(|text| text.parse().ok()).filter(|ip| IpFamily::of(ip) == CROSSES).collect()
+}
+
+/// The endpoints of all slices that take connections.
+fn pods(slices: &[&EndpointSlice]) -> Endpoints {
+    let mut endpoints = Endpoints::default();
+    for slice in slices.iter().filter(|slice| slice.address_type == CROSSES.to_string()) {
+        let ports: Vec<Port> = slice
+            .ports
+            .iter()
+            .flatten()
+            .filter_map(|port| {
+                let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+                read_port("", name, protocol, port.port?, port.app_protocol.as_deref()).ok()
+            })
+            .collect();
+        for one in &slice.endpoints {
+            let endpoint =
+                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
+            let address = one.addresses.first().and_then(|text| text.parse().ok());
+            if let (Some(endpoint), Some(address)) = (endpoint, address) {
+                endpoints.insert(ports.clone(), address, endpoint);
+            }
+        }
+    }
+    endpoints
+}

@@ -1,0 +1,51 @@
+//! The networks that a member claims, in its announce and in its ClusterInfo.
+
+use antrea_shared_api::multicluster::v1alpha1 as api;
+use ipnet::IpNet;
+
+use super::Problem;
+use crate::addresses::{Claim, EndpointAddresses, PodConnectivity};
+
+/// What a member claims in its announce; nothing where it names no network, as upstream members do. Pods are claimed
+/// where its endpoints are Pods, or `pods` says that they are reached otherwise.
+pub fn claim_of_announce(
+    announce: &api::MemberClusterAnnounce,
+    pods: PodConnectivity,
+) -> (Option<Claim>, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let services = read(&announce.service_cidrs, "serviceCIDRs", &mut problems);
+    let pod_cidrs = read(&announce.pod_cidrs, "podCIDRs", &mut problems);
+    if announce.service_cidrs.is_empty() && announce.pod_cidrs.is_empty() {
+        return (None, problems);
+    }
+    let endpoints = match announce.endpoint_ip_type {
+        Some(api::EndpointIpType::PodIP) => EndpointAddresses::PodIps,
+        _ => EndpointAddresses::ClusterIps,
+    };
+    (Some(Claim::new(&services, &pod_cidrs, endpoints, pods)), problems)
+}
+
+/// What a member claims by its ClusterInfo, whose announce claims nothing: all networks in it are reached by others.
+pub fn claim_of_cluster_info(info: &api::ClusterInfo) -> (Option<Claim>, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut services = read(&info.service_cidrs, "spec.clusterInfo.serviceCIDRs", &mut problems);
+    if info.service_cidrs.is_empty() && !info.service_cidr.is_empty() {
+        services.extend(network(&info.service_cidr, "spec.clusterInfo.serviceCIDR", &mut problems));
+    }
+    let pods = read(&info.pod_cidrs, "spec.clusterInfo.podCIDRs", &mut problems);
+    let claim = Claim::new(&services, &pods, EndpointAddresses::ClusterIps, PodConnectivity::On);
+    ((!services.is_empty() || !pods.is_empty()).then_some(claim), problems)
+}
+
+fn read(texts: &[String], path: &str, problems: &mut Vec<Problem>) -> Vec<IpNet> {
+    let indexed = texts.iter().enumerate();
+    indexed.filter_map(|(index, text)| network(text, &format!("{path}[{index}]"), problems)).collect()
+}
+
+fn network(text: &str, path: &str, problems: &mut Vec<Problem>) -> Option<IpNet> {
+    let network = text.parse().ok();
+    if network.is_none() {
+        problems.push(Problem::new(path, format_args!("{text:?} is no network, as 10.0.0.0/16")));
+    }
+    network
+}

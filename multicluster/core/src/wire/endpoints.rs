@@ -1,0 +1,166 @@
+//! Endpoints in ResourceExports and ResourceImports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use antrea_shared_api::multicluster::v1alpha1 as api;
+use antrea_types::IpFamily;
+use k8s_openapi::api::core::v1::{EndpointAddress, EndpointSubset};
+use k8s_openapi::api::discovery::v1::EndpointConditions;
+
+use super::Problem;
+use super::port::{read_port, slice_port, subset_port};
+use crate::endpoints::{Endpoint, EndpointState, Endpoints};
+use crate::merge::MergedEndpoints;
+use crate::service::Port;
+
+/// Reads `spec.endpoints`: `endpointSlices` where there are some, upstream's `subsets` otherwise.
+pub(super) fn read(exported: &api::ExportedEndpoints) -> (Endpoints, Vec<Problem>) {
+    let mut reader = Reader::default();
+    if exported.endpoint_slices.is_empty() {
+        exported.subsets.iter().enumerate().for_each(|(index, subset)| reader.subset(index, subset));
+    } else {
+        exported.endpoint_slices.iter().enumerate().for_each(|(index, slice)| reader.slice(index, slice));
+    }
+    (reader.endpoints, reader.problems)
+}
+
+#[derive(Default)]
+struct Reader {
+    endpoints: Endpoints,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn subset(&mut self, index: usize, subset: &EndpointSubset) {
+        let path = format!("spec.endpoints.subsets[{index}]");
+        let ports = subset.ports.iter().flatten().enumerate().map(|(index, port)| {
+            let path = format!("{path}.ports[{index}]");
+            let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+            read_port(&path, name, protocol, port.port, port.app_protocol.as_deref())
+        });
+        let ports = self.ports(ports.collect());
+        for (index, address) in subset.addresses.iter().flatten().enumerate() {
+            let hostname = address.hostname.as_deref().map(Into::into);
+            let endpoint = Endpoint { hostname, ..Endpoint::default() };
+            self.endpoint(&format!("{path}.addresses[{index}].ip"), &ports, &address.ip, endpoint);
+        }
+    }
+
+    fn slice(&mut self, index: usize, slice: &api::EndpointSliceTemplate) {
+        let path = format!("spec.endpoints.endpointSlices[{index}]");
+        let ports = slice.ports.iter().enumerate().filter_map(|(index, port)| {
+            let path = format!("{path}.ports[{index}]");
+            let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+            Some(read_port(&path, name, protocol, port.port?, port.app_protocol.as_deref()))
+        });
+        let ports = self.ports(ports.collect());
+        for (index, endpoint) in slice.endpoints.iter().enumerate() {
+            let path = format!("{path}.endpoints[{index}].addresses[0]");
+            let read = read_endpoint(
+                endpoint.conditions.as_ref(),
+                endpoint.hostname.as_deref(),
+                endpoint.zone.as_deref(),
+            );
+            if let (Some(endpoint), Some(address)) = (read, endpoint.addresses.first()) {
+                self.endpoint(&path, &ports, address, endpoint);
+            }
+        }
+    }
+
+    fn ports(&mut self, read: Vec<Result<Port, Problem>>) -> Vec<Port> {
+        let mut ports = Vec::new();
+        for port in read {
+            match port {
+                Ok(port) => ports.push(port),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        ports
+    }
+
+    fn endpoint(&mut self, path: &str, ports: &[Port], address: &str, endpoint: Endpoint) {
+        match address.parse() {
+            Ok(address) => self.endpoints.insert(ports.to_vec(), address, endpoint),
+            Err(_) => self.problems.push(Problem::new(path, format_args!("{address:?} is no IP address"))),
+        }
+    }
+}
+
+/// An endpoint of an EndpointSlice; nothing where no connections go to it. What says nothing of being ready is ready.
+pub(crate) fn read_endpoint(
+    conditions: Option<&EndpointConditions>,
+    hostname: Option<&str>,
+    zone: Option<&str>,
+) -> Option<Endpoint> {
+    let ready = conditions.and_then(|conditions| conditions.ready).unwrap_or(true);
+    let serving = conditions.and_then(|conditions| conditions.serving).unwrap_or(ready);
+    let terminating = conditions.and_then(|conditions| conditions.terminating).unwrap_or(false);
+    let state = match (ready, serving && terminating) {
+        (true, _) => EndpointState::Ready,
+        (false, true) => EndpointState::Terminating,
+        (false, false) => return None,
+    };
+    Some(Endpoint { state, hostname: hostname.map(Into::into), zone: zone.map(Into::into) })
+}
+
+/// The conditions of an endpoint; none for one that is ready.
+fn write_state(state: EndpointState) -> Option<EndpointConditions> {
+    (state == EndpointState::Terminating).then_some(EndpointConditions {
+        ready: Some(false),
+        serving: Some(true),
+        terminating: Some(true),
+    })
+}
+
+/// `spec.endpoints` of a ResourceExport: for every reader the ready IPv4 ones, and for ours all of them.
+pub fn export_endpoints(endpoints: &Endpoints) -> api::ExportedEndpoints {
+    let ready = |(address, endpoint): (&IpAddr, &Endpoint)| {
+        (endpoint.state == EndpointState::Ready).then_some(*address)
+    };
+    let subsets = endpoints
+        .sets()
+        .filter(|(family, ..)| *family == IpFamily::V4)
+        .map(|(_, ports, endpoints)| subset(ports, endpoints.iter().filter_map(ready)))
+        .filter(|subset| subset.addresses.as_ref().is_some_and(|addresses| !addresses.is_empty()));
+    api::ExportedEndpoints { subsets: subsets.collect(), endpoint_slices: slices(endpoints) }
+}
+
+/// `spec.endpoints` of a ResourceImport: flat for upstream members, by source cluster for ours.
+pub fn import_endpoints(merged: &MergedEndpoints) -> api::ImportedEndpoints {
+    let flat: BTreeMap<Vec<Port>, BTreeSet<IpAddr>> = merged.flat();
+    let clusters = merged.clusters.iter().map(|(cluster, endpoints)| api::ClusterEndpoints {
+        cluster_id: cluster.to_string(),
+        endpoint_slices: slices(endpoints),
+    });
+    api::ImportedEndpoints {
+        subsets: flat.iter().map(|(ports, addresses)| subset(ports, addresses.iter().copied())).collect(),
+        clusters: clusters.collect(),
+    }
+}
+
+fn subset(ports: &[Port], addresses: impl Iterator<Item = IpAddr>) -> EndpointSubset {
+    let address = |ip: IpAddr| EndpointAddress { ip: ip.to_string(), ..Default::default() };
+    EndpointSubset {
+        addresses: Some(addresses.map(address).collect()),
+        ports: (!ports.is_empty()).then(|| ports.iter().map(subset_port).collect()),
+        not_ready_addresses: None,
+    }
+}
+
+fn slices(endpoints: &Endpoints) -> Vec<api::EndpointSliceTemplate> {
+    let endpoint = |(address, endpoint): (&IpAddr, &Endpoint)| api::SliceEndpoint {
+        addresses: vec![address.to_string()],
+        hostname: endpoint.hostname.as_deref().map(str::to_owned),
+        zone: endpoint.zone.as_deref().map(str::to_owned),
+        conditions: write_state(endpoint.state),
+    };
+    let slice = |(family, ports, endpoints): (IpFamily, &[Port], &BTreeMap<IpAddr, Endpoint>)| {
+        api::EndpointSliceTemplate {
+            address_type: family.to_string().into(),
+            ports: ports.iter().map(slice_port).collect(),
+            endpoints: endpoints.iter().map(endpoint).collect(),
+        }
+    };
+    endpoints.sets().map(slice).collect()
+}

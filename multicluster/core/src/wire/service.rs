@@ -1,0 +1,153 @@
+//! Services in ResourceExports and ResourceImports.
+
+use antrea_shared_api::mcs::{
+    ServiceImportCluster, ServiceImportPort, ServiceImportSpec, ServiceImportStatus, ServiceImportType,
+};
+use antrea_shared_api::multicluster::v1alpha1 as api;
+use antrea_types::IpFamily;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::Problem;
+use super::port::{read_port, service_port};
+use crate::merge::MergedService;
+use crate::service::{
+    ExportedService, InternalTrafficPolicy, Port, Properties, ServiceType, SessionAffinity,
+};
+
+const SPEC: &str = "spec.service.serviceSpec";
+
+/// Reads `spec.service`; fields that make no sense are left out, and named.
+pub(super) fn read(service: &api::ExportedService) -> (ExportedService, Vec<Problem>) {
+    let (mut ports, mut problems) = (Vec::<Port>::new(), Vec::new());
+    for (index, port) in service.service_spec.ports.iter().enumerate() {
+        let path = format!("{SPEC}.ports[{index}]");
+        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+        match read_port(&path, name, protocol, port.port, port.app_protocol.as_deref()) {
+            Ok(port) if ports.iter().any(|other| other.excludes(&port)) => {
+                problems
+                    .push(Problem::new(path, format_args!("port {port} is there twice, or lacks a name")));
+            }
+            Ok(port) => ports.push(port),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let properties = service.origin.as_ref().map(|origin| read_properties(&service.service_spec, origin));
+    (ExportedService { ports, properties }, problems)
+}
+
+fn read_properties(spec: &api::ExportedServiceSpec, origin: &api::ExportOrigin) -> Properties {
+    let headless = origin.service_type == ServiceImportType::Headless;
+    Properties {
+        service_type: if headless { ServiceType::Headless } else { ServiceType::ClusterSetIp },
+        labels: origin.labels.clone(),
+        annotations: origin.annotations.clone(),
+        ..properties_of(
+            spec.session_affinity.as_deref(),
+            spec.session_affinity_config.as_ref(),
+            spec.internal_traffic_policy.as_deref(),
+            spec.traffic_distribution.as_deref(),
+            &spec.ip_families,
+        )
+    }
+}
+
+/// Properties that stand in the spec of a Service, of a ResourceExport and of a ServiceImport in the same words.
+pub(crate) fn properties_of(
+    affinity: Option<&str>,
+    affinity_config: Option<&SessionAffinityConfig>,
+    internal_traffic_policy: Option<&str>,
+    traffic_distribution: Option<&str>,
+    ip_families: &[String],
+) -> Properties {
+    let seconds = affinity_config.and_then(|config| config.client_ip.as_ref()?.timeout_seconds);
+    let local = internal_traffic_policy == Some("Local");
+    let session_affinity =
+        if affinity == Some("ClientIP") { SessionAffinity::ClientIp } else { SessionAffinity::None };
+    Properties {
+        session_affinity,
+        affinity_seconds: seconds.and_then(|seconds| u32::try_from(seconds).ok()),
+        internal_traffic_policy: if local {
+            InternalTrafficPolicy::Local
+        } else {
+            InternalTrafficPolicy::Cluster
+        },
+        traffic_distribution: traffic_distribution.filter(|text| !text.is_empty()).map(Into::into),
+        ip_families: ip_families.iter().filter_map(|text| family(text)).collect(),
+        ..Properties::default()
+    }
+}
+
+fn family(text: &str) -> Option<IpFamily> {
+    IpFamily::ALL.into_iter().find(|family| family.to_string() == text)
+}
+
+/// `spec.service` of the ResourceExport of a Service whose ServiceExport was created at `created`.
+pub fn export_service(service: &ExportedService, created: Timestamp) -> api::ExportedService {
+    let ports = service.ports.iter().map(service_port).collect();
+    let Some(properties) = &service.properties else {
+        let service_spec = api::ExportedServiceSpec { ports, ..Default::default() };
+        return api::ExportedService { service_spec, origin: None };
+    };
+    api::ExportedService {
+        service_spec: api::ExportedServiceSpec {
+            ports,
+            session_affinity: Some(properties.session_affinity.to_string()),
+            session_affinity_config: affinity_config(properties),
+            ip_families: families(properties),
+            internal_traffic_policy: Some(properties.internal_traffic_policy.to_string()),
+            traffic_distribution: properties.traffic_distribution.as_deref().map(str::to_owned),
+            ..Default::default()
+        },
+        origin: Some(api::ExportOrigin {
+            creation_timestamp: Some(Time(created)),
+            service_type: properties.service_type.to_string().into(),
+            labels: properties.labels.clone(),
+            annotations: properties.annotations.clone(),
+        }),
+    }
+}
+
+/// The ServiceImport of a ResourceImport; addresses are each member's own.
+pub fn import_service(service: &MergedService) -> api::ImportedServiceImport {
+    let properties = &service.properties;
+    let clusters =
+        service.clusters.keys().map(|cluster| ServiceImportCluster { cluster: cluster.to_string() });
+    api::ImportedServiceImport {
+        metadata: api::TemplateMetadata {
+            labels: properties.labels.clone(),
+            annotations: properties.annotations.clone(),
+            ..Default::default()
+        },
+        spec: ServiceImportSpec {
+            ports: service.ports.iter().map(import_port).collect(),
+            import_type: properties.service_type.to_string().into(),
+            session_affinity: Some(properties.session_affinity.to_string()),
+            session_affinity_config: affinity_config(properties),
+            ip_families: families(properties),
+            internal_traffic_policy: Some(properties.internal_traffic_policy.to_string()),
+            traffic_distribution: properties.traffic_distribution.as_deref().map(str::to_owned),
+            ..Default::default()
+        },
+        status: ServiceImportStatus { clusters: clusters.collect(), ..Default::default() },
+    }
+}
+
+fn import_port(port: &Port) -> ServiceImportPort {
+    ServiceImportPort {
+        name: port.name.to_string(),
+        protocol: port.protocol.to_string(),
+        app_protocol: port.app_protocol.as_deref().map(str::to_owned),
+        port: port.port.into(),
+    }
+}
+
+fn families(properties: &Properties) -> Vec<String> {
+    properties.ip_families.iter().map(ToString::to_string).collect()
+}
+
+fn affinity_config(properties: &Properties) -> Option<SessionAffinityConfig> {
+    let seconds = i32::try_from(properties.affinity_seconds?).ok();
+    Some(SessionAffinityConfig { client_ip: Some(ClientIPConfig { timeout_seconds: seconds }) })
+}

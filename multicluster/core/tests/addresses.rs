@@ -1,0 +1,136 @@
+//! Which networks members may claim, and which addresses they may export.
+
+use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
+use antrea_mc_core::export::Export;
+use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::wire::claim_of_announce;
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use ipnet::IpNet;
+
+use EndpointAddresses::{ClusterIps, PodIps};
+use PodConnectivity::{Off, On};
+
+/// A claim as `CLUSTER: SERVICE-CIDRS / POD-CIDRS`.
+fn export(age: i64, text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> Export<Claim> {
+    let (cluster, networks) = text.split_once(": ").unwrap();
+    let (services, pod_cidrs) = networks.split_once(" / ").unwrap_or((networks, ""));
+    let parse =
+        |list: &str| list.split_whitespace().map(|cidr| cidr.parse().unwrap()).collect::<Vec<IpNet>>();
+    Export {
+        cluster: cluster.parse().unwrap(),
+        created: jiff::Timestamp::from_second(age).unwrap(),
+        payload: Claim::new(&parse(services), &parse(pod_cidrs), endpoints, pods),
+    }
+}
+
+/// Settles claims, a line each, the oldest first.
+fn settle(text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> (Claims, String) {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let claims: Vec<_> = (0..).zip(lines).map(|(age, line)| export(age, line, endpoints, pods)).collect();
+    let mut shuffled: Vec<&Export<Claim>> = claims.iter().collect();
+    shuffled.reverse();
+    let (settled, refused) = Claims::settle(&shuffled);
+    assert_eq!(settled, Claims::settle(&claims.iter().collect::<Vec<_>>()).0, "the order of claims shows");
+    let refused = refused.iter().flat_map(|(cluster, problems)| {
+        problems.iter().map(move |problem| format!("{cluster}: {problem}\n"))
+    });
+    (settled, refused.collect())
+}
+
+#[test]
+fn the_older_claim_of_a_network_stands() {
+    let (_, refused) = settle(
+        "west: 10.96.0.0/16
+         east: 10.97.0.0/16 fd00:96::/112
+         north: 10.98.0.0/16 10.96.4.0/24
+         south: 10.0.0.0/8",
+        ClusterIps,
+        Off,
+    );
+    insta::assert_snapshot!(refused, @"
+    north: Service CIDR 10.96.4.0/24 overlaps Service CIDR 10.96.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own
+    south: Service CIDR 10.0.0.0/8 overlaps Service CIDR 10.97.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own
+    south: Service CIDR 10.0.0.0/8 overlaps Service CIDR 10.96.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own
+    ");
+}
+
+#[test]
+fn networks_that_are_not_used_may_overlap() {
+    let clusters = "east: 10.96.0.0/16 / 10.10.0.0/16\n west: 10.97.0.0/16 / 10.10.0.0/16";
+    assert_eq!(settle(clusters, ClusterIps, Off).1, "");
+    insta::assert_snapshot!(settle(clusters, ClusterIps, On).1, @"west: Pod CIDR 10.10.0.0/16 overlaps Pod CIDR 10.10.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own");
+    let clusters = "east: 10.96.0.0/16 / 10.10.0.0/16\n west: 10.96.0.0/16 / 10.11.0.0/16";
+    assert_eq!(settle(clusters, PodIps, Off).1, "");
+}
+
+#[test]
+fn no_cluster_has_the_whole_world() {
+    insta::assert_snapshot!(settle("east: 0.0.0.0/0\n west: fe80::/64 ::/0", ClusterIps, Off).1, @"
+    east: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster
+    west: Service CIDR fe80::/64 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster
+    west: Service CIDR ::/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster
+    ");
+}
+
+#[test]
+fn an_address_belongs_to_the_one_that_claims_it() {
+    let (claims, _) = settle(
+        "east: 10.96.0.0/16 / 10.10.0.0/16
+         west: 10.97.0.0/16
+         refused: 10.97.0.0/24",
+        ClusterIps,
+        Off,
+    );
+    let check = |cluster: &str, address: &str| {
+        let cluster: ClusterId = cluster.parse().unwrap();
+        claims
+            .check(&cluster, address.parse().unwrap())
+            .map_or_else(|error| error.to_string(), |()| "may".to_owned())
+    };
+    assert_eq!(check("east", "10.96.1.1"), "may");
+    assert_eq!(check("east", "10.10.1.1"), "10.10.1.1 is in no network that cluster east has announced");
+    assert_eq!(check("east", "10.97.1.1"), "10.97.1.1 is in Service CIDR 10.97.0.0/16 of cluster west");
+    assert_eq!(check("refused", "10.97.0.1"), "10.97.0.1 is in Service CIDR 10.97.0.0/16 of cluster west");
+    assert_eq!(
+        check("refused", "10.98.0.1"),
+        "10.98.0.1 is in no network that cluster refused has announced"
+    );
+    assert_eq!(check("upstream", "10.98.0.1"), "may");
+    assert_eq!(check("upstream", "10.96.0.1"), "10.96.0.1 is in Service CIDR 10.96.0.0/16 of cluster east");
+    for address in [
+        "127.0.0.1",
+        "169.254.169.254",
+        "0.0.0.0",
+        "224.0.0.1",
+        "255.255.255.255",
+        "::1",
+        "fe80::1",
+        "::ffff:10.96.0.1",
+    ] {
+        let unusable = format!("{address} is a loopback, link-local, multicast or unspecified address");
+        assert_eq!(check("upstream", address), unusable);
+    }
+}
+
+fn announced(fields: &str, pods: PodConnectivity) -> String {
+    let announce: MemberClusterAnnounce =
+        serde_saphyr::from_str(&format!("{{clusterID: east, {fields}}}")).unwrap();
+    let (claim, problems) = claim_of_announce(&announce, pods);
+    let networks = claim.map_or("nothing".to_owned(), |claim| {
+        claim.networks().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    });
+    problems.iter().fold(networks, |text, problem| format!("{text}; {problem}"))
+}
+
+#[test]
+fn a_member_claims_what_it_announces_and_others_use() {
+    let both = "serviceCIDRs: [10.96.0.0/16], podCIDRs: [10.10.0.0/16]";
+    assert_eq!(announced(both, Off), "Service CIDR 10.96.0.0/16");
+    assert_eq!(announced(both, On), "Service CIDR 10.96.0.0/16, Pod CIDR 10.10.0.0/16");
+    assert_eq!(announced(&format!("{both}, endpointIPType: PodIP"), Off), "Pod CIDR 10.10.0.0/16");
+    assert_eq!(announced("", On), "nothing");
+    assert_eq!(
+        announced("serviceCIDRs: [10.96.0.0/33]", Off),
+        "; serviceCIDRs[0]: \"10.96.0.0/33\" is no network, as 10.0.0.0/16"
+    );
+}

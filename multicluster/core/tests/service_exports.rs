@@ -1,0 +1,211 @@
+//! What becomes of a ServiceExport in its own cluster.
+
+use std::fmt::Write;
+
+use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
+use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide};
+use antrea_mc_core::wire::{export_endpoints, export_service};
+use antrea_shared_api::mcs::v1beta1::ServiceExport;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+const EXPORT: &str = "metadata: {namespace: shop, name: web}";
+const SERVICE: &str = "spec: {clusterIP: 10.96.2.22, clusterIPs: [10.96.2.22], ipFamilies: [IPv4], ports: [{name: http, port: 80, protocol: TCP, targetPort: 8080}]}";
+const SLICE: &str = "
+addressType: IPv4
+ports: [{name: http, port: 8080, protocol: TCP}]
+endpoints: [{addresses: [10.10.0.1], conditions: {ready: true}}, {addresses: [10.10.0.2]}, {addresses: [10.10.0.3], conditions: {ready: false}}]";
+
+fn read<T: DeserializeOwned>(yaml: &str) -> T {
+    serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap()
+}
+
+fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
+    let export: ServiceExport = read(export);
+    let service: Option<Service> = (!service.is_empty()).then(|| read(service));
+    let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses)
+}
+
+/// What is exported, and the conditions once the leader has taken it.
+fn check(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> String {
+    let decision = decision(export, service, slices, addresses);
+    let mut text = String::new();
+    if let Decision::Export { service, endpoints, .. } = &decision {
+        let service = json!(export_service(service, "2026-01-01T00:00:00Z".parse().unwrap()));
+        let endpoints = json!(export_endpoints(endpoints));
+        for (name, value) in service.as_object().unwrap().iter().chain(endpoints.as_object().unwrap()) {
+            writeln!(text, "{name}: {}", value.to_string().replace('"', "")).unwrap();
+        }
+    }
+    text + &said(&decision, &merged(Conflicts::None))
+}
+
+fn merged(conflicts: Conflicts) -> Progress {
+    Progress::Merged { conflicts, left_out: None }
+}
+
+fn said(decision: &Decision, progress: &Progress) -> String {
+    let line = |condition: antrea_mc_core::service_export::ExportCondition| {
+        format!(
+            "{}={} {} {}\n",
+            condition.condition_type, condition.status, condition.reason, condition.message
+        )
+    };
+    conditions(decision, progress).into_iter().map(line).collect()
+}
+
+#[test]
+fn a_service_is_exported_by_its_cluster_ip() {
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[SLICE], ClusterIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    subsets: [{addresses:[{ip:10.96.2.22}],ports:[{name:http,port:80,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:80,protocol:TCP}],endpoints:[{addresses:[10.96.2.22]}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn or_by_its_pods_each_once() {
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[SLICE, SLICE], PodIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    subsets: [{addresses:[{ip:10.10.0.1},{ip:10.10.0.2}],ports:[{name:http,port:8080,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:8080,protocol:TCP}],endpoints:[{addresses:[10.10.0.1]},{addresses:[10.10.0.2]}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn a_headless_service_is_exported_by_its_pods_in_any_case() {
+    let service =
+        "spec: {clusterIP: None, clusterIPs: [None], ipFamilies: [IPv4], ports: [{name: http, port: 80}]}";
+    let slice = SLICE.replace("{addresses: [10.10.0.2]}", "{addresses: [10.10.0.2], hostname: web-1}");
+    insta::assert_snapshot!(check(EXPORT, service, &[&slice], ClusterIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:Headless}
+    subsets: [{addresses:[{ip:10.10.0.1},{ip:10.10.0.2}],ports:[{name:http,port:8080,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:8080,protocol:TCP}],endpoints:[{addresses:[10.10.0.1]},{addresses:[10.10.0.2],hostname:web-1}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn its_properties_and_those_of_the_export_go_along() {
+    let export = "{metadata: {name: web}, spec: {exportedLabels: {team: a}, exportedAnnotations: {note: b}}}";
+    let service = SERVICE.replace(
+        "clusterIP:",
+        "type: LoadBalancer, sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 10}}, internalTrafficPolicy: Local, trafficDistribution: PreferClose, clusterIP:",
+    );
+    insta::assert_snapshot!(check(export, &service, &[SLICE], ClusterIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:ClientIP,sessionAffinityConfig:{clientIP:{timeoutSeconds:10}},ipFamilies:[IPv4],internalTrafficPolicy:Local,trafficDistribution:PreferClose}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP,labels:{team:a},annotations:{note:b}}
+    subsets: [{addresses:[{ip:10.96.2.22}],ports:[{name:http,port:80,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:80,protocol:TCP}],endpoints:[{addresses:[10.96.2.22]}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn what_cannot_be_exported_is_withdrawn() {
+    insta::assert_snapshot!(check(EXPORT, "", &[], ClusterIps), @"
+    Valid=False NoService Service does not exist
+    Ready=False Failed the Service cannot be exported, see condition Valid
+    ");
+    insta::assert_snapshot!(check(EXPORT, "spec: {type: ExternalName, externalName: web.example}", &[], ClusterIps), @"
+    Valid=False InvalidServiceType Service of ExternalName type is not supported
+    Ready=False Failed the Service cannot be exported, see condition Valid
+    ");
+    let imported =
+        format!("metadata: {{annotations: {{multicluster.antrea.io/imported-service: 'true'}}}}\n{SERVICE}");
+    insta::assert_snapshot!(check(EXPORT, &imported, &[SLICE], ClusterIps), @"
+    Valid=False ImportedService The Service is imported, not allowed to export
+    Ready=False Failed the Service cannot be exported, see condition Valid
+    ");
+    let six = SERVICE.replace("10.96.2.22", "'fd00:96::22'").replace("IPv4", "IPv6");
+    insta::assert_snapshot!(check(EXPORT, &six, &[SLICE], ClusterIps), @"
+    Valid=False ServiceNoClusterIP Service does not have a valid ClusterIP
+    Ready=False Failed the Service cannot be exported, see condition Valid
+    ");
+}
+
+#[test]
+fn a_service_without_ready_endpoints_stays_exported_and_gets_no_connections() {
+    let none = "{addressType: IPv4, endpoints: [{addresses: [10.10.0.3], conditions: {ready: false}}]}";
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[none], ClusterIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully; it has no ready endpoints that other clusters can reach
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn endpoints_that_say_nothing_are_ready_and_terminating_ones_serve() {
+    let unsaid = "{addressType: IPv4, endpoints: [{addresses: [10.10.0.3]}]}";
+    assert!(check(EXPORT, SERVICE, &[unsaid], ClusterIps).contains("10.96.2.22"));
+    let terminating = "{addressType: IPv4, endpoints: [{addresses: [10.10.0.3], conditions: {ready: false, serving: true, terminating: true}}]}";
+    assert!(check(EXPORT, SERVICE, &[terminating], ClusterIps).contains("10.96.2.22"));
+}
+
+#[test]
+fn families_that_stay_at_home_are_named() {
+    let dual =
+        SERVICE.replace("[10.96.2.22]", "[10.96.2.22, 'fd00:96::22']").replace("[IPv4]", "[IPv4, IPv6]");
+    let six = "{addressType: IPv6, endpoints: [{addresses: ['fd00:10::1']}]}";
+    insta::assert_snapshot!(check(EXPORT, &dual, &[SLICE, six], PodIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4,IPv6],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    subsets: [{addresses:[{ip:10.10.0.1},{ip:10.10.0.2}],ports:[{name:http,port:8080,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:8080,protocol:TCP}],endpoints:[{addresses:[10.10.0.1]},{addresses:[10.10.0.2]}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully; IPv4 crosses clusters, IPv6 does not
+    Conflict=False NoConflicts
+    ");
+}
+
+#[test]
+fn conditions_say_how_far_it_has_come() {
+    let decision = decision(EXPORT, SERVICE, &[SLICE], ClusterIps);
+    let conflict =
+        Conflicts::Some("PortConflict".to_owned(), "port https 443/TCP is exported by west only".to_owned());
+    insta::assert_snapshot!(said(&decision, &Progress::NoClusterSet), @"
+    Valid=True Valid The Service can be exported
+    Ready=False Pending this cluster is in no ClusterSet yet
+    ");
+    insta::assert_snapshot!(said(&decision, &Progress::Pending(None)), @"
+    Valid=True Valid The Service can be exported
+    Ready=False Pending the leader has not taken the export yet
+    ");
+    insta::assert_snapshot!(said(&decision, &Progress::Refused("why".to_owned(), conflict.clone())), @"
+    Valid=True Valid The Service can be exported
+    Ready=False Failed why
+    Conflict=True PortConflict port https 443/TCP is exported by west only
+    ");
+    insta::assert_snapshot!(said(&decision, &merged(conflict)), @"
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    Conflict=True PortConflict port https 443/TCP is exported by west only
+    ");
+    let left_out = Some("left out: 10.97.0.1 is in no network that cluster east has announced".to_owned());
+    insta::assert_snapshot!(said(&decision, &Progress::Merged { conflicts: Conflicts::Unknown, left_out }), @"
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully; left out: 10.97.0.1 is in no network that cluster east has announced
+    ");
+    insta::assert_snapshot!(said(&decision, &merged(Conflicts::Unknown)), @"
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully
+    ");
+}
