@@ -15,6 +15,7 @@ use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::multicluster::FlowSources;
 use crate::proxy::Realized;
 use crate::{node_routes, pods};
 
@@ -42,6 +43,8 @@ pub(crate) struct FlowRestore {
     pub(crate) routes: watch::Receiver<NodeRoutes>,
     /// Whether the switch has all Services; none where the host serves them.
     pub(crate) services: Option<watch::Receiver<Realized>>,
+    /// What the switch shall have for other clusters, if it shall have anything.
+    pub(crate) clusters: Option<watch::Receiver<FlowSources>>,
     pub(crate) round: watch::Sender<RoundState>,
 }
 
@@ -89,7 +92,7 @@ impl FlowRestore {
         }
     }
 
-    /// Asks for the flows of Pods again. Those of peers are asked for again by who follows Nodes.
+    /// Asks for the flows of Pods again. Those of peers and other clusters are asked for again by who follows them.
     pub(crate) async fn restore_pods(&self) {
         for error in self.cni.restore(&self.inventory).await {
             warn!(%error, "A Pod of this Node was not connected again");
@@ -127,11 +130,16 @@ impl FlowRestore {
         // Without a number on the bridge there are no flows.
         let numbered = interfaces.iter().filter(|interface| interface.pod_interface().is_some());
         let peers: Vec<_> = self.routes.borrow().peers.keys().map(node_routes::key).collect();
+        let clusters: Vec<_> = self
+            .clusters
+            .iter()
+            .flat_map(|wanted| wanted.borrow().keys().cloned().collect::<Vec<_>>())
+            .collect();
         let mut missing = Vec::new();
         if self.services.as_ref().is_some_and(|services| *services.borrow() == Realized::NotYet) {
             missing.push("services".to_owned());
         }
-        let keys = numbered.map(|interface| pods::key(&interface.name)).chain(peers);
+        let keys = numbered.map(|interface| pods::key(&interface.name)).chain(peers).chain(clusters);
         let keys: Vec<SetKey> = keys.map(SetKey::from).collect();
         missing.extend(self.switch.missing(keys).await.iter().map(ToString::to_string));
         missing

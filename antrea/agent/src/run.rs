@@ -12,6 +12,7 @@ use antrea_kit::logging::LogLevel;
 use antrea_kit::object_files;
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_kit::watch::watch;
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfoImport, Gateway};
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
@@ -20,7 +21,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::events::report_notices;
 use crate::flow_restore::FlowRestore;
+use crate::multicluster::{MulticlusterComponents, record_cluster, record_gateway};
 use crate::proxy::{self, ServiceComponents};
 use crate::uninstall::Files;
 use crate::{agent_info, api, cleanup, node, node_routes, observer, pods, start};
@@ -39,6 +42,9 @@ const API_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Changes of Nodes that wait to be acted on.
 const NODE_EVENTS: usize = 1024;
+
+/// Changes of Gateways, and of other clusters, that wait to be acted on.
+const CLUSTER_EVENTS: usize = 128;
 
 /// What the API tells of the Pod network.
 struct Shown {
@@ -142,6 +148,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         host,
         restore,
         services,
+        clusters,
         bridge,
         info,
         observer,
@@ -166,6 +173,9 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     components.add("node-routes", |stop| routes.run(node_events, stop));
     if let Some(services) = services {
         add_services(&mut components, services, &client, &node.name, &restore);
+    }
+    if let Some(clusters) = clusters {
+        add_clusters(&mut components, clusters, &client, &node.name);
     }
     components.add("flow-restore", |stop| restore.run(stop));
     components.add("pods", |stop| pods::run(pod_server, inventory, pods_client, node.name, database, stop));
@@ -196,8 +206,32 @@ fn add_services(
         .add("service-refusals", |stop| proxy::refuse_connections(packet_ins, connection, pipeline, stop));
     components
         .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, ovs_run_dir, stale_udp, stop));
-    components.add("service-events", |stop| proxy::report_notices(client, node, notices, stop));
+    components.add("service-events", |stop| report_notices(client, node, notices, stop));
     if let Some(address) = health_server {
         components.add("service-health", move |stop| proxy::serve_health(address, realized, stop));
     }
+}
+
+/// The components of Multi-cluster.
+fn add_clusters(
+    components: &mut Components,
+    clusters: MulticlusterComponents,
+    client: &Client,
+    node: &NodeName,
+) {
+    let MulticlusterComponents { controller, notices, prober, namespace } = clusters;
+    let (client, node) = (client.clone(), node.clone());
+    let gateways: Api<Gateway> = Api::namespaced(client.clone(), &namespace);
+    let imports: Api<ClusterInfoImport> = Api::namespaced(client.clone(), &namespace);
+    let (gateway_events, of_gateways) = mpsc::channel(CLUSTER_EVENTS);
+    let (import_events, of_imports) = mpsc::channel(CLUSTER_EVENTS);
+    components.add("gateway-watch", |stop| {
+        watch(gateways, Default::default(), record_gateway, gateway_events, stop)
+    });
+    components.add("cluster-info-watch", |stop| {
+        watch(imports, Default::default(), record_cluster, import_events, stop)
+    });
+    components.add("multicluster", |stop| controller.run(of_gateways, of_imports, stop));
+    components.add("gateway-probe", |stop| prober.run(stop));
+    components.add("multicluster-events", |stop| report_notices(client, node, notices, stop));
 }

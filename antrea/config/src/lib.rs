@@ -15,8 +15,8 @@ mod section;
 mod shared;
 
 pub use agent::{
-    AgentConfig, AntreaProxy, ExternalServices, InvalidSkippedService, LoadBalancerIps, Ovs, ProxyConfig,
-    SkippedService, TransportInterface, Tunnel,
+    AgentConfig, AntreaProxy, ExternalServices, InvalidSkippedService, LoadBalancerIps, Multicluster,
+    MulticlusterConfig, Ovs, ProxyConfig, SkippedService, TransportInterface, Tunnel,
 };
 pub use controller::ControllerConfig;
 pub use error::{ConfigError, Problem};

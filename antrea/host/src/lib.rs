@@ -6,6 +6,7 @@
 pub mod announce;
 pub mod bridge_uplink;
 mod command;
+mod echo_socket;
 mod ethtool;
 pub mod firewall;
 mod firewall_presence;
@@ -21,6 +22,7 @@ mod sysctl;
 mod transport;
 
 pub use command::CommandError;
+pub use echo_socket::EchoSocket;
 pub use ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload, tx_checksum_offload};
 pub use firewall::FirewallError;
 pub use ingress_drop::{

@@ -46,14 +46,6 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
     multicast.multicastInterfaces: []
     multicast.igmpQueryVersions: [1, 2, 3]
     multicast.igmpQueryInterval: 125s
-- because: Multicluster is not available yet
-  only:
-    multicluster.enableGateway: false
-    multicluster.namespace: ""
-    multicluster.enableStretchedNetworkPolicy: false
-    multicluster.enablePodToPodConnectivity: false
-    multicluster.trafficEncryptionMode: none
-    multicluster.wireGuard.port: 51821
 - because: SecondaryNetwork is not available yet
   only: {secondaryNetwork.ovsBridges: []}
 - because: FlowExporter is not available yet
@@ -136,10 +128,37 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- end }}
 {{- end -}}
 
+{{/* The same for Multi-cluster. */}}
+{{- define "antrea.uselessForMulticluster" -}}
+{{- $gates := default dict .Values.featureGates -}}
+{{- if not (get $gates "Multicluster") }}
+- because: it needs featureGates.Multicluster
+  only:
+    multicluster.enableGateway: false
+    multicluster.namespace: ""
+    multicluster.enableStretchedNetworkPolicy: false
+    multicluster.enablePodToPodConnectivity: false
+    multicluster.trafficEncryptionMode: none
+    multicluster.wireGuard.port: 51821
+{{- else }}
+- because: network policies between clusters are not available yet
+  only: {multicluster.enableStretchedNetworkPolicy: false}
+- because: encryption between clusters is not available yet
+  only: {multicluster.trafficEncryptionMode: none, multicluster.wireGuard.port: 51821}
+{{- if not .Values.multicluster.enableGateway }}
+- because: it needs multicluster.enableGateway
+  only: {multicluster.enablePodToPodConnectivity: false}
+{{- else if or (eq (toString (get $gates "AntreaProxy")) "false") (not .Values.antreaProxy.enable) }}
+- because: it needs AntreaProxy, which is off
+  only: {multicluster.enableGateway: false}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Fails with a line for each value that is refused: all of them at once. */}}
 {{- define "antrea.refusals" -}}
 {{- $problems := list -}}
-{{- range $feature := concat (include "antrea.unavailable" . | fromYamlArray) (include "antrea.uselessForProxy" . | fromYamlArray) -}}
+{{- range $feature := concat (include "antrea.unavailable" . | fromYamlArray) (include "antrea.uselessForProxy" . | fromYamlArray) (include "antrea.uselessForMulticluster" . | fromYamlArray) -}}
 {{- range $path, $only := $feature.only -}}
 {{- $value := $.Values -}}
 {{- range splitList "." $path }}{{ $value = index (default dict $value) . }}{{ end -}}
@@ -148,7 +167,7 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- end -}}
 {{- end -}}
 {{- $locked := list "EndpointSlice" "ServiceTrafficDistribution" "TopologyAwareHints" -}}
-{{- $available := concat $locked (list "AntreaProxy" "CleanupStaleUDPSvcConntrack" "LoadBalancerModeDSR" "PreferSameTrafficDistribution") -}}
+{{- $available := concat $locked (list "AntreaProxy" "CleanupStaleUDPSvcConntrack" "LoadBalancerModeDSR" "Multicluster" "PreferSameTrafficDistribution") -}}
 {{- range $gate, $on := .Values.featureGates -}}
 {{- if and $on (not (has $gate $available)) }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
 {{- if and (not $on) (has $gate $locked) }}{{ $problems = append $problems (printf "featureGates.%s: the feature is always on; leave it out, or set it to true" $gate) }}{{ end -}}

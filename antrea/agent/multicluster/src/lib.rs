@@ -1,20 +1,25 @@
 //! Multi-cluster on a Node, as decisions: from Gateways and ClusterInfoImports to what the pipeline has to know of this Node
 //! and of the other clusters, and to what is wrong with those objects. Pure: no client, no switch, no clock.
 //!
-//! [`LocalGateway`] and [`OtherCluster`] read the Kubernetes objects, [`plan`] makes of them what the switch has. All Nodes
+//! [`LocalGateway`] and [`OtherCluster`] read the Kubernetes objects, [`plan`] makes of them what the switch has. [`NodeProbes`]
+//! is what a Gateway finds of the other Nodes. All Nodes
 //! come to the same result from the same objects.
 
 mod claims;
+mod flow_source;
 mod gateway;
 mod other_cluster;
 mod own_cluster;
 mod plan;
+mod probe;
 mod problem;
 mod read;
 
 pub use claims::Claimant;
+pub use flow_source::FlowSource;
 pub use gateway::LocalGateway;
 pub use other_cluster::OtherCluster;
 pub use own_cluster::{OwnCluster, PodToPod};
 pub use plan::{ClusterSetPlan, Subject, plan};
+pub use probe::NodeProbes;
 pub use problem::Problem;

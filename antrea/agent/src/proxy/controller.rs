@@ -19,11 +19,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::events::{Notice, Notices};
+use super::events::Notices;
 use super::health::HealthServers;
 use super::stale_udp::{StaleUdpQueue, StaleUdpRequests};
 use super::watches::{ServiceWatches, Update, watch_services};
 use super::{ProxySetup, Realized};
+use crate::events::{Notice, NoticeQueue};
 use crate::flow_restore::RoundState;
 
 /// Services that are planned and sent to the switch at a time, so that not all of them are in memory as flows at once.
@@ -54,7 +55,7 @@ pub(crate) struct ServiceController {
 
 impl ServiceController {
     /// Begins to watch Services, and with what an earlier agent left in the switch. The other values are for
-    /// [`super::report_notices`] and [`super::forget_stale_udp`].
+    /// [`crate::events::report_notices`] and [`super::forget_stale_udp`].
     pub(super) async fn new(
         setup: ProxySetup,
         client: &Client,
@@ -65,7 +66,7 @@ impl ServiceController {
         let watches = watch_services(client, &setup.settings);
         let health = HealthServers::new(setup.settings.external);
         let (groups, flows) = left_by_earlier_agent(&switch, &pipeline).await?;
-        let (notices, for_events) = Notices::new();
+        let (queue, for_events) = NoticeQueue::new();
         let (stale_udp, stale_requests) = setup.stale_udp.queue();
         let controller = Self {
             proxy: Proxy::new(setup.settings, groups, Adoption::new(flows)),
@@ -76,7 +77,7 @@ impl ServiceController {
             stale_udp,
             traffic: watch::Sender::new(setup.traffic),
             realized: watch::Sender::new(Realized::NotYet),
-            notices,
+            notices: Notices::new(queue),
             health,
             refused: BTreeSet::new(),
             unforgotten: BTreeMap::new(),

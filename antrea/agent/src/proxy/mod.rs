@@ -25,14 +25,14 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 
 use controller::ServiceController;
-pub(crate) use events::report_notices;
 pub(crate) use health::serve_health;
 pub(crate) use refusal::refuse_connections;
 pub(crate) use settings::{ProxySetup, set_up};
 pub(crate) use stale_udp::forget_stale_udp;
 
-use events::Notice;
 use stale_udp::StaleUdpRequests;
+
+use crate::events::Notice;
 
 /// Whether the switch has had all Services since the agent started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,5 +5,6 @@
 
 mod api;
 mod bad_configuration;
+mod multicluster;
 mod node;
 mod takeover;

@@ -64,6 +64,11 @@ impl Node {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// Adds keys to the agent's configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        self.write("agent.conf", &(self.read("agent.conf") + text));
+    }
+
     pub(crate) fn folder(&self) -> String {
         self.folder.path().display().to_string()
     }
@@ -138,6 +143,11 @@ impl Node {
         let stopped = Command::new("kill").args(["-s", signal, &agent.id().to_string()]).status().unwrap();
         assert!(stopped.success());
         agent.wait().unwrap();
+    }
+
+    pub(crate) fn dump_flows(&self) -> String {
+        let socket = self.ovs.management_socket("br-int");
+        self.ovs.ofctl(["--no-stats", "dump-flows", &socket.display().to_string()]).unwrap()
     }
 
     fn is_ready(&self) -> bool {

@@ -12,7 +12,7 @@ fn an_agent_with_object_files_connects_its_node() {
     node.start_agent();
     let routes = node.sh("ip route show dev antrea-gw0");
     assert!(routes.contains("10.11.1.0/24 via 10.11.1.1 onlink"), "{routes}");
-    let flows = flows(&node);
+    let flows = node.dump_flows();
     assert!(flows.contains("nw_dst=10.11.1.0/24") && flows.contains("172.18.2.12->tun_dst"), "{flows}");
     node.stop_agent("TERM");
 }
@@ -91,11 +91,6 @@ impl Node {
     }
 }
 
-fn flows(node: &Node) -> String {
-    let socket = node.ovs.management_socket("br-int");
-    node.ovs.ofctl(["--no-stats", "dump-flows", &socket.display().to_string()]).unwrap()
-}
-
 #[test]
 fn an_agent_takes_over_from_upstream_and_no_packet_is_lost() {
     let Some(mut node) = node("an_agent_takes_over_from_upstream_and_no_packet_is_lost") else { return };
@@ -121,8 +116,8 @@ fn an_agent_takes_over_from_upstream_and_no_packet_is_lost() {
 
 /// Flows, groups and meters are those of our first round after upstream's; rules are those of a fresh Node.
 fn nothing_of_upstream_is_left(node: &Node) {
-    node.wait_for("flows of upstream to go", |node| !flows(node).contains("cookie=0x1"));
-    let flows = flows(node);
+    node.wait_for("flows of upstream to go", |node| !node.dump_flows().contains("cookie=0x1"));
+    let flows = node.dump_flows();
     assert!(
         flows.lines().filter(|line| line.contains(ADDED)).all(|line| line.contains("cookie=0x2")),
         "{flows}"

@@ -9,7 +9,7 @@ use super::flow_exporter::FlowExporter;
 use super::host_network::HostNetworkAcceleration;
 use super::memberlist::Memberlist;
 use super::multicast::Multicast;
-use super::multicluster::Multicluster;
+use super::multicluster::MulticlusterSection;
 use super::node_port_local::NodePortLocal;
 use super::secondary_network::SecondaryNetwork;
 use crate::feature_gates::Gates;
@@ -67,7 +67,7 @@ section! {
         node_port_local: NodePortLocal = "nodePortLocal";
         multicast: Multicast = "multicast";
         antrea_proxy: AntreaProxySection = "antreaProxy";
-        multicluster: Multicluster = "multicluster";
+        multicluster: MulticlusterSection = "multicluster";
         external_node: ExternalNode = "externalNode";
         audit_logging: AuditLogging = "auditLogging";
         secondary_network: SecondaryNetwork = "secondaryNetwork";

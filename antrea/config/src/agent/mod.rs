@@ -10,7 +10,7 @@ mod flow_exporter;
 mod host_network;
 mod memberlist;
 mod multicast;
-mod multicluster;
+pub(crate) mod multicluster;
 mod network;
 mod node_port_local;
 mod secondary_network;
@@ -24,6 +24,7 @@ use antrea_types::{DualStack, InterfaceName, MinimumTls};
 use ipnet::IpNet;
 
 pub use antrea_proxy::{AntreaProxy, ExternalServices, LoadBalancerIps, ProxyConfig};
+pub use multicluster::{Multicluster, MulticlusterConfig};
 pub use network::{Ovs, TransportInterface};
 pub use skipped_service::{InvalidSkippedService, SkippedService};
 pub use tunnel::Tunnel;
@@ -52,6 +53,8 @@ pub struct AgentConfig {
     pub default_mtu: Option<u16>,
     /// Who serves Services.
     pub antrea_proxy: AntreaProxy,
+    /// Whether Pods reach other clusters.
+    pub multicluster: Multicluster,
     /// ClusterIPs, for each IP family that has Services, where kube-proxy serves them. IPv4's default is upstream's,
     /// 10.96.0.0/12.
     pub service_cidrs: DualStack<IpNet>,
@@ -107,6 +110,8 @@ impl AgentConfig {
         let host_gateway = network::host_gateway(&file, &ovs, problems);
         let antrea_proxy = antrea_proxy::antrea_proxy(&mut file, &feature_gates, problems);
         notices.extend(needless_service_cidrs(&file, &antrea_proxy));
+        let multicluster = multicluster::multicluster(&file, &feature_gates, &antrea_proxy, problems);
+        notices.extend(multicluster::notice(&feature_gates, &multicluster));
         Self {
             tunnel: tunnel::tunnel(&file.tunnel_type, &file.tunnel_port, &file.tunnel_csum, problems),
             snat_fully_random_ports: is_true(&file.snat_fully_random_ports),
@@ -132,6 +137,7 @@ impl AgentConfig {
             ovs,
             host_gateway,
             antrea_proxy,
+            multicluster,
             feature_gates,
             notices,
         }

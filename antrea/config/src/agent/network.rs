@@ -65,7 +65,7 @@ pub(super) fn refuse_other_modes(file: &AgentFile, problems: &mut Problems) {
     only(&file.traffic_encryption_mode, "trafficEncryptionMode", EncryptionMode::None, problems);
 }
 
-fn only<T>(setting: &Setting<String>, key: &str, available: T, problems: &mut Problems)
+pub(super) fn only<T>(setting: &Setting<String>, key: &str, available: T, problems: &mut Problems)
 where
     T: FromStr<Err: Display> + Display + PartialEq + Copy,
 {

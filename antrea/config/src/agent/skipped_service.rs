@@ -49,7 +49,7 @@ impl fmt::Display for SkippedService {
 }
 
 /// RFC 1123 §2.1, as Kubernetes has it for names of Namespaces and Services.
-fn is_label(text: &str) -> bool {
+pub(super) fn is_label(text: &str) -> bool {
     let inside = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
     text.len() <= 63
         && !text.is_empty()

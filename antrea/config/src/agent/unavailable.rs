@@ -53,7 +53,7 @@ fn refuse_keys(file: &AgentFile, problems: &mut Problems) {
 
 fn refuse_sections(file: &AgentFile, problems: &mut Problems) {
     let no_controller = "the agent has nothing to ask antrea-controller for yet";
-    let sections: [(&dyn Section, &str, &str); 12] = [
+    let sections: [(&dyn Section, &str, &str); 11] = [
         (&file.antrea_client_connection, "antreaClientConnection", no_controller),
         (&file.wire_guard, "wireGuard", "trafficEncryptionMode wireGuard is not available yet"),
         (&file.ip_sec, "ipsec", "trafficEncryptionMode ipsec is not available yet"),
@@ -62,7 +62,6 @@ fn refuse_sections(file: &AgentFile, problems: &mut Problems) {
         (&file.flow_exporter, "flowExporter", "FlowExporter is not available yet"),
         (&file.node_port_local, "nodePortLocal", "NodePortLocal is not available yet"),
         (&file.multicast, "multicast", "Multicast is not available yet"),
-        (&file.multicluster, "multicluster", "Multicluster is not available yet"),
         (&file.external_node, "externalNode", "ExternalNode is not available yet"),
         (&file.audit_logging, "auditLogging", "AntreaPolicy is not available yet"),
         (&file.secondary_network, "secondaryNetwork", "SecondaryNetwork is not available yet"),

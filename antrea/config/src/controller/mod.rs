@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use antrea_types::MinimumTls;
 
+use crate::agent::multicluster;
 use crate::error::{ConfigError, Problems};
-use crate::feature_gates::{self, Component, FeatureGates};
+use crate::feature_gates::{self, Component, FeatureGates, Status};
 use crate::parse;
 use crate::section::{Key, Section, allow_default_only};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -55,6 +56,7 @@ impl ControllerConfig {
         if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
             notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
         }
+        notices.extend(multicluster(&file, &feature_gates, problems));
         Self {
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10349),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
@@ -85,5 +87,16 @@ fn refuse_unavailable(file: &ControllerFile, problems: &mut Problems) {
         "IPsecCertAuth is not available yet",
         problems,
     );
-    file.multicluster.allow_defaults_only("multicluster", "Multicluster is not available yet", problems);
+}
+
+/// Charts turn the gate on, and name the Namespace, for all programs at once; the controller has nothing to do for them.
+fn multicluster(file: &ControllerFile, gates: &FeatureGates, problems: &mut Problems) -> Option<String> {
+    if gates.status(multicluster::GATE) == Status::Disabled {
+        file.multicluster.allow_defaults_only("multicluster", multicluster::NEEDS_GATE, problems);
+        return None;
+    }
+    let reason = multicluster::NO_STRETCHED_POLICIES;
+    let stretched = &file.multicluster.enable_stretched_network_policy;
+    allow_default_only(stretched, "multicluster.enableStretchedNetworkPolicy", &false, reason, problems);
+    Some(format!("featureGates.Multicluster is true, but the controller does nothing for it: {reason}"))
 }

@@ -45,7 +45,7 @@ pub const FEATURE_GATES: &[FeatureGate] = &[
     gate("L7NetworkPolicy", BOTH, Stage::Alpha),
     gate("LoadBalancerModeDSR", AGENT, Stage::Alpha).available(),
     gate("Multicast", BOTH, Stage::Beta),
-    gate("Multicluster", BOTH, Stage::Alpha),
+    gate("Multicluster", BOTH, Stage::Alpha).available(),
     gate("NFTablesHostNetworkMode", AGENT, Stage::Alpha),
     gate("NetworkPolicyStats", BOTH, Stage::Beta),
     gate("NodeIPAM", CONTROLLER, Stage::Beta),

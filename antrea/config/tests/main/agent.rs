@@ -142,11 +142,6 @@ fn keys_of_features_that_are_not_available_yet_keep_their_defaults() {
          leave the key out, or set it to 255",
     );
     agent_refuses(
-        "multicluster:\n  wireGuard:\n    port: 1",
-        "agent.conf:3:11: multicluster.wireGuard.port 1: Multicluster is not available yet; \
-         leave the key out, or set it to 51821",
-    );
-    agent_refuses(
         "noSNAT: true",
         "agent.conf:1:9: noSNAT true: it is for trafficEncapMode noEncap, which is not available yet; \
          leave the key out, or set it to false",

@@ -1,10 +1,9 @@
 //! The chart's values of AntreaProxy: the agent accepts what the chart lets through, and the chart refuses the rest.
 
 use antrea_config::{AgentConfig, AntreaProxy};
-use serde_json::Value;
 
 use crate::agent;
-use crate::helm::Chart;
+use crate::helm::{Chart, agree, verbs};
 
 /// Combinations of values, which the chart and the agent both accept or both refuse.
 const COMBINATIONS: &[&str] = &[
@@ -35,25 +34,7 @@ const COMBINATIONS: &[&str] = &[
 
 #[test]
 fn chart_and_agent_agree_on_combinations() {
-    let Some(chart) = Chart::open() else { return };
-    let (mut accepted, mut refused) = (0, 0);
-    for values in COMBINATIONS {
-        // Sections and keys have the same names in both.
-        let by_agent = AgentConfig::parse("agent.conf", values);
-        match (chart.files(values), &by_agent) {
-            (Ok(files), Ok(config)) => {
-                let notices = config.notices.clone();
-                assert_eq!(AgentConfig { notices, ..agent(&files.agent) }, *config, "{values}");
-                accepted += 1;
-            }
-            (Err(error), Err(_)) => {
-                assert!(error.contains("; leave it at "), "{values}: {error}");
-                refused += 1;
-            }
-            (by_chart, _) => panic!("{values}: {:?} by the chart, {by_agent:?}", by_chart.err()),
-        }
-    }
-    assert_eq!((accepted, refused), (10, 13));
+    agree(COMBINATIONS, (10, 13));
 }
 
 #[test]
@@ -84,20 +65,10 @@ fn the_chart_turns_antrea_proxy_on() {
 fn the_agent_may_read_services_and_their_endpoints_and_nothing_secret() {
     let Some(chart) = Chart::open() else { return };
     let text = chart.template("templates/agent/clusterrole.yaml", "").unwrap();
-    let role: Value = serde_saphyr::from_str(&text).unwrap();
-    let rules = role["rules"].as_array().unwrap();
-    let verbs = |group: &str, resource: &str| {
-        let has =
-            |list: &Value, word: &str| list.as_array().is_some_and(|list| list.iter().any(|one| one == word));
-        let of =
-            rules.iter().filter(|rule| has(&rule["apiGroups"], group) && has(&rule["resources"], resource));
-        of.flat_map(|rule| rule["verbs"].as_array().unwrap())
-            .map(|verb| verb.as_str().unwrap())
-            .collect::<Vec<_>>()
-    };
+    let verbs = |group: &str, resource: &str| verbs(&text, group, resource);
     assert_eq!(verbs("", "services"), ["get", "list", "watch"]);
     assert_eq!(verbs("discovery.k8s.io", "endpointslices"), ["get", "list", "watch"]);
     assert_eq!(verbs("events.k8s.io", "events"), ["create"]);
-    assert_eq!(verbs("", "secrets"), Vec::<&str>::new());
+    assert_eq!(verbs("", "secrets"), Vec::<String>::new());
     assert!(!text.contains("\"*\""), "{text}");
 }

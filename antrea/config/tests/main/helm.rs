@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use antrea_config::AgentConfig;
 use antrea_e2e::programs::{Programs, ensure_built};
 use serde_json::{Map, Value};
+
+use crate::agent;
 
 /// The chart, and what renders it.
 pub(crate) struct Chart(Programs);
@@ -53,6 +56,44 @@ impl Chart {
         };
         Ok(Files { agent: file("antrea-agent.conf"), controller: file("antrea-controller.conf") })
     }
+}
+
+/// The chart and the agent both accept or both refuse each of these; `expected` is how many they accept and refuse. They
+/// are values and a file at once: sections and keys have the same names in both.
+#[track_caller]
+pub(crate) fn agree(combinations: &[&str], expected: (usize, usize)) {
+    let Some(chart) = Chart::open() else { return };
+    let (mut accepted, mut refused) = (0, 0);
+    for values in combinations {
+        let (by_chart, by_agent) = (chart.files(values), AgentConfig::parse("agent.conf", values));
+        let differ = format!("{values}: {:?} by the chart, {by_agent:?}", by_chart.as_ref().err());
+        assert_eq!(by_chart.is_ok(), by_agent.is_ok(), "{differ}");
+        match (by_chart, by_agent) {
+            (Ok(files), Ok(config)) => {
+                let notices = config.notices.clone();
+                assert_eq!(AgentConfig { notices, ..agent(&files.agent) }, config, "{values}");
+                accepted += 1;
+            }
+            (by_chart, _) => {
+                let error = by_chart.err().unwrap();
+                assert!(error.contains("; leave it at "), "{values}: {error}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!((accepted, refused), expected);
+}
+
+/// What a ClusterRole allows to do with a resource.
+pub(crate) fn verbs(role: &str, group: &str, resource: &str) -> Vec<String> {
+    let role: Value = serde_saphyr::from_str(role).unwrap();
+    let has =
+        |list: &Value, word: &str| list.as_array().is_some_and(|list| list.iter().any(|one| one == word));
+    let rules = role["rules"].as_array().unwrap().iter();
+    let of = rules.filter(|rule| has(&rule["apiGroups"], group) && has(&rule["resources"], resource));
+    of.flat_map(|rule| rule["verbs"].as_array().unwrap())
+        .map(|verb| verb.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn folder() -> PathBuf {

@@ -7,11 +7,13 @@ mod antrea_proxy;
 mod chart;
 mod chart_crds;
 mod chart_keys;
+mod chart_multicluster;
 mod chart_proxy;
 mod controller;
 mod damage;
 mod feature_gates;
 mod helm;
+mod multicluster;
 mod syntax;
 
 use antrea_config::{AgentConfig, ControllerConfig};

@@ -1,0 +1,198 @@
+//! Keeps the switch in line with Gateways and ClusterInfoImports.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_agent_multicluster::{
+    FlowSource, LocalGateway, OtherCluster, OwnCluster, PodToPod, Subject, plan,
+};
+use antrea_agent_routing::{NodeFacts, NodeRoutes};
+use antrea_kit::watch::WatchEvent;
+use antrea_openflow::Flow;
+use antrea_ovs::Switch;
+use antrea_pipeline::Pipeline;
+use antrea_pipeline::multicluster::GatewayRole;
+use antrea_types::NodeName;
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::notices::Notices;
+use super::objects::{Record, Records, list, record_cluster, record_gateway};
+use super::{FlowSources, MulticlusterSetup};
+use crate::events::{Notice, NoticeQueue};
+
+/// How soon a set of flows that the switch refused is tried again.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// What connections to other clusters stand on.
+pub(crate) struct ClusterSetBase {
+    pub(crate) node: NodeName,
+    pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) switch: Switch,
+    pub(crate) nodes: watch::Receiver<NodeFacts>,
+    pub(crate) routes: watch::Receiver<NodeRoutes>,
+}
+
+/// Keeps the switch in line with Gateways and ClusterInfoImports.
+pub(crate) struct MulticlusterController {
+    base: ClusterSetBase,
+    pod_to_pod: PodToPod,
+    gateways: Records<LocalGateway>,
+    clusters: Records<OtherCluster>,
+    role: Option<GatewayRole>,
+    wanted: watch::Sender<FlowSources>,
+    /// The sets that were asked for; with their source as soon as the switch has them.
+    asked: BTreeMap<String, Option<FlowSource>>,
+    notices: Notices,
+}
+
+impl MulticlusterController {
+    /// Begins with the objects as they are now, of which nothing is installed yet. The second value is for
+    /// [`crate::events::report_notices`].
+    pub(crate) async fn new(
+        setup: MulticlusterSetup,
+        client: &Client,
+        base: ClusterSetBase,
+    ) -> Result<(Self, mpsc::Receiver<Notice>)> {
+        let MulticlusterSetup { namespace, pod_to_pod } = setup;
+        let (gateways, clusters) = tokio::try_join!(
+            list(client, &namespace, record_gateway),
+            list(client, &namespace, record_cluster)
+        )?;
+        let (queue, for_events) = NoticeQueue::new();
+        let controller = Self {
+            base,
+            pod_to_pod,
+            gateways,
+            clusters,
+            role: None,
+            wanted: watch::Sender::default(),
+            asked: BTreeMap::new(),
+            notices: Notices::new(namespace, queue),
+        };
+        Ok((controller, for_events))
+    }
+
+    /// The sets of flows that the switch shall have.
+    pub(crate) fn wanted(&self) -> watch::Receiver<FlowSources> {
+        self.wanted.subscribe()
+    }
+
+    /// Follows the objects until `stop`.
+    pub(crate) async fn run(
+        mut self,
+        mut gateways: mpsc::Receiver<WatchEvent<Record<LocalGateway>>>,
+        mut clusters: mpsc::Receiver<WatchEvent<Record<OtherCluster>>>,
+        stop: CancellationToken,
+    ) -> Result<()> {
+        // Not anew after each event, as that could put it off for ever.
+        let mut retry = interval_at(Instant::now() + RETRY, RETRY);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                event = gateways.recv() => self.gateways.learn(event.context("the watch of Gateways ended")?),
+                event = clusters.recv() => {
+                    self.clusters.learn(event.context("the watch of ClusterInfoImports ended")?);
+                }
+                Ok(()) = self.base.nodes.changed() => {}
+                Ok(()) = self.base.routes.changed() => {}
+                _ = retry.tick() => {}
+            }
+            while let Ok(event) = gateways.try_recv() {
+                self.gateways.learn(event);
+            }
+            while let Ok(event) = clusters.try_recv() {
+                self.clusters.learn(event);
+            }
+            stop.run_until_cancelled(self.realize()).await;
+        }
+    }
+
+    /// Brings the switch in line with the objects.
+    pub(crate) async fn realize(&mut self) {
+        let plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        self.tell_role(plan.role);
+        let wanted = plan.flow_sources();
+        self.notices.set(plan.problems, |subject| match subject {
+            Subject::Gateway(name) => self.gateways.get(name).map(|record| record.uid.clone()),
+            Subject::ClusterInfoImport(name) => self.clusters.get(name).map(|record| record.uid.clone()),
+        });
+        self.wanted.send_if_modified(|present| {
+            let changed = *present != wanted;
+            present.clone_from(&wanted);
+            changed
+        });
+        self.install(wanted).await;
+    }
+
+    /// The cluster as it is now. Services are known by the Gateway's `serviceCIDR`.
+    fn own_cluster(&mut self) -> OwnCluster {
+        OwnCluster {
+            node: self.base.node.clone(),
+            networks: self.base.routes.borrow_and_update().pod_cidrs(),
+            node_addresses: self.base.nodes.borrow_and_update().addresses.iter().copied().collect(),
+            pod_to_pod: self.pod_to_pod,
+        }
+    }
+
+    /// New sets before old ones go: a network that moves from one set to another is in the switch all the time.
+    async fn install(&mut self, wanted: FlowSources) {
+        let gone: Vec<String> = self.asked.keys().filter(|key| !wanted.contains_key(*key)).cloned().collect();
+        let mut asked = Vec::new();
+        for (key, source) in wanted {
+            if self.asked.get(&key).is_some_and(|installed| installed.as_ref() == Some(&source)) {
+                continue;
+            }
+            asked.push((
+                self.base.switch.ask(key.clone(), flows(&self.base.pipeline, &source)),
+                key.clone(),
+                source,
+            ));
+            self.asked.insert(key, None);
+        }
+        for (asked, set, source) in asked {
+            match asked.done().await {
+                Ok(()) => {
+                    info!(set, "Installed flows to other clusters");
+                    self.asked.insert(set, Some(source));
+                }
+                Err(error) => warn!(set, %error, "Flows to other clusters were not installed; trying again"),
+            }
+        }
+        for set in gone {
+            match self.base.switch.remove(set.clone()).await {
+                Ok(()) => {
+                    info!(set, "Removed flows to other clusters");
+                    self.asked.remove(&set);
+                }
+                Err(error) => warn!(set, %error, "Flows to other clusters were not removed; trying again"),
+            }
+        }
+    }
+
+    fn tell_role(&mut self, role: Option<GatewayRole>) {
+        if self.role == role {
+            return;
+        }
+        match role {
+            None => info!("There is no Gateway any more: nothing goes to other clusters"),
+            Some(GatewayRole::Regular { gateway }) => {
+                info!(%gateway, "Other clusters are reached by a Gateway");
+            }
+            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is a Gateway"),
+        }
+        self.role = role;
+    }
+}
+
+fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
+    match source {
+        FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::Cluster(role, cluster) => pipeline.remote_cluster_flows(role, cluster),
+    }
+}

@@ -1,0 +1,55 @@
+//! Connections to other clusters: watches Gateways and ClusterInfoImports, and keeps the flows of this Node's part and of
+//! each other cluster in the switch.
+//!
+//! Who writes those objects is a product of its own, so that their kinds may be unknown: nothing goes to other clusters
+//! then. What is decided is decided in `antrea-agent-multicluster`.
+
+mod controller;
+mod notices;
+mod objects;
+mod probe;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use antrea_agent_multicluster::FlowSource;
+use anyhow::Result;
+use kube::Client;
+use tokio::sync::{mpsc, watch};
+
+use crate::events::Notice;
+use controller::MulticlusterController;
+use probe::Prober;
+
+pub(crate) use controller::ClusterSetBase;
+pub(crate) use objects::{record_cluster, record_gateway};
+pub(crate) use settings::{MulticlusterSetup, set_up};
+
+/// The sets of flows that the switch shall have, by name.
+pub(crate) type FlowSources = BTreeMap<String, FlowSource>;
+
+/// All that connects Pods with other clusters, before it runs.
+pub(crate) struct MulticlusterComponents {
+    pub(crate) controller: MulticlusterController,
+    pub(crate) notices: mpsc::Receiver<Notice>,
+    pub(crate) prober: Prober,
+    /// Where the objects are.
+    pub(crate) namespace: String,
+}
+
+impl MulticlusterComponents {
+    /// Begins with the objects as they are now.
+    pub(crate) async fn new(setup: MulticlusterSetup, client: &Client, base: ClusterSetBase) -> Result<Self> {
+        let namespace = setup.namespace.clone();
+        let (node, routes) = (base.node.clone(), base.routes.clone());
+        let (controller, notices) = MulticlusterController::new(setup, client, base).await?;
+        let (client, wanted) = (client.clone(), controller.wanted());
+        let prober = Prober { client, namespace: namespace.clone(), node, wanted, routes };
+        Ok(Self { controller, notices, prober, namespace })
+    }
+
+    /// The sets of flows that the switch shall have.
+    pub(crate) fn wanted(&self) -> watch::Receiver<FlowSources> {
+        self.controller.wanted()
+    }
+}
