@@ -23,6 +23,7 @@ mod labels;
 mod leader;
 mod members;
 mod objects;
+mod offline;
 mod queue;
 mod requests;
 #[cfg(test)]
@@ -30,3 +31,4 @@ mod tests;
 
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use leader::{LeaderConfig, run};
+pub use offline::{Merged, merge};
