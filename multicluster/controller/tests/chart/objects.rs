@@ -16,7 +16,8 @@ fn list(objects: &[Value]) -> String {
         format!("{kind} {} {}", metadata(object, "namespace"), metadata(object, "name"))
     };
     let mut lines: Vec<String> = others.iter().map(line).collect();
-    (kinds.sort(), lines.sort());
+    kinds.sort();
+    lines.sort();
     format!("{}\n{}", lines.join("\n"), kinds.join(" "))
 }
 
@@ -146,7 +147,8 @@ fn the_manifests_of_antctl_are_the_chart_in_any_namespace() {
 /// An object without what says who installed it, and of which text the configuration is.
 fn plain(mut object: Value) -> Value {
     let metadata = object["metadata"].as_object_mut().unwrap();
-    (metadata.remove("labels"), metadata.remove("annotations"));
+    metadata.remove("labels");
+    metadata.remove("annotations");
     if let Some(template) = object.pointer_mut("/spec/template/metadata") {
         template["annotations"] = Value::Null;
     }
