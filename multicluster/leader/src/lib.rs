@@ -14,7 +14,6 @@ mod action;
 mod answers;
 mod area;
 mod change;
-mod claims;
 mod cluster_sets;
 mod condition;
 mod event;
@@ -24,6 +23,7 @@ mod labels;
 mod leader;
 mod members;
 mod objects;
+mod offline;
 mod queue;
 mod requests;
 #[cfg(test)]
@@ -31,3 +31,4 @@ mod tests;
 
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use leader::{LeaderConfig, run};
+pub use offline::{Merged, merge};

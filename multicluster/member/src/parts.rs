@@ -1,5 +1,7 @@
 //! The parts of a member as components of a process.
 
+use std::time::Duration;
+
 use antrea_kit::components::Components;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
@@ -33,6 +35,9 @@ pub struct Settings {
     pub naming: Naming,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
+    /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
+    /// minutes.
+    pub token_lifetime: Duration,
     /// The version of the controller, for the leader.
     pub version: String,
 }
@@ -58,9 +63,10 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
-    let namespace = settings.namespace.clone();
-    components
-        .add("leader-connection", |stop| leader::run(client.clone(), namespace, facts, connect, known, stop));
+    let (namespace, lifetime) = (settings.namespace.clone(), settings.token_lifetime);
+    components.add("leader-connection", |stop| {
+        leader::run(client.clone(), namespace, facts, lifetime, connect, known, stop)
+    });
     let (settings, client) = (|| settings.clone(), || client.clone());
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
     components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
