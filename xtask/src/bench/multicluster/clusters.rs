@@ -123,7 +123,11 @@ impl Cluster {
             folder,
         };
         let host = lab.plan().block.host().v4.and_then(|net| address_in(&net, 1));
-        cluster.install_chart(lab)?;
+        if mode == "member" {
+            // Members wait for the kinds of core Antrea.
+            cluster.install_chart(lab, "antrea", &[])?;
+        }
+        cluster.install_chart(lab, "antrea-mc", &[format!("mode={mode}")])?;
         cluster.lead_to_webhooks(host.context("the host has no address in the lab")?)?;
         cluster.write_kubeconfig()?;
         cluster.kubectl.apply(&namespace_object(NAMESPACE))?;
@@ -153,12 +157,15 @@ impl Cluster {
         command
     }
 
-    fn install_chart(&self, lab: &Lab) -> Result<()> {
+    /// Installs a chart as its release `name`. There is no Node, so that nothing of it runs.
+    fn install_chart(&self, lab: &Lab, name: &str, settings: &[String]) -> Result<()> {
         let mut helm = lab.programs().command("helm")?;
-        helm.args(["upgrade", "--install", "antrea-mc", "--namespace", self.namespace, "--create-namespace"]);
-        helm.arg("--kubeconfig").arg(self.kubectl.kubeconfig()).arg(charts().join("antrea-mc"));
-        helm.args(["--set", &format!("mode={}", self.mode)]).env("NO_PROXY", "*");
-        helm.run().with_context(|| format!("cannot install charts/antrea-mc in {}", self.id))
+        helm.args(["upgrade", "--install", name, "--namespace", self.namespace, "--create-namespace"]);
+        helm.arg("--kubeconfig").arg(self.kubectl.kubeconfig()).arg(charts().join(name));
+        for setting in settings {
+            helm.args(["--set", setting]);
+        }
+        helm.env("NO_PROXY", "*").run().with_context(|| format!("cannot install {name} in {}", self.id))
     }
 
     /// Endpoints of the Service of the webhooks, which has no Pod.
