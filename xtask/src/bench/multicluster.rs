@@ -43,12 +43,15 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
     exporter.stop()?;
     let exporter = Controller::start(&clusters.exporter, Endpoints::Pods)?;
     figures.extend(change::measure(&clusters)?);
+    join::leave(&clusters, &clusters.exporter)?;
     exporter.stop()?;
     importer.stop()?;
     figures.extend(leader::measure(&clusters, &leader)?);
     let (imported, importer) = import::measure(&clusters)?;
     figures.extend(imported);
     leader::remove(&clusters.leader.api)?;
+    // So that it can be measured once more on the same lab.
+    join::leave(&clusters, &clusters.importer)?;
     importer.stop()?;
     leader.stop()?;
     Ok(figures)

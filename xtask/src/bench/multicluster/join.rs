@@ -45,7 +45,7 @@ pub(super) fn join(clusters: &Clusters, member: &Cluster) -> Result<f64> {
 }
 
 /// Leaves, and waits until the leader has forgotten the member.
-fn leave(clusters: &Clusters, member: &Cluster) -> Result<()> {
+pub(super) fn leave(clusters: &Clusters, member: &Cluster) -> Result<()> {
     member.api.send(&Request::Delete { path: format!("{}/{SET}", member.cluster_sets()) })?;
     let announces =
         format!("/apis/multicluster.crd.antrea.io/v1alpha1/namespaces/{COMMON_AREA}/memberclusterannounces");
