@@ -34,8 +34,8 @@ served-by: antrea-mc-controller
 {{- end -}}
 
 {{/*
-The name of an object without Namespace. That of a leader begins with its Namespace, as upstream's does: a cluster may
-have a leader and, in another release, a member.
+The name of an object without Namespace. That of a leader begins with its Namespace, as upstream's does: manifests of a
+leader and of a member may be applied to one cluster.
 */}}
 {{- define "antrea-mc.clusterName" -}}
 {{- $root := index . 0 -}}

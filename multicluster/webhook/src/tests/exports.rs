@@ -1,0 +1,295 @@
+//! ResourceExports.
+
+use antrea_kit::watch::WatchEvent;
+
+use super::{answer, known, objects};
+use crate::{Event, Hook, Known};
+
+#[track_caller]
+pub(super) fn check_in(known: &Known, who: &str, verb: &str, yaml: &str, expected: &str) {
+    assert_eq!(answer(known, Hook::ResourceExport, who, verb, yaml), expected, "{who} {verb} {yaml}");
+}
+
+#[track_caller]
+pub(super) fn check(who: &str, verb: &str, yaml: &str, expected: &str) {
+    check_in(&known(), who, verb, yaml, expected);
+}
+
+/// A change of one word.
+#[track_caller]
+pub(super) fn with(yaml: &str, from: &str, to: &str) -> String {
+    assert!(yaml.contains(from), "{from}");
+    yaml.replace(from, to)
+}
+
+#[track_caller]
+pub(super) fn update(yaml: &str, from: &str, to: &str) -> String {
+    format!("{yaml}---{}", with(yaml, from, to))
+}
+
+const SERVICE: &str = "
+metadata:
+  name: east-shop-web-service
+  namespace: mc
+  labels: {sourceName: web, sourceNamespace: shop, sourceClusterID: east, sourceKind: Service}
+  finalizers: [resourceexport.antrea.io/finalizer]
+spec: {clusterID: east, kind: Service, namespace: shop, name: web, service: {serviceSpec: {ports: [{name: http, port: 80, protocol: TCP}]}}}
+";
+
+pub(super) const ENDPOINTS: &str = "
+metadata:
+  name: east-shop-web-endpoints
+  namespace: mc
+  labels: {sourceName: web, sourceNamespace: shop, sourceClusterID: east, sourceKind: Endpoints}
+  finalizers: [resourceexport.antrea.io/finalizer]
+spec: {clusterID: east, kind: Endpoints, namespace: shop, name: web, endpoints: {subsets: [{addresses: [{ip: 10.1.0.7}]}]}}
+";
+
+pub(super) const INFO: &str = "
+metadata:
+  name: east-clusterinfo
+  namespace: mc
+  labels: {sourceClusterID: east, sourceKind: ClusterInfo}
+  finalizers: [resourceexport.antrea.io/finalizer]
+spec: {clusterID: east, kind: ClusterInfo, namespace: kube-system, name: east, clusterInfo: {clusterID: east, serviceCIDR: 10.1.0.0/16, gatewayInfos: [{gatewayIP: 172.18.0.2}]}}
+";
+
+const LABELS: &str = "
+metadata:
+  name: east-1834cf0966b64b41
+  namespace: mc
+  labels: {sourceClusterID: east, sourceKind: LabelIdentity}
+spec: {clusterID: east, kind: LabelIdentity, labelIdentity: {normalizedLabel: 'ns:kubernetes.io/metadata.name=shop&pod:app=web'}}
+";
+
+const POLICY: &str = "
+metadata: {name: strict, namespace: mc}
+spec: {kind: AntreaClusterNetworkPolicy, name: strict, clusterNetworkPolicy: {priority: 1, appliedTo: []}}
+";
+
+#[test]
+fn a_member_writes_its_own_exports() {
+    for export in [SERVICE, ENDPOINTS, INFO, LABELS] {
+        check("mc/east-token", "create", export, "allowed");
+        check("mc/east-token", "update", &format!("{export}---{export}"), "allowed");
+        check("mc/east-token", "delete", export, "allowed");
+    }
+}
+
+#[test]
+fn a_member_writes_no_exports_of_others() {
+    let refused = "403: cluster west may not write a ResourceExport of cluster \"east\"";
+    let taken = update(SERVICE, "clusterID: east, kind", "clusterID: west, kind");
+    for (verb, yaml) in [("create", SERVICE), ("delete", SERVICE), ("update", &taken)] {
+        check("mc/west-token", verb, yaml, refused);
+    }
+    check(
+        "mc/east-token",
+        "update",
+        &taken,
+        "403: cluster east may not write a ResourceExport of cluster \"west\"",
+    );
+}
+
+#[test]
+fn a_status_is_the_leaders_answer() {
+    let forged = update(SERVICE, "spec:", "status: {conditions: [{type: Failure, status: 'False'}]}\nspec:");
+    let refused = "403: members may not write the status of ResourceExports: it is the leader's answer";
+    check("mc/west-token", "status", &forged, refused);
+    check("mc/east-token", "status", &forged, refused);
+    check("kube-system/antrea-mc-controller", "status", &forged, "allowed");
+    check(
+        "argo/argo",
+        "status",
+        &forged,
+        "403: system:serviceaccount:argo:argo is bound to no cluster, and may not export anything for one",
+    );
+}
+
+#[test]
+fn who_is_bound_to_no_cluster_exports_nothing_for_one() {
+    for who in ["mc/default", "mc/empty"] {
+        for export in [SERVICE, POLICY] {
+            let answer = answer(&known(), Hook::ResourceExport, who, "create", export);
+            assert!(
+                answer.starts_with(&format!("403: ServiceAccount {who} is bound to no cluster")),
+                "{answer}"
+            );
+        }
+    }
+    check(
+        "argo/argo",
+        "create",
+        SERVICE,
+        "403: system:serviceaccount:argo:argo is bound to no cluster, and may not export anything for one",
+    );
+    check("argo/argo", "create", POLICY, "allowed");
+    check("agent@n1", "create", SERVICE, "403: antrea-agent writes no ResourceExports");
+}
+
+#[test]
+fn the_leader_kubernetes_and_admins_write_all_of_them() {
+    let let_go = update(SERVICE, "finalizers: [resourceexport.antrea.io/finalizer]", "finalizers: []");
+    for who in ["kube-system/antrea-mc-controller", "kube-system/namespace-controller", "admin", "master"] {
+        check(who, "update", &let_go, "allowed");
+        check(who, "delete", SERVICE, "allowed");
+    }
+    check("admin", "create", POLICY, "allowed");
+    check(
+        "admin",
+        "create",
+        &with(POLICY, ", name: strict, cluster", ", cluster"),
+        "422: spec.name: is missing",
+    );
+}
+
+#[test]
+fn members_do_not_make_policies() {
+    let policy = with(POLICY, "kind: Antrea", "clusterID: east, kind: Antrea");
+    check(
+        "mc/east-token",
+        "create",
+        &policy,
+        "403: members may not export kind AntreaClusterNetworkPolicy: only Service, Endpoints, ClusterInfo and LabelIdentity",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        POLICY,
+        "403: cluster east may not write a ResourceExport of cluster \"\"",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "kind: Service,", "kind: Secret,"),
+        "403: members may not export kind Secret: only Service, Endpoints, ClusterInfo and LabelIdentity",
+    );
+}
+
+#[test]
+fn the_payload_of_the_kind_is_there_and_valid() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "service: {serviceSpec: {ports: [{name: http, port: 80, protocol: TCP}]}}", "raw: {}"),
+        "422: spec.service: is missing: the kind is Service; spec.raw: does not belong to the kind Service",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "port: 80", "port: 80000"),
+        "422: spec.service.serviceSpec.ports[0].port: 80000 is not from 1 to 65535",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(INFO, "clusterInfo: {clusterID: east", "clusterInfo: {clusterID: west"),
+        "422: spec.clusterInfo.clusterID: must be \"east\", as spec.clusterID",
+    );
+    check(
+        "mc/east-token",
+        "update",
+        &update(SERVICE, "name: web, service:", "name: web2, service:"),
+        "422: spec.name: cannot be changed",
+    );
+}
+
+#[test]
+fn names_derive_from_the_cluster_and_what_it_exports() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "name: east-shop-web-service", "name: west-shop-web-service"),
+        "403: the name of this export of cluster east is \"east-shop-web-service\", not \"west-shop-web-service\"",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(LABELS, "name: east-", "name: east-1"),
+        "403: the name of this export of cluster east is \"east-1834cf0966b64b41\", not \"east-11834cf0966b64b41\"",
+    );
+    let dashed = SERVICE.replace("shop", "shop-1");
+    check("mc/east-token", "create", &dashed, "allowed");
+    let unambiguous = "east-shop-1-web-service-";
+    let answer = answer(
+        &known(),
+        Hook::ResourceExport,
+        "mc/east-token",
+        "create",
+        &with(&dashed, "name: east-", "name: x-"),
+    );
+    let name = answer.split('"').nth(1).unwrap();
+    assert!(name.starts_with(unambiguous), "{answer}");
+    check(
+        "mc/east-token",
+        "create",
+        &with(&dashed, "name: east-shop-1-web-service", &format!("name: {name}")),
+        "allowed",
+    );
+}
+
+#[test]
+fn labels_say_what_the_spec_says() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "sourceName: web", "sourceName: api"),
+        "403: metadata.labels[sourceName]: must be \"web\", as spec says",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(INFO, "sourceClusterID: east", "sourceClusterID: west"),
+        "403: metadata.labels[sourceClusterID]: must be \"east\", as spec says",
+    );
+}
+
+#[test]
+fn the_leader_sees_exports_go() {
+    let missing =
+        "403: metadata.finalizers: resourceexport.antrea.io/finalizer is missing; only the leader removes it";
+    let held = "[resourceexport.antrea.io/finalizer]";
+    check("mc/east-token", "create", &with(SERVICE, held, "[]"), missing);
+    check("mc/east-token", "update", &update(SERVICE, held, "[other]"), missing);
+    check(
+        "mc/east-token",
+        "update",
+        &update(SERVICE, held, "[resourceexport.finalizers.antrea.io]"),
+        "allowed",
+    );
+    check("mc/east-token", "update", &update(&with(SERVICE, held, "[]"), "port: 80", "port: 81"), "allowed");
+}
+
+#[test]
+fn nobody_is_let_in_before_enough_is_known() {
+    let known = Known::new(super::installation());
+    assert!(!known.is_complete());
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        SERVICE,
+        "503: the Multi-cluster controller has not read the objects of this Namespace yet: try again",
+    );
+    known.learn("mc", Event::ClusterSet(WatchEvent::Resynced(Vec::new())));
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        SERVICE,
+        "503: the Multi-cluster controller has not read the ServiceAccounts of this Namespace yet: try again",
+    );
+    let account = "metadata: {name: east-token, annotations: {multicluster.antrea.io/cluster-id: east}}";
+    known.learn("mc", Event::Account(WatchEvent::Resynced(objects(account))));
+    check_in(&known, "mc/east-token", "create", SERVICE, "allowed");
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        ENDPOINTS,
+        "503: the Multi-cluster controller has not read the MemberClusterAnnounces of this Namespace yet: try again",
+    );
+    known.learn("mc", Event::Account(WatchEvent::Deleted(objects(account).remove(0))));
+    let answer = answer(&known, Hook::ResourceExport, "mc/east-token", "delete", SERVICE);
+    assert!(answer.starts_with("403: ServiceAccount mc/east-token is bound to no cluster"), "{answer}");
+}
