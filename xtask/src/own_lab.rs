@@ -28,7 +28,9 @@ enum End {
 pub(crate) struct Wanted {
     /// Its name.
     pub(crate) name: &'static str,
-    /// How many Nodes it has.
+    /// How many clusters it has.
+    pub(crate) clusters: u8,
+    /// How many Nodes each of them has.
     pub(crate) nodes: u8,
     /// What is installed.
     pub(crate) install: Install,
@@ -39,9 +41,16 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Two Nodes with Antrea.
+    /// One cluster of two Nodes with Antrea.
     pub(crate) const fn antrea(name: &'static str) -> Self {
-        Self { name, nodes: 2, install: Install::Antrea, settings: Vec::new(), needs: Vec::new() }
+        Self {
+            name,
+            clusters: 1,
+            nodes: 2,
+            install: Install::Antrea,
+            settings: Vec::new(),
+            needs: Vec::new(),
+        }
     }
 
     /// Refuses what cannot be made here, before anything is built.
@@ -55,7 +64,7 @@ impl Wanted {
         let settings = self.settings.iter().map(|setting| setting.parse());
         Ok(Request {
             name: self.name.parse().context("the lab's name is wrong")?,
-            clusters: 1,
+            clusters: self.clusters,
             nodes: self.nodes,
             families: Families::Ipv4,
             service_proxy: None,

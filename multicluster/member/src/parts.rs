@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::engine::{self, Part};
 use crate::export::{Exporter, LabelExporter, Membership, Networks};
-use crate::gateway::{Election, NodeIpKind, Participation, Reports};
+use crate::gateway::{Election, Failed, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader};
@@ -211,7 +211,7 @@ impl Part for Gateways {
             service_cidrs: self.0.networks.service_cidrs.clone(),
             participation,
             reports: Reports::default(),
-            silent: Vec::new(),
+            failed: Failed::default(),
         })
     }
 }

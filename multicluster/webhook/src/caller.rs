@@ -6,7 +6,7 @@ use antrea_shared_api::well_known::service_account::AGENT;
 use k8s_openapi::api::authentication::v1::UserInfo;
 
 use crate::area::Area;
-use crate::denied::{Denied, forbid};
+use crate::denied::Denied;
 use crate::surroundings::Surroundings;
 
 /// The ServiceAccount of the Multi-cluster controller.
@@ -14,12 +14,8 @@ const CONTROLLER: &str = "antrea-mc-controller";
 /// Where Kubernetes' own controllers have their ServiceAccounts.
 const KUBE_SYSTEM: &str = "kube-system";
 /// Those of them that change objects of all kinds.
-const MACHINERY: [&str; 4] = [
-    "generic-garbage-collector",
-    "namespace-controller",
-    "storage-version-migrator-controller",
-    "validatingadmissionpolicy-status-controller",
-];
+const MACHINERY: [&str; 3] =
+    ["generic-garbage-collector", "namespace-controller", "storage-version-migrator-controller"];
 /// What Kubernetes' controllers are where each has not a ServiceAccount of its own, and the API server itself.
 const SYSTEM_USERS: [&str; 2] = ["system:kube-controller-manager", "system:apiserver"];
 const MASTERS: &str = "system:masters";
@@ -110,16 +106,6 @@ impl Caller {
                 "is bound to no cluster: it has no annotation {CLUSTER_ID}; \"antctl mc create membertoken\" makes one that has"
             ))),
         })
-    }
-
-    /// # Errors
-    /// Where the caller is nobody, or a member, which have no part in `what`.
-    pub(crate) fn is_local(&self, what: &str) -> Result<(), Denied> {
-        match self {
-            Self::Nobody(why) => forbid(why.as_str()),
-            Self::Member(cluster) => forbid(format!("cluster {cluster} may not write {what}")),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What /proc tells about the agent of a Node.
+//! What /proc tells about a process, and which one is the agent of a Node.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,6 +15,48 @@ const TICKS: f64 = 100.0;
 
 /// The kubelet pauses for longer before each restart.
 const RESTART: Duration = Duration::from_secs(180);
+
+/// A running process, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process(pub(super) i32);
+
+impl Process {
+    /// User and system time, in seconds.
+    pub(super) fn cpu_seconds(self) -> Result<f64> {
+        Ok((self.stat_field(14)? + self.stat_field(15)?) / TICKS)
+    }
+
+    /// Resident memory, in bytes.
+    pub(super) fn resident(self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0))?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
+        let kibibytes: u64 =
+            line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
+        Ok(kibibytes * 1024)
+    }
+
+    /// When it was started, after the epoch.
+    fn started(self) -> Result<Duration> {
+        let ticks: f64 = self.stat_field(22)?;
+        let uptime = fs::read_to_string("/proc/uptime")?;
+        let uptime: f64 =
+            uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
+        let age = uptime - ticks / TICKS;
+        Ok(now()?.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
+    }
+
+    /// A field of /proc/PID/stat, counted as proc(5) does.
+    fn stat_field(self, number: usize) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0))?;
+        // The second field, the program's name, is in parentheses and may have blanks.
+        let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
+        let field = rest.split_whitespace().nth(number.saturating_sub(3));
+        field
+            .and_then(|field| field.parse().ok())
+            .with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.0))
+    }
+}
 
 /// A running agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,38 +106,17 @@ impl Agent {
 
     /// When it was started, after the epoch.
     pub(super) fn started(self) -> Result<Duration> {
-        let ticks: f64 = self.stat_field(22)?;
-        let uptime = fs::read_to_string("/proc/uptime")?;
-        let uptime: f64 =
-            uptime.split(' ').next().unwrap_or_default().parse().context("/proc/uptime cannot be read")?;
-        let age = uptime - ticks / TICKS;
-        Ok(now()?.saturating_sub(Duration::from_secs_f64(age.max(0.0))))
+        Process(self.pid).started()
     }
 
     /// User and system time, in seconds.
     pub(super) fn cpu_seconds(self) -> Result<f64> {
-        Ok((self.stat_field(14)? + self.stat_field(15)?) / TICKS)
+        Process(self.pid).cpu_seconds()
     }
 
     /// Resident memory, in bytes.
     pub(super) fn resident(self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
-        let kibibytes: u64 =
-            line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
-        Ok(kibibytes * 1024)
-    }
-
-    /// A field of /proc/PID/stat, counted as proc(5) does.
-    fn stat_field(self, number: usize) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        // The second field, the program's name, is in parentheses and may have blanks.
-        let rest = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
-        let field = rest.split_whitespace().nth(number.saturating_sub(3));
-        field
-            .and_then(|field| field.parse().ok())
-            .with_context(|| format!("field {number} of /proc/{}/stat cannot be read", self.pid))
+        Process(self.pid).resident()
     }
 }
 

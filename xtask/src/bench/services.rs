@@ -1,6 +1,5 @@
 //! Services at sizes that clusters have: from nothing, after a restart of the agent, and one endpoint among 100,000.
 
-mod api;
 mod fleet;
 mod flip;
 mod restart;
@@ -14,8 +13,8 @@ use antrea_e2e::plan::{ClusterPlan, ServiceProxy};
 use anyhow::{Result, ensure};
 
 use super::Figure;
+use super::api::Api;
 use crate::own_lab::{OwnLab, Wanted};
-use api::Api;
 use fleet::Fleet;
 use switch::Switch;
 

@@ -4,7 +4,7 @@
 //! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
 //! same four Nodes.
 
-use antrea_openflow::Flow;
+use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
 
 use crate::layout::Layout;
@@ -69,8 +69,14 @@ pub fn cluster_flows(
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
-        if let GatewayRole::Gateway { .. } = role {
-            flows.extend(conntrack_commit::from_other_cluster(layout, gateway));
+        if let GatewayRole::Gateway { address } = role {
+            flows.extend(un_snat::probe_of_gateway(layout, mac, *address, gateway));
+            flows.extend(un_snat::answer_of_gateway(layout, *address, gateway));
+            let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
+            flows
+                .extend(transports.filter_map(|transport| {
+                    conntrack_commit::from_other_cluster(layout, gateway, transport)
+                }));
         }
     }
     flows

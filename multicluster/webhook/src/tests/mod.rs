@@ -7,7 +7,9 @@ mod exports;
 mod gateways;
 mod imports;
 mod mutations;
+mod networks;
 mod requests;
+mod upstream;
 mod valid;
 
 use antrea_kit::watch::WatchEvent;
@@ -73,6 +75,7 @@ pub(super) fn installation() -> Installation {
         controller: "kube-system".to_owned(),
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
+        member: Some("kube-system".to_owned()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::api::{Api, Request};
+use crate::bench::api::{Api, Request};
 
 /// The Pod CIDR of the second Node in a cluster with [`POD_CIDR`] and [`NODE_MASK`]: room for 131,072 Pods.
 const FIRST_ENDPOINT: Ipv4Addr = Ipv4Addr::new(10, 130, 0, 0);

@@ -7,9 +7,9 @@ use antrea_e2e::names::NodeId;
 use antrea_e2e::wait;
 use anyhow::{Context, Result};
 
-use super::api::Api;
 use super::fleet::{Fleet, Readiness};
 use super::switch::Switch;
+use crate::bench::api::Api;
 use crate::bench::{Figure, distribution};
 
 const FLIPS: usize = 200;

@@ -21,6 +21,7 @@ const AT_ONCE: usize = 8;
 /// A request; its path begins with `/api`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Request {
+    Read { path: String },
     Create { path: String, object: Value },
     Merge { path: String, patch: Value },
     Delete { path: String },
@@ -34,7 +35,7 @@ pub(super) struct Api {
 
 impl Api {
     pub(super) fn open(lab: &Lab, cluster: ClusterId) -> Result<Self> {
-        let socket = state::folder(&lab.plan().name).join("bench-api.sock");
+        let socket = state::folder(&lab.plan().name).join(format!("bench-{cluster}.sock"));
         let proxy = start(&lab.kubectl(cluster)?, &socket)?;
         let api = Self { proxy, socket };
         wait::until(Duration::from_secs(20), "kubectl proxy", || {
@@ -45,14 +46,34 @@ impl Api {
 
     /// Sends a request and returns when it was answered.
     pub(super) fn send(&self, request: &Request) -> Result<()> {
+        self.answer(request).map(drop)
+    }
+
+    /// What there is at a path.
+    pub(super) fn read(&self, path: &str) -> Result<Value> {
+        let answer = self.answer(&Request::Read { path: path.to_owned() })?;
+        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+        serde_json::from_str(body).with_context(|| format!("{path} is no JSON"))
+    }
+
+    /// The answer to a request for `path` as it comes: for watches, which have no end.
+    pub(super) fn stream(&self, path: &str) -> Result<UnixStream> {
+        self.begin(&Request::Read { path: path.to_owned() }).with_context(|| format!("GET {path}"))
+    }
+
+    fn answer(&self, request: &Request) -> Result<String> {
         let failed = || format!("{} {}", request.method(), request.path());
-        let mut stream = UnixStream::connect(&self.socket).with_context(failed)?;
         let mut answer = Vec::new();
-        stream
-            .write_all(request.text().as_bytes())
-            .and_then(|()| stream.read_to_end(&mut answer))
-            .with_context(failed)?;
-        check(&String::from_utf8_lossy(&answer)).with_context(failed)
+        self.begin(request).and_then(|mut stream| stream.read_to_end(&mut answer)).with_context(failed)?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        check(&answer).with_context(failed)?;
+        Ok(answer)
+    }
+
+    fn begin(&self, request: &Request) -> std::io::Result<UnixStream> {
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.write_all(request.text().as_bytes())?;
+        Ok(stream)
     }
 
     /// Sends them all, several at a time, in no order.
@@ -84,6 +105,7 @@ fn start(kubectl: &Kubectl, socket: &Path) -> Result<Child> {
 impl Request {
     fn method(&self) -> &'static str {
         match self {
+            Self::Read { .. } => "GET",
             Self::Create { .. } => "POST",
             Self::Merge { .. } => "PATCH",
             Self::Delete { .. } => "DELETE",
@@ -91,8 +113,12 @@ impl Request {
     }
 
     fn path(&self) -> &str {
-        let (Self::Create { path, .. } | Self::Merge { path, .. } | Self::Delete { path }) = self;
-        path
+        match self {
+            Self::Create { path, .. }
+            | Self::Merge { path, .. }
+            | Self::Read { path }
+            | Self::Delete { path } => path,
+        }
     }
 
     /// HTTP/1.0, which ends an answer with the connection: there is nothing to parse but the first line.
@@ -100,7 +126,7 @@ impl Request {
         let (kind, body) = match self {
             Self::Create { object, .. } => ("application/json", object.to_string()),
             Self::Merge { patch, .. } => ("application/merge-patch+json", patch.to_string()),
-            Self::Delete { .. } => ("application/json", String::new()),
+            Self::Read { .. } | Self::Delete { .. } => ("application/json", String::new()),
         };
         let (method, path, length) = (self.method(), self.path(), body.len());
         format!(
