@@ -1,4 +1,4 @@
-//! The product as this checkout has it: its chart, and images of its programs.
+//! The products as this checkout has them: their charts, images of their programs, and programs for users.
 
 use std::path::PathBuf;
 
@@ -35,8 +35,8 @@ pub(crate) fn charts() -> PathBuf {
     project::root().join("charts")
 }
 
-/// Builds the images; nothing is set beside the chart's own values.
+/// Builds the images; nothing is set beside the charts' own values.
 pub(crate) fn build() -> Result<Product> {
     let images = image::build()?.into_iter().map(|archive| archive.path).collect();
-    Ok(Product { chart: charts().join("antrea"), images, ..Product::default() })
+    Ok(Product::of(&charts(), images, project::programs()))
 }
