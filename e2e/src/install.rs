@@ -41,8 +41,12 @@ impl Product {
     /// both; `programs` is the folder of programs for users.
     pub fn of(charts: &Path, images: Vec<PathBuf>, programs: PathBuf) -> Self {
         let (second, core) = images.into_iter().partition(|archive| is_of_multicluster(archive));
-        let multicluster =
-            Multicluster { chart: charts.join("antrea-mc"), images: second, programs, ..Multicluster::default() };
+        let multicluster = Multicluster {
+            chart: charts.join("antrea-mc"),
+            images: second,
+            programs,
+            ..Multicluster::default()
+        };
         Self { chart: charts.join("antrea"), images: core, multicluster, ..Self::default() }
     }
 }

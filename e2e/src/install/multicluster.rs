@@ -49,8 +49,8 @@ impl FromStr for OfCluster {
 
     fn from_str(text: &str) -> Result<Self> {
         let parts = text.split_once(':').filter(|(_, rest)| !rest.is_empty());
-        let (cluster, rest) = parts
-            .with_context(|| format!("{text:?} is for no cluster; it begins with c1:, c2:, …"))?;
+        let (cluster, rest) =
+            parts.with_context(|| format!("{text:?} is for no cluster; it begins with c1:, c2:, …"))?;
         Ok(Self { cluster: cluster.parse()?, text: rest.to_owned() })
     }
 }
@@ -111,11 +111,13 @@ mod tests {
 
     #[test]
     fn each_cluster_is_told_its_own_values() {
-        let product = Multicluster { values: vec!["c2:both.yaml".parse().unwrap()], ..Multicluster::default() }
-            .with(ClusterId(1), "mode=both")
-            .with(ClusterId(2), "mode=member")
-            .with(ClusterId(2), "controller.podCIDRs={10.12.0.0/16,a:b}");
-        let check = |cluster, expected: &str| assert_eq!(product.options(ClusterId(cluster)).join(" "), expected);
+        let product =
+            Multicluster { values: vec!["c2:both.yaml".parse().unwrap()], ..Multicluster::default() }
+                .with(ClusterId(1), "mode=both")
+                .with(ClusterId(2), "mode=member")
+                .with(ClusterId(2), "controller.podCIDRs={10.12.0.0/16,a:b}");
+        let check =
+            |cluster, expected: &str| assert_eq!(product.options(ClusterId(cluster)).join(" "), expected);
         check(1, "--set mode=both");
         check(2, "--values both.yaml --set mode=member --set controller.podCIDRs={10.12.0.0/16,a:b}");
         check(3, "");
