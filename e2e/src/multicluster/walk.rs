@@ -220,7 +220,7 @@ fn hop(capture: &Capture, syn: &Syn) -> Hop {
 
 impl fmt::Display for Walk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<7}{:<16}{:<17}{:<21}{:<29}", "hop", "interface", "source", "destination", "tunnel")?;
+        write!(f, "{:<7}{:<16}{:<17}{:<21}tunnel", "hop", "interface", "source", "destination")?;
         for (hop, step) in self.hops.iter().zip(STEPS) {
             let Hop { node, link, source, destination, tunnel } = hop;
             let tunnel = tunnel.map(|[from, to]| format!("{from} → {to}")).unwrap_or_default();
@@ -256,6 +256,10 @@ mod tests {
         let hops =
             vec![hop("pod-a-9e1c2d", "10.112.37.5:80", None), hop("eth1", "10.96.2.22:80", Some(tunnel))];
         let walk = Walk { server: "pod-b".to_owned(), hops };
-        insta::assert_snapshot!(walk, @"");
+        insta::assert_snapshot!(walk, @r"
+        hop    interface       source           destination          tunnel
+        c1-n2  pod-a-9e1c2d    10.21.1.4        10.112.37.5:80                                    the client asks the imported Service
+        c1-n2  eth1            10.21.1.4        10.96.2.22:80        172.18.3.12 → 172.18.3.11    an endpoint is chosen, a ClusterIP of another cluster; to the Gateway
+        ");
     }
 }
