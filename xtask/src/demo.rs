@@ -53,7 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.exit {
         return Ok(outcome);
     }
-    println!("\nCtrl-C ends this and leaves everything running; `cargo xtask demo{option} --down` removes it.");
+    println!(
+        "\nCtrl-C ends this and leaves everything running; `cargo xtask demo{option} --down` removes it."
+    );
     wait_for_interrupt()
 }
 
