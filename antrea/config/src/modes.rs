@@ -1,53 +1,6 @@
 //! The choices that some keys offer, each by the name it has in the file.
 
-use std::fmt;
-use std::str::FromStr;
-
-/// A word that is none of the choices of its key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("allowed are {allowed}")]
-pub struct InvalidChoice {
-    allowed: String,
-}
-
-macro_rules! choice {
-    ($(#[$documentation:meta])* $visibility:vis $name:ident { $($(#[$variant_documentation:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$documentation])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        $visibility enum $name {
-            $($(#[$variant_documentation])* $variant,)*
-        }
-
-        impl $name {
-            /// The name that the choice has in the file.
-            $visibility const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)*
-                }
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = InvalidChoice;
-
-            /// As upstream does, upper and lower case count alike.
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $(
-                    if text.eq_ignore_ascii_case($text) {
-                        return Ok(Self::$variant);
-                    }
-                )*
-                Err(InvalidChoice { allowed: [$($text),*].join(", ") })
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
+use antrea_config_file::choice;
 
 choice! {
     /// How traffic between Pods on different Nodes travels (`trafficEncapMode`).

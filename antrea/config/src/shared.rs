@@ -9,6 +9,7 @@ use antrea_types::MinimumTls;
 use crate::error::Problems;
 use crate::modes::TlsMinVersion;
 use crate::section::{Section, Setting, refuse, section};
+pub(crate) use crate::values::{parsed, port};
 
 section! {
     /// How to connect to an API server (`clientConnection`, `antreaClientConnection`). The names are in lower case
@@ -79,31 +80,6 @@ fn is_authority(text: &str) -> bool {
     };
     let valid_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     !host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(valid_port))
-}
-
-/// Turns text into a value; what cannot be turned is noted with what is allowed. Empty text is absent.
-pub(crate) fn parsed<T>(setting: &Setting<String>, key: &str, problems: &mut Problems) -> Option<T>
-where
-    T: FromStr<Err: fmt::Display>,
-{
-    let value = setting.as_ref().filter(|value| !value.value.is_empty())?;
-    match value.value.parse() {
-        Ok(parsed) => Some(parsed),
-        Err(error) => {
-            refuse(problems, key, value, error);
-            None
-        }
-    }
-}
-
-/// A port; absent where it is 0.
-pub(crate) fn port(setting: &Setting<i64>, key: &str, problems: &mut Problems) -> Option<u16> {
-    let value = setting.as_ref().filter(|value| value.value != 0)?;
-    let port = u16::try_from(value.value).ok();
-    if port.is_none() {
-        refuse(problems, key, value, "allowed are 1 to 65535, and 0 for the default");
-    }
-    port
 }
 
 /// The oldest TLS version to serve. Versions before 1.2 are known, and not spoken.

@@ -24,6 +24,7 @@ mod labels;
 mod leader;
 mod members;
 mod objects;
+mod offline;
 mod queue;
 mod requests;
 #[cfg(test)]
@@ -31,3 +32,4 @@ mod tests;
 
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use leader::{LeaderConfig, run};
+pub use offline::{Merged, merge};

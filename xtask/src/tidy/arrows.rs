@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "shared-api/types",
+    "shared-api/config-file",
     "antrea/config",
     "antrea/openflow",
     "antrea/packet",

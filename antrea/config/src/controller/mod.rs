@@ -38,7 +38,7 @@ impl ControllerConfig {
     /// All that is wrong with it, by line and key.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut problems = Problems::default();
-        let config = Self::validate(parse::parse(file, text)?, &mut problems);
+        let config = Self::validate(parse(file, text)?, &mut problems);
         problems.into_result(file, config)
     }
 

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 use crate::error::Problems;
 
 /// The value of a key as it stands in the file, with its place there; `None` where the key is absent or null.
-pub(crate) type Setting<T> = Option<Spanned<T>>;
+pub type Setting<T> = Option<Spanned<T>>;
 
 /// A key that a configuration file may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Key {
 }
 
 /// A section of a configuration file. Made by [`section!`].
-pub(crate) trait Section {
+pub trait Section {
     /// Appends every key of the section, those of its own sections included, in the order of the declaration.
     fn keys(path: &str, keys: &mut Vec<Key>)
     where
@@ -32,7 +32,7 @@ pub(crate) trait Section {
 }
 
 /// A value that a key may have.
-pub(crate) trait Value: PartialEq + serde::Serialize {
+pub trait Value: PartialEq + serde::Serialize {
     /// Whether upstream takes the value as "not set", and uses the default.
     fn is_unset(&self) -> bool {
         false
@@ -59,17 +59,17 @@ impl<T: PartialEq + serde::Serialize> Value for Vec<T> {
 }
 
 /// A value the way it is shown to users and compared with charts.
-pub(crate) fn shown(value: &impl serde::Serialize) -> String {
+pub fn shown(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| format!("(not shown: {error})"))
 }
 
 /// Joins the name of a section and that of a key.
-pub(crate) fn join(path: &str, key: &str) -> String {
+pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 /// Notes a problem with the value of a key: `KEY VALUE: MESSAGE`.
-pub(crate) fn refuse<T: serde::Serialize>(
+pub fn refuse<T: serde::Serialize>(
     problems: &mut Problems,
     key: &str,
     value: &Spanned<T>,
@@ -80,7 +80,7 @@ pub(crate) fn refuse<T: serde::Serialize>(
 }
 
 /// Refuses a value other than the default, because of `reason`.
-pub(crate) fn allow_default_only<T: Value>(
+pub fn allow_default_only<T: Value>(
     setting: &Setting<T>,
     key: &str,
     default: &T,
@@ -96,7 +96,7 @@ pub(crate) fn allow_default_only<T: Value>(
 }
 
 /// A section that is there but has no keys is one that is not there.
-pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
@@ -105,8 +105,10 @@ where
 }
 
 /// Declares the raw struct of a section: for each key its field, its type, its name in the file and its default;
-/// for each nested section its field, its type and its name in the file.
-macro_rules! section {
+/// for each nested section its field, its type and its name in the file. The crate that says it needs serde.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __section {
     (
         $(#[$documentation:meta])*
         $name:ident {
@@ -127,7 +129,7 @@ macro_rules! section {
                 #[serde(
                     rename = $section_key,
                     default,
-                    deserialize_with = "crate::section::null_is_default"
+                    deserialize_with = "antrea_config_file::section::null_is_default"
                 )]
                 pub(crate) $section: $section_type,
             )*)?
@@ -170,4 +172,4 @@ macro_rules! section {
         }
     };
 }
-pub(crate) use section;
+pub use __section as section;

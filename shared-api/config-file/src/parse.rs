@@ -6,7 +6,7 @@ use serde_saphyr::Error;
 use crate::error::{ConfigError, Problem};
 
 /// Reads `text`, the content of `file`. A file that holds nothing but comments is one without keys.
-pub(crate) fn parse<T: DeserializeOwned + Default>(file: &str, text: &str) -> Result<T, ConfigError> {
+pub fn parse<T: DeserializeOwned + Default>(file: &str, text: &str) -> Result<T, ConfigError> {
     serde_saphyr::from_str::<Option<T>>(text)
         .map(Option::unwrap_or_default)
         .map_err(|error| ConfigError { file: file.to_owned(), problems: vec![problem(&error, text)] })

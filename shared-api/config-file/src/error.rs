@@ -42,16 +42,16 @@ impl std::error::Error for ConfigError {}
 
 /// Gathers problems while a file is validated, so that a user sees all of them at once.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(Vec<Problem>);
+pub struct Problems(Vec<Problem>);
 
 impl Problems {
     /// Notes one problem.
-    pub(crate) fn add(&mut self, line: u64, column: u64, message: String) {
+    pub fn add(&mut self, line: u64, column: u64, message: String) {
         self.0.push(Problem { line, column, message });
     }
 
     /// `value` where nothing was wrong.
-    pub(crate) fn into_result<T>(self, file: &str, value: T) -> Result<T, ConfigError> {
+    pub fn into_result<T>(self, file: &str, value: T) -> Result<T, ConfigError> {
         let Self(mut problems) = self;
         if problems.is_empty() {
             return Ok(value);

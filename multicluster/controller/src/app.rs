@@ -1,0 +1,74 @@
+//! The table of components of antrea-mc-controller.
+
+use std::path::Path;
+use std::time::Duration;
+
+use antrea_kit::components::{Components, termination_signal};
+use antrea_kit::health::Checks;
+use antrea_kit::kube_client::{Access, client};
+use antrea_kit::leases::{Elector, Leadership, Terms};
+use anyhow::{Context, Result};
+use kube::Client;
+use tokio::sync::watch;
+use tracing::info;
+
+use crate::cli::Mode;
+use crate::config::{Config, Election};
+use crate::identity::Identity;
+use crate::roles::Roles;
+use crate::{kinds, listen};
+
+/// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The Lease of the replica that works.
+const LEASE: &str = "antrea-mc-controller";
+
+/// The version that members tell their leaders.
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// Runs the controller until it is told to end.
+pub(crate) async fn run(
+    mode: Mode,
+    kubeconfig: Option<&Path>,
+    config: &Config,
+    identity: &Identity,
+) -> Result<()> {
+    let signal = termination_signal().context("cannot wait for signals")?;
+    info!(version = VERSION, %mode, namespace = identity.namespace, "Starting antrea-mc-controller");
+    let user_agent = concat!("antrea-mc-controller/", env!("CARGO_PKG_VERSION"));
+    let client = client(Access { kubeconfig, server: None, user_agent }).await?;
+    let checks = Checks::new();
+    let kinds = kinds::Kinds::new(mode, &checks);
+    let health = listen::bind(config.health, antrea_kit::api::health(checks)).await?;
+    let (elector, leadership) = election(config.election, &client, identity);
+    let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
+
+    let mut components = Components::new();
+    if let Some(server) = health {
+        components.add("health", |stop| server.run(stop));
+    }
+    components.add("kinds", |stop| kinds::run(client, kinds, stop));
+    if let Some(elector) = elector {
+        components.add("lease", |stop| elector.run(stop));
+    }
+    components.add("roles", |stop| roles.run(leadership, stop));
+    components.run_until(signal, GRACE).await?;
+    Ok(())
+}
+
+/// Whether this replica works: as the election says, or always.
+fn election(
+    election: Election,
+    client: &Client,
+    identity: &Identity,
+) -> (Option<Elector>, watch::Receiver<Leadership>) {
+    match (election, &identity.pod) {
+        (Election::Never, _) | (Election::InPods, None) => (None, watch::channel(Leadership::Leading).1),
+        (Election::Always, _) | (Election::InPods, Some(_)) => {
+            let terms = Terms::usual(identity.replica());
+            let (elector, leadership) = Elector::new(client.clone(), &identity.namespace, LEASE, terms);
+            (Some(elector), leadership)
+        }
+    }
+}

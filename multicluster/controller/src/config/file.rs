@@ -1,0 +1,71 @@
+//! The file as it stands: upstream's MultiClusterConfig, and the sections that we add.
+
+use antrea_config_file::section::section;
+use serde_saphyr::Spanned;
+
+section! {
+    /// `health`: whether the controller lives.
+    Health {
+        probe_bind_address: String = "healthProbeBindAddress", ":8080";
+    }
+}
+
+section! {
+    /// `metrics`: figures for Prometheus.
+    Metrics {
+        bind_address: String = "bindAddress", "0";
+    }
+}
+
+section! {
+    /// `webhook`: the server that API servers ask about objects.
+    Webhook {
+        port: i64 = "port", 9443;
+        host: String = "host", "";
+        cert_dir: String = "certDir", "";
+    }
+}
+
+section! {
+    /// `leaderElection`: which of several replicas works.
+    LeaderElection {
+        leader_elect: bool = "leaderElect", true;
+    }
+}
+
+section! {
+    /// `leader`: the Common Areas.
+    Leader {
+        namespaces: Vec<Spanned<String>> = "namespaces", [];
+        member_lease: String = "memberLease", "5m";
+        member_silence: String = "memberSilence", "30s";
+    }
+}
+
+section! {
+    /// `member`: this cluster in a ClusterSet.
+    Member {
+        namespace: String = "namespace", "";
+        token_lifetime: String = "tokenLifetime", "168h";
+    }
+}
+
+section! {
+    /// The raw file.
+    ControllerFile {
+        api_version: String = "apiVersion", "multicluster.crd.antrea.io/v1alpha1";
+        kind: String = "kind", "MultiClusterConfig";
+        service_cidr: String = "serviceCIDR", "";
+        pod_cidrs: Vec<Spanned<String>> = "podCIDRs", [];
+        gateway_ip_precedence: String = "gatewayIPPrecedence", "internal";
+        endpoint_ip_type: String = "endpointIPType", "ClusterIP";
+        enable_stretched_network_policy: bool = "enableStretchedNetworkPolicy", false;
+    } with sections {
+        health: Health = "health";
+        metrics: Metrics = "metrics";
+        webhook: Webhook = "webhook";
+        leader_election: LeaderElection = "leaderElection";
+        leader: Leader = "leader";
+        member: Member = "member";
+    }
+}

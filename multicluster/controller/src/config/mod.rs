@@ -1,0 +1,212 @@
+//! The configuration file: upstream's MultiClusterConfig, validated.
+
+mod file;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use antrea_config_file::section::{Setting, refuse};
+use antrea_config_file::values::{parsed, port};
+use antrea_config_file::{ConfigError, Problems, parse};
+#[cfg(test)]
+use antrea_config_file::{Key, Section};
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_mc_leader::LeaseTimes;
+use antrea_mc_member::LabelIdentities;
+use antrea_mc_member::gateway::NodeIpKind;
+use ipnet::IpNet;
+use serde_saphyr::Spanned;
+
+use file::ControllerFile;
+pub(crate) use values::Listen;
+use values::{ApiVersion, EndpointIpType, Host, Kind, NamespaceName, Network, Networks, Precedence, Span};
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    /// Where health is answered.
+    pub(crate) health: Listen,
+    /// Where metrics are answered.
+    pub(crate) metrics: Listen,
+    /// Where API servers ask about objects.
+    pub(crate) webhook: Webhook,
+    /// Whether one of several replicas is elected.
+    pub(crate) election: Election,
+    /// Of a leader.
+    pub(crate) leader: Leader,
+    /// Of a member.
+    pub(crate) member: Member,
+}
+
+/// The server that API servers ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Webhook {
+    pub(crate) port: u16,
+    /// The address of this machine; all of them without.
+    pub(crate) host: Option<IpAddr>,
+    /// A folder with `tls.crt` and `tls.key` of somebody else's making.
+    pub(crate) certificates: Option<PathBuf>,
+}
+
+/// Whether the replicas elect the one that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Election {
+    /// Where the controller runs in a Pod: others may do so, too.
+    InPods,
+    /// Always.
+    Always,
+    /// Never: somebody else sees to it that there is one.
+    Never,
+}
+
+/// Of a leader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leader {
+    /// The Namespaces of Common Areas; the controller's own where there are none.
+    pub(crate) namespaces: Vec<String>,
+    /// How long members may be silent.
+    pub(crate) times: LeaseTimes,
+}
+
+/// Of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// The Namespace of ClusterSet and Gateway, where not the controller's own.
+    pub(crate) namespace: Option<String>,
+    /// How long tokens are good for that the member asks for.
+    pub(crate) token_lifetime: Duration,
+    /// The networks of ClusterIPs, one a family, where they are not to be found out.
+    pub(crate) service_cidrs: Option<Vec<IpNet>>,
+    /// Networks of Pods that other clusters may reach.
+    pub(crate) pod_cidrs: Vec<IpNet>,
+    pub(crate) precedence: NodeIpKind,
+    pub(crate) addresses: EndpointAddresses,
+    pub(crate) label_identities: LabelIdentities,
+}
+
+impl Config {
+    /// Reads `text`, the content of `file`.
+    ///
+    /// # Errors
+    /// All that is wrong with it, by line and key.
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut problems = Problems::default();
+        let config = Self::validate(&parse(file, text)?, &mut problems);
+        problems.into_result(file, config)
+    }
+
+    /// Every key that the file may have, with its default.
+    #[cfg(test)]
+    pub(crate) fn keys() -> Vec<Key> {
+        let mut keys = Vec::new();
+        ControllerFile::keys("", &mut keys);
+        keys
+    }
+
+    fn validate(file: &ControllerFile, problems: &mut Problems) -> Self {
+        parsed::<ApiVersion>(&file.api_version, "apiVersion", problems);
+        parsed::<Kind>(&file.kind, "kind", problems);
+        let health = &file.health.probe_bind_address;
+        Self {
+            health: parsed(health, "health.healthProbeBindAddress", problems)
+                .unwrap_or(Listen::Everywhere(8080)),
+            metrics: parsed(&file.metrics.bind_address, "metrics.bindAddress", problems)
+                .unwrap_or(Listen::Off),
+            webhook: Webhook::validate(&file.webhook, problems),
+            election: match file.leader_election.leader_elect.as_ref().map(|value| value.value) {
+                None => Election::InPods,
+                Some(true) => Election::Always,
+                Some(false) => Election::Never,
+            },
+            leader: Leader::validate(&file.leader, problems),
+            member: Member::validate(file, problems),
+        }
+    }
+}
+
+impl Webhook {
+    fn validate(file: &file::Webhook, problems: &mut Problems) -> Self {
+        let folder = file.cert_dir.as_ref().map(|value| &value.value).filter(|folder| !folder.is_empty());
+        Self {
+            port: port(&file.port, "webhook.port", problems).unwrap_or(9443),
+            host: parsed(&file.host, "webhook.host", problems).map(|Host(host)| host),
+            certificates: folder.map(PathBuf::from),
+        }
+    }
+}
+
+impl Leader {
+    fn validate(file: &file::Leader, problems: &mut Problems) -> Self {
+        let usual = LeaseTimes::default();
+        let names = each(&file.namespaces, "leader.namespaces", problems);
+        let mut namespaces: Vec<String> = names.into_iter().map(|NamespaceName(name)| name).collect();
+        namespaces.sort();
+        namespaces.dedup();
+        let mut time = |setting, key, usual| parsed(setting, key, problems).map_or(usual, |Span(span)| span);
+        let silent_after = time(&file.member_silence, "leader.memberSilence", usual.silent_after);
+        let lease = time(&file.member_lease, "leader.memberLease", usual.lease);
+        let times = LeaseTimes { silent_after, lease };
+        refuse_short_lease(file, times, problems);
+        Self { namespaces, times }
+    }
+}
+
+/// Members are called silent first, and their endpoints are withdrawn after that.
+fn refuse_short_lease(file: &file::Leader, times: LeaseTimes, problems: &mut Problems) {
+    let LeaseTimes { silent_after, lease } = times;
+    if lease >= silent_after {
+        return;
+    }
+    if let Some(value) = &file.member_lease {
+        let message =
+            format!("must be as long as leader.memberSilence at least, {}s", silent_after.as_secs());
+        refuse(problems, "leader.memberLease", value, message);
+    } else if let Some(value) = &file.member_silence {
+        let message = format!("must be as long as leader.memberLease at most, {}s", lease.as_secs());
+        refuse(problems, "leader.memberSilence", value, message);
+    }
+}
+
+impl Member {
+    fn validate(file: &ControllerFile, problems: &mut Problems) -> Self {
+        let week = Duration::from_secs(7 * 24 * 3600);
+        let lifetime = parsed(&file.member.token_lifetime, "member.tokenLifetime", problems);
+        let namespace = parsed(&file.member.namespace, "member.namespace", problems);
+        let precedence = parsed(&file.gateway_ip_precedence, "gatewayIPPrecedence", problems);
+        let pod_cidrs: Vec<Network> = each(&file.pod_cidrs, "podCIDRs", problems);
+        let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
+        Self {
+            namespace: namespace.map(|NamespaceName(name)| name),
+            token_lifetime: lifetime.map_or(week, |Span(span)| span),
+            service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
+            pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),
+            precedence: match precedence {
+                Some(Precedence::Public | Precedence::External) => NodeIpKind::External,
+                Some(Precedence::Private | Precedence::Internal) | None => NodeIpKind::Internal,
+            },
+            addresses: match parsed(&file.endpoint_ip_type, "endpointIPType", problems) {
+                Some(EndpointIpType::PodIp) => EndpointAddresses::PodIps,
+                Some(EndpointIpType::ClusterIp) | None => EndpointAddresses::ClusterIps,
+            },
+            label_identities: if exported { LabelIdentities::Exported } else { LabelIdentities::Kept },
+        }
+    }
+}
+
+/// The items of a list; empty ones, which upstream's default file has, are none.
+fn each<T>(setting: &Setting<Vec<Spanned<String>>>, key: &str, problems: &mut Problems) -> Vec<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    let items = setting.iter().flat_map(|list| &list.value).enumerate();
+    let item = |(index, item): (usize, &Spanned<String>)| {
+        parsed(&Some(item.clone()), &format!("{key}[{index}]"), problems)
+    };
+    items.filter_map(item).collect()
+}

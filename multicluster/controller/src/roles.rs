@@ -1,0 +1,122 @@
+//! What the replica that was elected does: it leads, is a member, or both.
+
+use std::sync::Arc;
+
+use antrea_kit::components::Components;
+use antrea_kit::leases::Leadership;
+use antrea_mc_core::names::Naming;
+use antrea_mc_leader::LeaderConfig;
+use antrea_mc_member::Settings;
+use antrea_mc_member::export::Networks;
+use anyhow::Result;
+use ipnet::IpNet;
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Mode;
+use crate::config::{Config, Member};
+use crate::follow::follow;
+use crate::identity::Identity;
+use crate::networks;
+
+/// What there is to do.
+pub(crate) struct Roles {
+    client: Client,
+    leader: Option<LeaderConfig>,
+    member: Option<Membership>,
+}
+
+/// A member before its networks are known.
+#[derive(Clone, Debug)]
+struct Membership {
+    namespace: String,
+    config: Member,
+    version: &'static str,
+}
+
+impl Roles {
+    pub(crate) fn new(
+        client: Client,
+        mode: Mode,
+        config: &Config,
+        identity: &Identity,
+        version: &'static str,
+    ) -> Self {
+        let own = &identity.namespace;
+        let leader = mode
+            .leads()
+            .then(|| LeaderConfig { namespaces: common_areas(config, own), times: config.leader.times });
+        let member = mode.is_member().then(|| Membership {
+            namespace: config.member.namespace.clone().unwrap_or_else(|| own.clone()),
+            config: config.member.clone(),
+            version,
+        });
+        Self { client, leader, member }
+    }
+
+    /// Works while this replica is elected, until `stop`.
+    ///
+    /// # Errors
+    /// A component that ended by itself.
+    pub(crate) async fn run(
+        self,
+        leadership: watch::Receiver<Leadership>,
+        stop: CancellationToken,
+    ) -> Result<()> {
+        let start = |leadership: &Leadership, components: &mut Components| match leadership {
+            Leadership::Leading => self.add_to(components),
+            Leadership::Following => {}
+        };
+        follow(leadership, start, stop).await
+    }
+
+    fn add_to(&self, components: &mut Components) {
+        if let Some(leader) = &self.leader {
+            components.add("leader", |stop| antrea_mc_leader::run(self.client.clone(), leader.clone(), stop));
+        }
+        if let Some(member) = &self.member {
+            member.add_to(components, &self.client);
+        }
+    }
+}
+
+/// The Namespaces of the Common Areas.
+fn common_areas(config: &Config, own: &str) -> Vec<String> {
+    match config.leader.namespaces.as_slice() {
+        [] => vec![own.to_owned()],
+        namespaces => namespaces.to_vec(),
+    }
+}
+
+impl Membership {
+    /// A member begins once its networks are known, and anew when they change.
+    fn add_to(&self, components: &mut Components, client: &Client) {
+        let (found, networks) = watch::channel(self.config.service_cidrs.clone());
+        if self.config.service_cidrs.is_none() {
+            components.add("service-cidr", |stop| networks::run(client.clone(), found, stop));
+        }
+        let (member, client) = (Arc::new(self.clone()), client.clone());
+        components.add("member", |stop| {
+            let start = move |networks: &Option<Vec<IpNet>>, components: &mut Components| {
+                if let Some(networks) = networks {
+                    antrea_mc_member::add_to(components, &client, &member.settings(networks));
+                }
+            };
+            follow(networks, start, stop)
+        });
+    }
+
+    fn settings(&self, service_cidrs: &[IpNet]) -> Settings {
+        let Member { pod_cidrs, precedence, addresses, label_identities, .. } = &self.config;
+        Settings {
+            namespace: self.namespace.clone(),
+            networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
+            addresses: *addresses,
+            precedence: *precedence,
+            naming: Naming::Unambiguous,
+            label_identities: *label_identities,
+            version: self.version.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a leader makes of objects that are not in a cluster: for whoever wants to know before they are.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::membership::LeaseTimes;
+use antrea_shared_api::multicluster::Condition;
+use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
+use jiff::Timestamp;
+
+use crate::action::Action;
+use crate::area::Area;
+use crate::event::Event;
+use crate::exports::Export;
+
+/// What comes of the objects of a Common Area.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Merged {
+    /// What members import, by name.
+    pub imports: BTreeMap<String, ResourceImport>,
+    /// What exporters are told, by the name of the ResourceExport.
+    pub told: BTreeMap<String, Vec<Condition>>,
+}
+
+/// What a leader that begins now, in a Common Area with these objects and nothing else, writes at once.
+pub fn merge(
+    namespace: &str,
+    exports: Vec<ResourceExport>,
+    announces: Vec<MemberClusterAnnounce>,
+    now: Timestamp,
+) -> Merged {
+    // Nobody's lease ends meanwhile: any moment will do.
+    let moment = Instant::now();
+    let mut area = Area::new(namespace, LeaseTimes::default());
+    let exports = exports.into_iter().map(|export| Export::from(ResourceExport { status: None, ..export }));
+    let events = [
+        Event::ClusterSet(WatchEvent::Resynced(Vec::new())),
+        Event::Announce(WatchEvent::Resynced(announces)),
+        Event::Export(WatchEvent::Resynced(exports.collect())),
+        Event::Import(WatchEvent::Resynced(Vec::new())),
+    ];
+    for event in events {
+        area.learn(event, moment);
+    }
+    let mut merged = Merged::default();
+    for task in area.settle(moment) {
+        match area.plan(&task, now) {
+            Some(Action::CreateImport(import)) => {
+                let name = import.metadata.name.clone().unwrap_or_default();
+                merged.imports.insert(name, *import);
+            }
+            Some(Action::WriteExportStatus(change)) => {
+                merged.told.insert(change.name, change.wanted.conditions);
+            }
+            _ => {}
+        }
+    }
+    merged
+}
