@@ -1,0 +1,96 @@
+{{/* Labels of every object. */}}
+{{- define "antrea-mc.labels" -}}
+app: antrea
+app.kubernetes.io/name: antrea-mc
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end -}}
+
+{{/* Labels by which the controller finds what its certificates vouch in. */}}
+{{- define "antrea-mc.servedLabels" -}}
+{{ include "antrea-mc.labels" . }}
+served-by: antrea-mc-controller
+{{- end -}}
+
+{{- define "antrea-mc.image" -}}
+{{- $tag := .Values.image.tag | default (printf "v%s" .Chart.AppVersion) -}}
+{{- printf "%s:%s" .Values.image.repository $tag | quote -}}
+{{- end -}}
+
+{{/* The Common Area of values without further ones. */}}
+{{- define "antrea-mc.area" -}}
+{{- .Values.commonArea.namespace | default (ternary "antrea-multicluster" .Release.Namespace (eq .Values.mode "both")) -}}
+{{- end -}}
+
+{{/* Namespaces of all Common Areas, as a JSON array; of a member, none. */}}
+{{- define "antrea-mc.areas" -}}
+{{- $areas := list -}}
+{{- if ne .Values.mode "member" -}}
+{{- $areas = concat (list (include "antrea-mc.area" .)) .Values.controller.leader.namespaces | uniq -}}
+{{- end -}}
+{{- toJson $areas -}}
+{{- end -}}
+
+{{/*
+The name of an object without Namespace. That of a leader begins with its Namespace, as upstream's does: manifests of a
+leader and of a member may be applied to one cluster.
+*/}}
+{{- define "antrea-mc.clusterName" -}}
+{{- $root := index . 0 -}}
+{{- ternary (printf "%s-%s" $root.Release.Namespace (index . 1)) (index . 1) (eq $root.Values.mode "leader") -}}
+{{- end -}}
+
+{{- define "antrea-mc.config" -}}
+{{- tpl (.Files.Get "conf/controller_manager_config.yaml") . | trim -}}
+{{- end -}}
+
+{{/* Where the API server finds a webhook. Argument: list $ PATH. The controller adds caBundle. */}}
+{{- define "antrea-mc.clientConfig" -}}
+service:
+  name: antrea-mc-webhook-service
+  namespace: {{ (index . 0).Release.Namespace }}
+  path: {{ index . 1 }}
+{{- end -}}
+
+{{/* The port of ADDRESS:PORT, as a number. */}}
+{{- define "antrea-mc.port" -}}
+{{- splitList ":" . | last -}}
+{{- end -}}
+
+{{/* The address of ADDRESS:PORT without brackets; nothing where it is any. */}}
+{{- define "antrea-mc.host" -}}
+{{- $host := . | trimSuffix (printf ":%s" (splitList ":" . | last)) | trimAll "[]" -}}
+{{- if not (has $host (list "0.0.0.0" "::")) }}{{ $host }}{{ end -}}
+{{- end -}}
+
+{{/* What a container of ours may do: nothing that needs rights on its Node. */}}
+{{- define "antrea-mc.securityContext" -}}
+runAsUser: 65532
+runAsGroup: 65532
+runAsNonRoot: true
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
+{{- end -}}
+
+{{/* Where Pods run, and how important they are. */}}
+{{- define "antrea-mc.scheduling" -}}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,54 @@
+{{/*
+A webhook of one kind. Argument: dict with name, path, group, version, resources (with their subresources), operations,
+and namespaces (where; without it, everywhere).
+*/}}
+{{- define "antrea-mc.webhook" -}}
+- name: {{ .name }}
+  admissionReviewVersions: ["v1"]
+  sideEffects: None
+  # Without the controller nothing is changed: what it would refuse must not slip through.
+  failurePolicy: Fail
+  timeoutSeconds: 5
+  clientConfig:
+    {{- include "antrea-mc.clientConfig" (list .root .path) | nindent 4 }}
+  {{- with .namespaces }}
+  namespaceSelector:
+    matchExpressions:
+      - key: kubernetes.io/metadata.name
+        operator: In
+        values: {{ toJson . }}
+  {{- end }}
+  rules:
+    - apiGroups: [{{ .group }}]
+      apiVersions: [{{ .version }}]
+      resources: {{ toJson .resources }}
+      operations: {{ toJson .operations }}
+      scope: {{ .scope | default "Namespaced" }}
+{{- end -}}
+
+{{/* What is validated, as a JSON object of kinds by the names of their webhooks. */}}
+{{- define "antrea-mc.validated" -}}
+{{- $antrea := "multicluster.crd.antrea.io" -}}
+{{- $mcs := "multicluster.x-k8s.io" -}}
+{{- $own := list .Release.Namespace -}}
+{{- $areas := include "antrea-mc.areas" . | fromJsonArray -}}
+{{- $write := list "CREATE" "UPDATE" -}}
+{{- $all := append $write "DELETE" -}}
+{{- $kinds := dict "clusterset" (dict "group" $antrea "version" "v1alpha2" "resources" (list "clustersets" "clustersets/status") "operations" $all "namespaces" (concat $areas (ternary list $own (eq .Values.mode "leader")))) -}}
+{{- if ne .Values.mode "member" -}}
+{{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $all "namespaces" $areas -}}
+{{- $_ := set $kinds "memberclusterannounce" (merge (dict "resources" (list "memberclusterannounces" "memberclusterannounces/status")) $in) -}}
+{{- $_ := set $kinds "resourceexport" (merge (dict "resources" (list "resourceexports" "resourceexports/status")) $in) -}}
+{{- $_ := set $kinds "resourceimport" (merge (dict "resources" (list "resourceimports" "resourceimports/status")) $in) -}}
+{{- end -}}
+{{- if ne .Values.mode "leader" -}}
+{{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $write -}}
+{{- $_ := set $kinds "gateway" (merge (dict "resources" (list "gateways" "gateways/status") "namespaces" $own) $in) -}}
+{{- $_ := set $kinds "clusterinfoimport" (merge (dict "resources" (list "clusterinfoimports" "clusterinfoimports/status") "namespaces" $own) $in) -}}
+{{- $_ := set $kinds "labelidentity" (merge (dict "resources" (list "labelidentities") "scope" "Cluster") $in) -}}
+{{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write -}}
+{{- $_ := set $kinds "serviceexport" (merge (dict "resources" (list "serviceexports" "serviceexports/status")) $in) -}}
+{{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports" "serviceimports/status")) $in) -}}
+{{- end -}}
+{{- toJson $kinds -}}
+{{- end -}}
