@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::common_area::Surroundings;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::{Change as LabelEvent, LabelId, LabelIdentities};
@@ -14,7 +15,6 @@ use jiff::Timestamp;
 use tracing::info;
 
 use crate::action::{Action, Task};
-use crate::claims::ClaimBook;
 use crate::cluster_sets::ClusterSets;
 use crate::event::{Answer, Event};
 use crate::exports::{Exports, Stale};

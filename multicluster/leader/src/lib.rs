@@ -14,7 +14,6 @@ mod action;
 mod answers;
 mod area;
 mod change;
-mod claims;
 mod cluster_sets;
 mod condition;
 mod event;

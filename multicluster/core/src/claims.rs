@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use antrea_mc_core::addresses::{Claim, Claims, PodConnectivity};
-use antrea_mc_core::export::Export;
-use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::wire::{claim_of_announce, claim_of_cluster_info};
 use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, MemberClusterAnnounce, ResourceExport};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::addresses::{Claim, ClaimRefused, Claims, PodConnectivity};
+use crate::export::Export;
+use crate::ids::ClusterId;
+use crate::wire::{claim_of_announce, claim_of_cluster_info};
+
 /// What all members claim.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ClaimBook {
+pub struct ClaimBook {
     claimed: BTreeMap<ClusterId, Export<Claim>>,
     /// Problems of the networks as they are written.
     unreadable: BTreeMap<ClusterId, Vec<String>>,
@@ -23,17 +24,17 @@ pub(crate) struct ClaimBook {
 
 impl ClaimBook {
     /// Who may export what.
-    pub(crate) const fn settled(&self) -> &Claims {
+    pub const fn settled(&self) -> &Claims {
         &self.settled
     }
 
     /// Why a member's claim does not stand; nothing where it does.
-    pub(crate) fn refused(&self, cluster: &ClusterId) -> &[String] {
+    pub fn refused(&self, cluster: &ClusterId) -> &[String] {
         self.refused.get(cluster).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Takes in what a cluster says of its networks. Whether anything that matters to others changes.
-    pub(crate) fn update(
+    pub fn update(
         &mut self,
         cluster: &ClusterId,
         announce: Option<&MemberClusterAnnounce>,
@@ -48,6 +49,12 @@ impl ClaimBook {
         put(&mut self.claimed, cluster, claim);
         put(&mut self.unreadable, cluster, Some(problems).filter(|problems| !problems.is_empty()));
         self.settle()
+    }
+
+    /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is.
+    pub fn settled_without(&self, cluster: &ClusterId) -> Claims {
+        let others = self.claimed.iter().filter(|(other, _)| *other != cluster).map(|(_, claim)| claim);
+        Claims::settle(&others.collect::<Vec<_>>()).0
     }
 
     fn settle(&mut self) -> bool {
@@ -68,6 +75,33 @@ fn put<T>(map: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T
         Some(value) => drop(map.insert(cluster.clone(), value)),
         None => drop(map.remove(cluster)),
     }
+}
+
+/// Why `cluster` may not say `new` of its networks, beside what all others claim. What `old` claims already is not held
+/// against it.
+pub fn new_problems(
+    others: &Claims,
+    cluster: &ClusterId,
+    old: Networks<'_>,
+    new: Networks<'_>,
+) -> Vec<ClaimRefused> {
+    let problems = |networks: Networks<'_>| {
+        let (claim, _) = claim_of(cluster, networks.announce, networks.info);
+        claim.map(|claim| others.problems(cluster, &claim.payload)).unwrap_or_default()
+    };
+    let known = problems(old);
+    let mut problems = problems(new);
+    problems.retain(|problem| !known.contains(problem));
+    problems
+}
+
+/// What a cluster says of its networks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Networks<'a> {
+    /// In its announce.
+    pub announce: Option<&'a MemberClusterAnnounce>,
+    /// In its ResourceExport of kind ClusterInfo.
+    pub info: Option<&'a ResourceExport>,
 }
 
 fn claim_of(

@@ -1,0 +1,118 @@
+//! MemberClusterAnnounce: a cluster speaks for itself alone, and takes no network that another one has.
+
+use antrea_mc_core::claims::{Networks, new_problems};
+use antrea_mc_core::ids::ClusterId;
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use antrea_shared_api::multicluster::well_known::finalizer::member_cluster_announce;
+
+use crate::area::Area;
+use crate::caller::Caller;
+use crate::change::Change;
+use crate::denied::{Denied, forbid};
+use crate::review::{Operation, Request};
+use crate::surroundings::Surroundings;
+
+pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
+    let area = surroundings.common_area(&request.namespace)?;
+    let caller = Caller::in_area(&request.user_info, surroundings, &request.namespace, area)?;
+    let changes = matches!(request.operation, Operation::Update | Operation::Delete);
+    match &caller {
+        Caller::Nobody(why) => return forbid(why.as_str()),
+        // It puts its finalizer on them, and takes it off.
+        Caller::Controller if changes => return Ok(()),
+        Caller::Admin | Caller::Account(_) if request.operation == Operation::Delete => return Ok(()),
+        Caller::Controller | Caller::Account(_) | Caller::Agent(_) => {
+            return forbid("only the ServiceAccount of a member may announce it");
+        }
+        Caller::Member(_) if !request.sub_resource.is_empty() => {
+            return forbid("members may not write the status of MemberClusterAnnounces");
+        }
+        Caller::Member(_) | Caller::Admin | Caller::Machinery => {}
+    }
+    let change = Change::<MemberClusterAnnounce>::read(request)?;
+    if let Caller::Member(cluster) = &caller {
+        is_own(&change, cluster)?;
+    }
+    change.validate()?;
+    match &change {
+        Change::Create(announce) => {
+            fits_the_set(announce, request, area)?;
+            is_told_apart(announce, area)?;
+            claims_nothing_of_others(None, announce, area)
+        }
+        Change::Update { old, new } => claims_nothing_of_others(Some(old), new, area),
+        Change::Delete(_) => Ok(()),
+    }
+}
+
+fn is_own(change: &Change<MemberClusterAnnounce>, cluster: &ClusterId) -> Result<(), Denied> {
+    let (old, new) = change.both();
+    if let Some(other) = [old, new].into_iter().find(|announce| announce.cluster_id != cluster.as_str()) {
+        return forbid(format!(
+            "the ServiceAccount is bound to cluster {cluster}, and speaks not for cluster {:?}",
+            other.cluster_id
+        ));
+    }
+    let finalizer = member_cluster_announce(cluster.as_str());
+    let has = |announce: &MemberClusterAnnounce| {
+        announce.metadata.finalizers.as_ref().is_some_and(|all| all.contains(&finalizer))
+    };
+    if has(old) && !has(new) {
+        return forbid(format!("finalizer {finalizer} is the leader's to remove"));
+    }
+    Ok(())
+}
+
+fn fits_the_set(announce: &MemberClusterAnnounce, request: &Request, area: &Area) -> Result<(), Denied> {
+    let sets = area.cluster_sets()?;
+    let Some(set) = sets.get(&announce.cluster_set_id) else {
+        let there: Vec<&str> = sets.keys().map(String::as_str).collect();
+        let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+        return Err(Denied::TooEarly(format!(
+            "there is no ClusterSet {} in Namespace {}, but {there}",
+            announce.cluster_set_id, request.namespace
+        )));
+    };
+    let leader = set.spec.leaders.first().map(|leader| leader.cluster_id.as_str()).unwrap_or_default();
+    if announce.leader_cluster_id == leader {
+        return Ok(());
+    }
+    forbid(format!(
+        "leaderClusterID: the leader of ClusterSet {} is {leader:?}, not {:?}",
+        announce.cluster_set_id, announce.leader_cluster_id
+    ))
+}
+
+/// Names of upstream's ResourceExports do not tell `east` with something of `1-a` from `east-1` with something of `a`.
+fn is_told_apart(announce: &MemberClusterAnnounce, area: &Area) -> Result<(), Denied> {
+    let begins = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('-'));
+    let own = announce.cluster_id.as_str();
+    let mut others = area.announces()?.values().map(|other| other.cluster_id.as_str());
+    match others.find(|other| begins(own, other) || begins(other, own)) {
+        Some(other) => forbid(format!(
+            "clusterID: {own:?} and {other:?}, which is a member already, begin alike up to a dash, so that names of \
+             objects do not tell them apart: rename one of the two"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn claims_nothing_of_others(
+    old: Option<&MemberClusterAnnounce>,
+    new: &MemberClusterAnnounce,
+    area: &Area,
+) -> Result<(), Denied> {
+    let networks = |announce: &MemberClusterAnnounce| {
+        (announce.service_cidrs.clone(), announce.pod_cidrs.clone(), announce.endpoint_ip_type.clone())
+    };
+    // Heartbeats come often.
+    if old.is_some_and(|old| networks(old) == networks(new)) {
+        return Ok(());
+    }
+    let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
+    let others = area.claims()?.settled_without(&cluster);
+    let info = area.info_of(&cluster);
+    let of = |announce| Networks { announce, info };
+    let problems = new_problems(&others, &cluster, of(old), of(Some(new)));
+    super::export_networks::refuse(&problems)
+}

@@ -1,0 +1,56 @@
+//! Gateway: the controller's but for the WireGuard key and the status, which are the agent's of the Node.
+
+use antrea_shared_api::multicluster::v1alpha1::Gateway;
+
+use crate::caller::Caller;
+use crate::change::Change;
+use crate::denied::{Denied, forbid};
+use crate::review::{Operation, Request};
+use crate::surroundings::Surroundings;
+
+pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
+    let home = surroundings.installation().controller.as_str();
+    let caller = Caller::of(&request.user_info, surroundings);
+    if request.operation == Operation::Delete {
+        // The controller makes it again if it has to be there.
+        return Ok(());
+    }
+    if request.namespace != home {
+        return forbid(format!("Gateways are in Namespace {home}, that of the Multi-cluster controller"));
+    }
+    match (&caller, request.sub_resource.as_str()) {
+        (Caller::Agent(node), "status") => is_of_node(request, node.as_deref()),
+        (_, "status") => forbid("only the antrea-agent of a Gateway's Node may write its status"),
+        (Caller::Controller, _) => Change::<Gateway>::read(request)?.validate(),
+        (Caller::Agent(node), _) => {
+            is_of_node(request, node.as_deref())?;
+            let change = Change::<Gateway>::read(request)?;
+            changes_the_key_alone(&change)?;
+            change.validate()
+        }
+        _ => forbid(
+            "only the Multi-cluster controller may write Gateways: annotate the Node with multicluster.antrea.io/gateway=true",
+        ),
+    }
+}
+
+/// An agent whose Node nobody tells may be that of any Node.
+fn is_of_node(request: &Request, node: Option<&str>) -> Result<(), Denied> {
+    match node {
+        Some(node) if node != request.name => forbid(format!(
+            "the antrea-agent of Node {node} may not write the Gateway of Node {}",
+            request.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn changes_the_key_alone(change: &Change<Gateway>) -> Result<(), Denied> {
+    let addresses = |gateway: &Gateway| {
+        (gateway.gateway_ip.clone(), gateway.internal_ip.clone(), gateway.service_cidr.clone())
+    };
+    match change {
+        Change::Update { old, new } if addresses(old) == addresses(new) => Ok(()),
+        _ => forbid("antrea-agent may write nothing of a Gateway but wireGuard and the status"),
+    }
+}

@@ -1,0 +1,109 @@
+//! What webhooks look up: ServiceAccounts, ClusterSets, announces and claims of the Namespaces that matter.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+
+use crate::area::{Area, Event};
+use crate::denied::{Denied, forbid};
+
+/// Which Namespaces are what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Installation {
+    /// Of the Multi-cluster controller; here a member has its ClusterSet and its Gateways.
+    pub controller: String,
+    /// Of the core agent.
+    pub agent: String,
+    /// Of a leader: its Common Areas.
+    pub common_areas: Vec<String>,
+}
+
+/// All that webhooks look up.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    installation: Installation,
+    areas: BTreeMap<String, Area>,
+}
+
+/// The same, while watches change it.
+#[derive(Clone, Debug, Default)]
+pub struct Known(Arc<RwLock<Surroundings>>);
+
+impl Known {
+    /// Nothing is known yet.
+    pub fn new(installation: Installation) -> Self {
+        Self(Arc::new(RwLock::new(Surroundings::new(installation))))
+    }
+
+    /// Takes in what a watch of `namespace` tells.
+    pub fn learn(&self, namespace: &str, event: Event) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).learn(namespace, event);
+    }
+
+    /// Whether everything was listed once: before that some requests are refused.
+    pub fn is_complete(&self) -> bool {
+        self.read().is_complete()
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Surroundings> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Surroundings {
+    /// Nothing is known yet.
+    pub fn new(installation: Installation) -> Self {
+        Self { installation, areas: BTreeMap::new() }
+    }
+
+    /// Takes in what a watch of `namespace` tells.
+    pub fn learn(&mut self, namespace: &str, event: Event) {
+        self.areas.entry(namespace.to_owned()).or_default().learn(event);
+    }
+
+    /// Whether everything was listed once.
+    pub fn is_complete(&self) -> bool {
+        let has_sets =
+            |namespace: &str| self.areas.get(namespace).is_some_and(|area| area.cluster_sets().is_ok());
+        let complete = |namespace: &String| self.areas.get(namespace).is_some_and(Area::is_complete);
+        has_sets(&self.installation.controller) && self.installation.common_areas.iter().all(complete)
+    }
+
+    pub(crate) const fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    pub(crate) fn is_common_area(&self, namespace: &str) -> bool {
+        self.installation.common_areas.iter().any(|area| area == namespace)
+    }
+
+    /// # Errors
+    /// When the Namespace is no Common Area of this controller, or nothing is known of it.
+    pub(crate) fn common_area(&self, namespace: &str) -> Result<&Area, Denied> {
+        if !self.is_common_area(namespace) {
+            return forbid(format!(
+                "Namespace {namespace} is no Common Area of this leader: those are {}",
+                self.installation.common_areas.join(", ")
+            ));
+        }
+        self.areas.get(namespace).ok_or(Denied::Unknown("objects"))
+    }
+
+    /// The ClusterSets of a Namespace, of those that the controller looks at.
+    pub(crate) fn cluster_sets(
+        &self,
+        namespace: &str,
+    ) -> Result<Option<&BTreeMap<String, ClusterSet>>, Denied> {
+        if namespace != self.installation.controller && !self.is_common_area(namespace) {
+            return Ok(None);
+        }
+        let area = self.areas.get(namespace).ok_or(Denied::Unknown("ClusterSets"))?;
+        area.cluster_sets().map(Some)
+    }
+
+    /// The ID that a ClusterClaim gives the cluster.
+    pub(crate) fn claimed_id(&self, namespace: &str) -> Option<&str> {
+        self.areas.get(namespace)?.claimed_id()
+    }
+}

@@ -1,0 +1,86 @@
+//! Gateways.
+
+use super::{answer, known};
+use crate::Hook;
+
+#[track_caller]
+fn check(who: &str, verb: &str, yaml: &str, expected: &str) {
+    assert_eq!(answer(&known(), Hook::Gateway, who, verb, yaml), expected, "{who} {verb}");
+}
+
+const GATEWAY: &str = "
+metadata: {name: n1, namespace: kube-system}
+gatewayIP: 172.18.0.2
+internalIP: 10.0.0.2
+serviceCIDR: 10.1.0.0/16
+";
+
+fn update(from: &str, to: &str) -> String {
+    format!("{GATEWAY}---{}", GATEWAY.replace(from, to))
+}
+
+#[test]
+fn the_controller_makes_gateways() {
+    check("kube-system/antrea-mc-controller", "create", GATEWAY, "allowed");
+    check("kube-system/antrea-mc-controller", "update", &update("172.18.0.2", "172.18.0.3"), "allowed");
+    check(
+        "kube-system/antrea-mc-controller",
+        "create",
+        &GATEWAY.replace("10.0.0.2", "127.0.0.1"),
+        "422: internalIP: \"127.0.0.1\" cannot be reached by other hosts: it is a loopback address",
+    );
+    let only = "403: only the Multi-cluster controller may write Gateways: annotate the Node with multicluster.antrea.io/gateway=true";
+    for who in ["admin", "default/antrea-mc-controller", "other/antrea-agent", "mc/east-token"] {
+        check(who, "create", GATEWAY, only);
+        check(who, "update", &update("172.18.0.2", "172.18.0.3"), only);
+    }
+    check(
+        "kube-system/antrea-mc-controller",
+        "create",
+        &GATEWAY.replace("kube-system", "default"),
+        "403: Gateways are in Namespace kube-system, that of the Multi-cluster controller",
+    );
+}
+
+#[test]
+fn the_agent_of_the_node_says_how_it_is() {
+    let report = update("gatewayIP", "status: {probe: {nodes: {probed: 1, reached: 1}}}\ngatewayIP");
+    check("agent@n1", "status", &report, "allowed");
+    check("kube-system/antrea-agent", "status", &report, "allowed");
+    check(
+        "agent@n2",
+        "status",
+        &report,
+        "403: the antrea-agent of Node n2 may not write the Gateway of Node n1",
+    );
+    for who in ["admin", "kube-system/antrea-mc-controller", "other/antrea-agent"] {
+        check(who, "status", &report, "403: only the antrea-agent of a Gateway's Node may write its status");
+    }
+}
+
+#[test]
+fn the_agent_writes_the_key_alone() {
+    let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    check(
+        "agent@n1",
+        "update",
+        &update("gatewayIP", &format!("wireGuard: {{publicKey: {key}}}\ngatewayIP")),
+        "allowed",
+    );
+    check(
+        "agent@n1",
+        "update",
+        &update("gatewayIP", "wireGuard: {publicKey: short}\ngatewayIP"),
+        "422: wireGuard.publicKey: \"short\" is not a WireGuard key: 32 bytes in base64, 44 characters",
+    );
+    let refused = "403: antrea-agent may write nothing of a Gateway but wireGuard and the status";
+    check("agent@n1", "update", &update("172.18.0.2", "172.18.0.3"), refused);
+    check("agent@n1", "create", GATEWAY, refused);
+}
+
+#[test]
+fn what_is_deleted_by_hand_comes_back() {
+    for who in ["admin", "kube-system/antrea-mc-controller", "kube-system/namespace-controller"] {
+        check(who, "delete", GATEWAY, "allowed");
+    }
+}

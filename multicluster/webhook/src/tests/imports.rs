@@ -1,0 +1,83 @@
+//! ResourceImports.
+
+use super::{answer, known};
+use crate::Hook;
+
+#[track_caller]
+fn check(who: &str, verb: &str, yaml: &str, expected: &str) {
+    assert_eq!(answer(&known(), Hook::ResourceImport, who, verb, yaml), expected, "{who} {verb}");
+}
+
+fn import(statuses: &str) -> String {
+    format!(
+        "metadata: {{name: strict, namespace: mc}}\n\
+         spec: {{kind: AntreaClusterNetworkPolicy, name: strict, clusternetworkpolicy: {{priority: 1}}}}\n\
+         status: {{clusterStatuses: [{statuses}]}}\n"
+    )
+}
+
+fn statuses(old: &str, new: &str) -> String {
+    format!("{}---\n{}", import(old), import(new))
+}
+
+const EAST: &str = "{clusterID: east, conditions: [{type: Succeeded, status: 'True'}]}";
+const WEST: &str = "{clusterID: west, conditions: [{type: Succeeded, status: 'True'}]}";
+
+#[test]
+fn a_member_says_what_became_of_an_import_at_home() {
+    let failed = EAST.replace("True", "False");
+    for (old, new) in [
+        (String::new(), EAST.to_owned()),
+        (WEST.to_owned(), format!("{EAST}, {WEST}")),
+        (format!("{WEST}, {EAST}"), format!("{WEST}, {failed}")),
+        (format!("{EAST}, {WEST}"), WEST.to_owned()),
+    ] {
+        check("mc/east-token", "status", &statuses(&old, &new), "allowed");
+    }
+}
+
+#[test]
+fn a_member_says_nothing_of_other_clusters() {
+    let refused = "403: cluster east may change no entry but its own in status.clusterStatuses, and nothing else of the status";
+    check("mc/east-token", "status", &statuses("", WEST), refused);
+    check("mc/east-token", "status", &statuses(WEST, ""), refused);
+    check("mc/east-token", "status", &statuses(WEST, &WEST.replace("True", "False")), refused);
+    let more = format!("{}---\n{}", import(""), import("").replace("status: {", "status: {more: 1, "));
+    check("mc/east-token", "status", &more, refused);
+    check(
+        "mc/east-token",
+        "status",
+        &statuses("", &format!("{EAST}, {EAST}")),
+        "403: status.clusterStatuses has 2 entries of cluster east",
+    );
+}
+
+#[test]
+fn only_the_leader_says_what_is_imported() {
+    let change = format!("{}---\n{}", import(""), import("").replace("priority: 1", "priority: 2"));
+    for verb in ["create", "delete"] {
+        check(
+            "mc/east-token",
+            verb,
+            &import(""),
+            "403: cluster east may write nothing of ResourceImports but what it says of itself in their status",
+        );
+        check("kube-system/antrea-mc-controller", verb, &import(""), "allowed");
+    }
+    check(
+        "mc/east-token",
+        "update",
+        &change,
+        "403: cluster east may write nothing of ResourceImports but what it says of itself in their status",
+    );
+    check("kube-system/antrea-mc-controller", "update", &change, "allowed");
+    check("kube-system/generic-garbage-collector", "delete", &import(""), "allowed");
+    check("argo/argo", "status", &statuses("", EAST), "403: only the leader writes ResourceImports");
+    check("admin", "update", &change, "allowed");
+    check(
+        "admin",
+        "create",
+        &import("").replace("strict, cluster", "'', cluster"),
+        "422: spec.name: is missing",
+    );
+}
