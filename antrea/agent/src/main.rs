@@ -15,6 +15,7 @@ mod node;
 mod node_routes;
 mod observer;
 mod ovs_daemons;
+mod packet_ins;
 mod parts;
 mod pods;
 mod proxy;

@@ -13,19 +13,18 @@ use antrea_config::{AgentConfig, DatapathType};
 use antrea_host::TxChecksumOffload;
 use antrea_host::pod_interface::HostIngress;
 use antrea_hostplan::Transport;
-use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
 use anyhow::Result;
-use tokio::sync::mpsc;
 
 use crate::bridge::Ports;
 use crate::gateway::{self, GatewayInterface};
 use crate::multicluster::MulticlusterSetup;
 use crate::node::OwnNode;
+use crate::packet_ins::PacketIns;
 use crate::pods::SwitchFlows;
 use crate::proxy::ProxySetup;
 use crate::survey::Surroundings;
@@ -65,15 +64,11 @@ pub(crate) fn routed_node(config: &AgentConfig, node: &OwnNode, transport: &Tran
     }
 }
 
-pub(crate) fn open_switch(
-    config: &AgentConfig,
-    pipeline: &Pipeline,
-    round: Round,
-) -> (Switch, mpsc::Receiver<PacketIn>) {
+pub(crate) fn open_switch(config: &AgentConfig, pipeline: &Pipeline, round: Round) -> (Switch, PacketIns) {
     let socket = config.ovs.run_dir.join(format!("{}.mgmt", config.ovs.bridge));
     let (connection, unasked) = Connection::open(socket);
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
-    (Switch::new(connection, round, tables), unasked.packet_ins)
+    (Switch::new(connection, round, tables), PacketIns::new(unasked.packet_ins))
 }
 
 pub(crate) fn gateway(config: &AgentConfig, node: &OwnNode, ports: &Ports) -> GatewayInterface {

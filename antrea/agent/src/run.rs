@@ -142,6 +142,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         config,
         database,
         switch,
+        packet_ins,
         cni,
         inventory,
         routes,
@@ -169,6 +170,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         let switch = switch.clone();
         |stop| observer::check_connection(switch, open_vswitch, stop)
     });
+    components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
     if let Some(services) = services {
@@ -195,15 +197,14 @@ fn add_services(
     node: &NodeName,
     restore: &FlowRestore,
 ) {
-    let ServiceComponents { controller, packet_ins, notices, stale_udp, ovs_run_dir, health_server } =
-        services;
+    let ServiceComponents { controller, refusals, notices, stale_udp, ovs_run_dir, health_server } = services;
     let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
     let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
     let realized = controller.realized();
     let for_stale_udp = connection.clone();
     components.add("services", |stop| controller.run(round, stop));
     components
-        .add("service-refusals", |stop| proxy::refuse_connections(packet_ins, connection, pipeline, stop));
+        .add("service-refusals", |stop| proxy::refuse_connections(refusals, connection, pipeline, stop));
     components
         .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, ovs_run_dir, stale_udp, stop));
     components.add("service-events", |stop| report_notices(client, node, notices, stop));

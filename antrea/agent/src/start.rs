@@ -13,6 +13,8 @@ use antrea_kit::health::Check;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{FlowSet, Round, Switch};
 use antrea_pipeline::Pipeline;
+use antrea_pipeline::probe::GATEWAY_ECHO_USERDATA;
+use antrea_pipeline::refusal::SERVICE_REJECT_USERDATA;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
@@ -27,6 +29,7 @@ use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::OwnNode;
 use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
+use crate::packet_ins::PacketIns;
 use crate::parts::{cni_server, gateway, open_switch, pipeline_config, routed_node};
 use crate::proxy::{self, ServiceBase, ServiceComponents};
 use crate::survey::{Surroundings, survey};
@@ -41,6 +44,7 @@ pub(crate) struct Agent {
     pub(crate) config: AgentConfig,
     pub(crate) database: OvsDb,
     pub(crate) switch: Switch,
+    pub(crate) packet_ins: PacketIns,
     pub(crate) cni: CniServer,
     pub(crate) inventory: Inventory,
     pub(crate) routes: NodeRouteController,
@@ -82,7 +86,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     let pipeline = Arc::new(Pipeline::new(pipeline));
     let nodes = node_routes::list(&client).await?;
     let previous = flow_restore::previous_round(database, config.ovs.bridge.as_str());
-    let (switch, packet_ins) = open_switch(&config, &pipeline, Round::next(previous));
+    let (switch, mut packet_ins) = open_switch(&config, &pipeline, Round::next(previous));
     let (mut routes, wanted_routes) = NodeRouteController::new(
         routed_node(&config, node, &transport.transport),
         Arc::clone(&pipeline),
@@ -95,7 +99,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
                 pipeline: Arc::clone(&pipeline),
                 switch: switch.clone(),
                 nodes: routes.facts(),
-                packet_ins,
+                refusals: packet_ins.labelled(SERVICE_REJECT_USERDATA),
             };
             let (services, traffic) = ServiceComponents::new(setup, &client, base).await?;
             (Some(services), traffic)
@@ -111,7 +115,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
                 nodes: routes.facts(),
                 routes: wanted_routes.clone(),
             };
-            Some(MulticlusterComponents::new(setup, &client, base).await?)
+            let answers = packet_ins.labelled(GATEWAY_ECHO_USERDATA);
+            Some(MulticlusterComponents::new(setup, &client, base, answers).await?)
         }
         None => None,
     };
@@ -151,6 +156,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         database: surroundings.database,
         config,
         switch,
+        packet_ins,
         cni,
         inventory,
         routes,

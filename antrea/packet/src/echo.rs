@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use crate::checksum::Checksum;
+use crate::ip::ipv4_header;
 
 /// The protocol number of ICMP.
 const ICMP: u8 = 1;
@@ -24,6 +25,24 @@ pub fn echo_request(echo: Echo) -> [u8; 8] {
     let [high, low] = echo.sequence.to_be_bytes();
     let message = |[sum_high, sum_low]: [u8; 2]| [REQUEST, 0, sum_high, sum_low, id_high, id_low, high, low];
     message(Checksum::default().bytes(&message([0, 0])).finish())
+}
+
+/// The Ethernet frame with that message, between addresses of the form source, destination.
+pub fn echo_request_frame(macs: [[u8; 6]; 2], addresses: [Ipv4Addr; 2], echo: Echo) -> Vec<u8> {
+    let [source_mac, destination_mac] = macs;
+    let [source, destination] = addresses.map(|address| address.octets());
+    let message = echo_request(echo);
+    let mut frame = [destination_mac, source_mac].concat();
+    frame.extend([0x08, 0x00]);
+    frame.extend(ipv4_header(source, destination, ICMP, message.len()));
+    frame.extend(message);
+    frame
+}
+
+/// As [`echo_reply`], of an Ethernet frame without a VLAN tag.
+pub fn echo_reply_in_frame(frame: &[u8]) -> Option<(Ipv4Addr, Echo)> {
+    let (header, packet) = frame.split_first_chunk::<14>()?;
+    header.ends_with(&[0x08, 0x00]).then(|| echo_reply(packet))?
 }
 
 /// Who answers what; `packet` begins with its IPv4 header. Nothing if it is no answer, or a damaged one.
@@ -61,6 +80,22 @@ mod tests {
     #[test]
     fn an_answer_says_who_answers_what() {
         assert_eq!(echo_reply(&answer()), Some((Ipv4Addr::new(10, 10, 1, 1), ECHO)));
+    }
+
+    #[test]
+    fn a_frame_that_is_turned_round_is_an_answer() {
+        let (us, peer) = (Ipv4Addr::new(172, 18, 0, 1), Ipv4Addr::new(172, 18, 2, 1));
+        let macs = [[0x0a, 0, 0, 0, 0, 1], [0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xf0]];
+        let mut frame = echo_request_frame(macs, [us, peer], ECHO);
+        assert_eq!(frame[..14], [0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xf0, 0x0a, 0, 0, 0, 0, 1, 8, 0]);
+        assert_eq!(Checksum::default().bytes(&frame[14..34]).finish(), [0, 0]);
+        assert_eq!(echo_reply_in_frame(&frame), None, "a request is no answer");
+        frame[26..34].rotate_left(4);
+        frame[34] = REPLY;
+        frame[36] += REQUEST;
+        assert_eq!(echo_reply_in_frame(&frame), Some((peer, ECHO)));
+        frame[12] = 0x86;
+        assert_eq!(echo_reply_in_frame(&frame), None);
     }
 
     #[test]

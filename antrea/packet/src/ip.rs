@@ -35,7 +35,7 @@ pub(crate) fn answer(request: &Frame<'_>, protocol: u8, payload: &[u8]) -> Vec<u
 }
 
 /// Without options, not to be fragmented.
-fn ipv4_header(source: [u8; 4], destination: [u8; 4], protocol: u8, payload: usize) -> [u8; 20] {
+pub(crate) fn ipv4_header(source: [u8; 4], destination: [u8; 4], protocol: u8, payload: usize) -> [u8; 20] {
     let [l1, l2] = length(payload + 20);
     let [s1, s2, s3, s4] = source;
     let [d1, d2, d3, d4] = destination;

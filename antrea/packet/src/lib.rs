@@ -10,6 +10,6 @@ mod refusal;
 mod reset;
 mod unreachable;
 
-pub use echo::{Echo, echo_reply, echo_request};
+pub use echo::{Echo, echo_reply, echo_reply_in_frame, echo_request, echo_request_frame};
 pub use frame::Unreadable;
 pub use refusal::{Unanswered, refusal};

@@ -27,6 +27,9 @@ pub const HIGH: FlowPriority = FlowPriority(210);
 /// The `arp_op` of an answer (RFC 826).
 const ARP_ANSWER: u16 = 2;
 
+/// The type of an ICMP echo answer (RFC 792).
+const ECHO_ANSWER: u8 = 0;
+
 /// A flow that is being written. Actions are done in the order in which they are named.
 #[derive(Clone, Debug)]
 pub struct FlowBuilder {
@@ -117,6 +120,14 @@ impl FlowBuilder {
             .then(Action::set_mac(Field::ArpSha, mac))
             .then(Action::Move(ARP_SENDER_ADDRESS_TO_TARGET))
             .then(Action::set(Field::ArpSpa, address.to_bits()))
+            .output_to_in_port()
+    }
+
+    /// Turns an ICMP echo request of `asker` into the answer of `address`, and sends that back.
+    pub fn answer_echo(self, address: Ipv4Addr, asker: Ipv4Addr) -> Self {
+        self.then(Action::set(Field::IcmpType, ECHO_ANSWER))
+            .then(Action::set(Field::Ipv4Src, address.to_bits()))
+            .then(Action::set(Field::Ipv4Dst, asker.to_bits()))
             .output_to_in_port()
     }
 

@@ -13,6 +13,7 @@ mod model;
 pub mod multicluster;
 pub mod order;
 mod pipeline;
+pub mod probe;
 pub mod refusal;
 pub mod service;
 pub mod tables;

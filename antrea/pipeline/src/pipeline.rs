@@ -1,6 +1,7 @@
 //! The pipeline of a Node: from what the Node is to its flows, as a function.
 
 use std::cmp::Reverse;
+use std::net::Ipv4Addr;
 
 use antrea_openflow::message::PacketOut;
 use antrea_openflow::{Flow, Group, Meter, TableId};
@@ -10,9 +11,9 @@ use crate::features::{multicluster, pod_connectivity, root, service, service_wit
 use crate::layout::Layout;
 use crate::model::{Peer, PipelineConfig, PodInterface};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
-use crate::refusal;
 use crate::service::{Backend, EndpointGroup, Frontend};
 use crate::tables::{service_lb, session_affinity};
+use crate::{probe, refusal};
 
 /// The tables of a Node and the rules for filling them. The same input gives the same flows in the same order; their
 /// cookies have round 0.
@@ -52,9 +53,11 @@ impl Pipeline {
         in_table_order(flows)
     }
 
-    /// The meters that flows of [`Self::base_flows`] refer to.
+    /// The meters that flows refer to.
     pub fn meters(&self) -> Vec<Meter> {
-        self.config.proxy().map(|proxy| refusal::meter(proxy.refusal_rate)).into_iter().collect()
+        let refusals = self.config.proxy().map(|proxy| refusal::meter(proxy.refusal_rate));
+        let answers = multicluster::tunnel(&self.config).map(|_| probe::meter());
+        refusals.into_iter().chain(answers).collect()
     }
 
     /// The flows of a Pod of this Node.
@@ -117,6 +120,12 @@ impl Pipeline {
     /// the packet's MAC addresses, exchanged.
     pub fn reject_packet_out(&self, port: OfPort, answer: Vec<u8>) -> PacketOut {
         refusal::packet_out(&self.config, port, answer)
+    }
+
+    /// What sends `request`, an ICMP echo request from this Gateway's address to the Gateway `peer` of another cluster,
+    /// through the tunnel; nothing where there is no Multi-cluster.
+    pub fn gateway_probe(&self, peer: Ipv4Addr, request: Vec<u8>) -> Option<PacketOut> {
+        probe::packet_out(&self.config, peer, request)
     }
 }
 

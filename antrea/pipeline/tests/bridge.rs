@@ -41,7 +41,7 @@ pub(crate) fn direct_bridge() -> Option<Arc<Bridge>> {
 }
 
 pub(crate) fn shared(bridge: &Mutex<Weak<Bridge>>, start: impl FnOnce() -> Bridge) -> Option<Arc<Bridge>> {
-    if let Some(reason) = obstacle() {
+    if let Some(reason) = why_not() {
         println!("SKIPPED {}: {reason}", std::thread::current().name().unwrap_or("a test"));
         return None;
     }
@@ -51,7 +51,8 @@ pub(crate) fn shared(bridge: &Mutex<Weak<Bridge>>, start: impl FnOnce() -> Bridg
     Some(bridge)
 }
 
-fn obstacle() -> Option<String> {
+/// Why there cannot be one, if there cannot.
+pub(crate) fn why_not() -> Option<String> {
     if !Path::new("/dev/net/tun").exists() {
         return Some("the userspace datapath needs /dev/net/tun".to_owned());
     }
@@ -70,8 +71,11 @@ impl Bridge {
     pub(crate) fn start<F: Display, G: Display>(names: BridgeNames, flows: &[F], groups: &[G]) -> Self {
         let bridge = Self { ovs: OvsProcess::start().unwrap(), names };
         bridge.add_ports();
-        let refusals = "meter=259,pktps,burst,band=type=drop,rate=5000,burst_size=10000";
-        bridge.ovs.ofctl(["add-meter", "br-int", refusals]).unwrap();
+        for (meter, rate) in [(259, 5000), (260, 100)] {
+            let text =
+                format!("meter={meter},pktps,burst,band=type=drop,rate={rate},burst_size={}", 2 * rate);
+            bridge.ovs.ofctl(["add-meter", "br-int", &text]).unwrap();
+        }
         for (command, text) in [("add-groups", lines(groups)), ("replace-flows", lines(flows))] {
             let file = bridge.ovs.directory().join(command);
             fs::write(&file, text).unwrap();

@@ -8,6 +8,7 @@ mod clusters;
 mod forgetting;
 mod gateway_passages;
 mod gateway_ports;
+mod gateway_probes;
 mod gateway_snapshots;
 mod packets;
 mod passage;

@@ -41,7 +41,7 @@ mod tests {
         };
         let clusters = [("b", "172.18.1.1"), ("c", "172.18.2.1")];
         let clusters = clusters.map(|(name, gateway)| (name.to_owned(), cluster(gateway))).into();
-        let plan = ClusterSetPlan { role, clusters, problems: Vec::new() };
+        let plan = ClusterSetPlan { role, clusters, ..ClusterSetPlan::default() };
         assert_eq!(plan.flow_sources().into_keys().collect::<Vec<_>>(), names);
     }
 

@@ -1,6 +1,6 @@
 //! What the switch of this Node has to know of the ClusterSet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
@@ -11,6 +11,7 @@ use crate::claims::{Claimant, Claims};
 use crate::gateway::{LocalGateway, active};
 use crate::other_cluster::OtherCluster;
 use crate::own_cluster::{OwnCluster, PodToPod};
+use crate::probe::PeerGateway;
 use crate::problem::Problem;
 use crate::read::{ipv4_address, ipv4_network};
 
@@ -21,6 +22,8 @@ pub struct ClusterSetPlan {
     pub role: Option<GatewayRole>,
     /// By the name of the ClusterInfoImport.
     pub clusters: BTreeMap<String, RemoteCluster>,
+    /// Whom this Node asks whether they are there, if it is a Gateway.
+    pub peers: BTreeSet<PeerGateway>,
     /// What is wrong, Gateways first, in the order of their names.
     pub problems: Vec<(Subject, Problem)>,
 }
@@ -48,7 +51,10 @@ pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluste
     for cluster in by_seniority {
         let mut problems = cluster.problems.clone();
         let remote = remote_cluster(cluster, own.pod_to_pod, &mut claims, &mut problems);
-        plan.clusters.extend(remote.map(|remote| (cluster.name.clone(), remote)));
+        if let Some(remote) = remote {
+            plan.peers.insert(PeerGateway { cluster: cluster.id.clone(), address: remote.gateway });
+            plan.clusters.insert(cluster.name.clone(), remote);
+        }
         let subject = Subject::ClusterInfoImport(cluster.name.clone());
         plan.problems.extend(problems.into_iter().map(|problem| (subject.clone(), problem)));
     }

@@ -1,172 +1,121 @@
-//! Which Nodes of the cluster answer the Gateway through the tunnel.
+//! What a Gateway finds of its neighbours: the other Nodes of its cluster, and the Gateways of other clusters.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::net::Ipv4Addr;
 
-use antrea_shared_api::multicluster::v1alpha1::ProbedNodes;
+use antrea_shared_api::multicluster::v1alpha1::{ProbedNodes, ProbedPeer};
 use antrea_types::NodeName;
 
-/// How many Nodes are probed, the first by name: of a large cluster they say enough.
-const PROBED: usize = 100;
-
-/// How many rounds in a row a Node has to miss. One packet may get lost, the first one to a Node often does.
-const MISSES: u32 = 2;
+use crate::rounds::{Finding, Rounds};
 
 /// How many names of Nodes that do not answer are told, as the CRD says.
 const NAMES: usize = 10;
 
-/// The Nodes that are probed, and what they answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeProbes {
-    nodes: BTreeMap<NodeName, Probed>,
-    sequence: u16,
-}
+/// The Nodes that are asked.
+pub type NodeProbes = Rounds<NodeName>;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Probed {
-    address: Ipv4Addr,
-    history: History,
-    /// How many rounds have passed since.
-    missed: u32,
-}
+/// The Gateways of other clusters that are asked.
+pub type PeerProbes = Rounds<PeerGateway>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
-    Silent,
-    HasAnswered,
+/// The Gateway of another cluster that connections go to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PeerGateway {
+    /// The cluster's ID.
+    pub cluster: String,
+    /// Its address.
+    pub address: Ipv4Addr,
 }
 
 impl NodeProbes {
-    /// Begins a round with these Nodes. Each address is to be asked with [`Self::sequence`].
-    pub fn begin(&mut self, nodes: BTreeMap<NodeName, Ipv4Addr>) {
-        self.sequence = self.sequence.wrapping_add(1);
-        let mut known = std::mem::take(&mut self.nodes);
-        for (name, address) in nodes.into_iter().take(PROBED) {
-            let earlier = known.remove(&name).filter(|probed| probed.address == address);
-            let mut probed = earlier.unwrap_or(Probed { address, history: History::Silent, missed: 0 });
-            probed.missed = probed.missed.saturating_add(1);
-            self.nodes.insert(name, probed);
-        }
-    }
-
-    /// The number of the round.
-    pub const fn sequence(&self) -> u16 {
-        self.sequence
-    }
-
-    /// Whom to ask.
-    pub fn addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
-        self.nodes.values().map(|probed| probed.address)
-    }
-
-    /// The Node of that address answered in round `sequence`; what comes late does not count.
-    pub fn answer(&mut self, address: Ipv4Addr, sequence: u16) {
-        if sequence != self.sequence {
-            return;
-        }
-        for probed in self.nodes.values_mut().filter(|probed| probed.address == address) {
-            probed.history = History::HasAnswered;
-            probed.missed = 0;
-        }
-    }
-
-    /// Whether all Nodes have answered in this round.
-    pub fn is_complete(&self) -> bool {
-        self.nodes.values().all(|probed| probed.missed == 0)
-    }
-
-    /// Who answers, at the end of a round. Nodes that are not known long enough are left out.
+    /// Who answers, at the end of a round. Every Node answers, so that one that was never heard of is not reached. Those
+    /// that are not known long enough are left out.
     pub fn report(&self) -> ProbedNodes {
-        let lost = |probed: &Probed| probed.missed >= MISSES;
-        let decided =
-            || self.nodes.iter().filter(|(_, probed)| lost(probed) || probed.history == History::HasAnswered);
-        let unreached = || decided().filter(|(_, probed)| lost(probed));
-        ProbedNodes {
-            probed: count(decided().count()),
-            reached: count(decided().count() - unreached().count()),
-            unreached: unreached().map(|(name, _)| name.to_string()).take(NAMES).collect(),
+        let mut report = ProbedNodes::default();
+        for (name, finding) in self.findings() {
+            match finding {
+                Finding::New => continue,
+                Finding::Reached => report.reached += 1,
+                Finding::Lost | Finding::Silent if report.unreached.len() < NAMES => {
+                    report.unreached.push(name.to_string());
+                }
+                Finding::Lost | Finding::Silent => {}
+            }
+            report.probed += 1;
         }
+        report
     }
 }
 
-/// At most [`PROBED`].
-fn count(nodes: usize) -> i32 {
-    i32::try_from(nodes).unwrap_or(i32::MAX)
+impl PeerProbes {
+    /// Who answers, at the end of a round. Upstream's Gateways do not, so that one that was never heard of says nothing and
+    /// is left out.
+    pub fn report(&self) -> Vec<ProbedPeer> {
+        let probed = |(peer, finding): (&PeerGateway, Finding)| {
+            let reached = match finding {
+                Finding::Reached => true,
+                Finding::Lost => false,
+                Finding::New | Finding::Silent => return None,
+            };
+            let PeerGateway { cluster, address } = peer;
+            Some(ProbedPeer { cluster_id: cluster.clone(), gateway_ip: address.to_string(), reached })
+        };
+        self.findings().filter_map(probed).collect()
+    }
+}
+
+impl fmt::Display for PeerGateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of cluster {}", self.address, self.cluster)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
-    fn nodes(numbers: impl IntoIterator<Item = u8>) -> BTreeMap<NodeName, Ipv4Addr> {
-        let node = |number| (format!("n{number:03}").parse().unwrap(), Ipv4Addr::new(10, 10, number, 1));
-        numbers.into_iter().map(node).collect()
-    }
-
-    /// Rounds of Nodes 1 and 2, each with the numbers of those that answer, and the report after the last one.
-    #[track_caller]
-    fn check(rounds: &[&[u8]], expected: &str) {
-        let mut probes = NodeProbes::default();
-        for answers in rounds {
-            probes.begin(nodes([1, 2]));
-            for number in *answers {
-                probes.answer(Ipv4Addr::new(10, 10, *number, 1), probes.sequence());
-            }
-            assert_eq!(probes.is_complete(), answers.len() == 2);
+    /// After a round that 1 and 2 answer, and two that only 1 does; 3 never does, 4 has just come.
+    fn rounds<K: Ord>(key: impl Fn(u8) -> K) -> Rounds<K> {
+        let address = |number| Ipv4Addr::new(172, 18, number, 1);
+        let mut rounds = Rounds::default();
+        for (asked, answering) in [(1..4, 1..3), (1..4, 1..2), (1..5, 1..2)] {
+            let asked: BTreeMap<K, Ipv4Addr> = asked.map(|number| (key(number), address(number))).collect();
+            rounds.begin(asked);
+            answering.for_each(|number| rounds.answer(address(number), rounds.sequence()));
         }
+        rounds
+    }
+
+    #[test]
+    fn nodes_that_do_not_answer_are_told_by_name() {
+        let report = rounds(|number| format!("n{number}").parse::<NodeName>().unwrap()).report();
+        let unreached = ["n2", "n3"].map(str::to_owned).to_vec();
+        assert_eq!(report, ProbedNodes { probed: 3, reached: 1, unreached });
+    }
+
+    #[test]
+    fn names_are_told_up_to_ten() {
+        let nodes =
+            || (0..200).map(|number| (format!("n{number:03}").parse().unwrap(), [10, 0, 0, 1].into()));
+        let mut probes = NodeProbes::default();
+        probes.begin(nodes().collect());
+        probes.begin(nodes().collect());
         let report = probes.report();
-        let text = format!("{} of {}, not {}", report.reached, report.probed, report.unreached.join(","));
-        assert_eq!(text, expected);
+        assert_eq!((report.probed, report.reached, report.unreached.len()), (100, 0, 10));
     }
 
     #[test]
-    fn nodes_that_answer_are_reached() {
-        check(&[&[1, 2]], "2 of 2, not ");
-        check(&[&[1, 2], &[1, 2]], "2 of 2, not ");
-    }
-
-    #[test]
-    fn one_lost_packet_says_nothing() {
-        check(&[&[1]], "1 of 1, not ");
-        check(&[&[1, 2], &[1]], "2 of 2, not ");
-        check(&[&[1], &[1, 2]], "2 of 2, not ");
-    }
-
-    #[test]
-    fn a_node_that_does_not_answer_twice_is_not_reached() {
-        check(&[&[1], &[1]], "1 of 2, not n002");
-        check(&[&[1, 2], &[], &[]], "0 of 2, not n001,n002");
-        check(&[&[1, 2], &[], &[], &[2]], "1 of 2, not n001");
-    }
-
-    #[test]
-    fn late_and_foreign_answers_do_not_count() {
-        let mut probes = NodeProbes::default();
-        probes.begin(nodes([1]));
-        probes.begin(nodes([1]));
-        probes.answer(Ipv4Addr::new(10, 10, 1, 1), 1);
-        probes.answer(Ipv4Addr::new(10, 10, 2, 1), 2);
-        assert_eq!(probes.report().unreached, ["n001"]);
-    }
-
-    #[test]
-    fn a_node_with_another_address_is_another_node() {
-        let mut probes = NodeProbes::default();
-        probes.begin(nodes([1]));
-        probes.answer(Ipv4Addr::new(10, 10, 1, 1), 1);
-        probes.begin([("n001".parse().unwrap(), Ipv4Addr::new(10, 10, 9, 1))].into());
-        assert_eq!(probes.report(), ProbedNodes::default());
-        probes.begin(BTreeMap::new());
-        assert!(probes.is_complete() && probes.addresses().count() == 0);
-    }
-
-    #[test]
-    fn a_large_cluster_is_probed_in_part() {
-        let mut probes = NodeProbes::default();
-        for _ in 0..2 {
-            probes.begin(nodes(0..200));
-        }
-        let report = probes.report();
-        assert_eq!((report.probed, report.unreached.len()), (100, 10));
+    fn gateways_that_were_never_heard_of_are_left_out() {
+        let peer = |number: u8| PeerGateway {
+            cluster: format!("c{number}"),
+            address: Ipv4Addr::new(172, 18, number, 1),
+        };
+        let report = rounds(peer).report();
+        let text: Vec<String> = report
+            .iter()
+            .map(|peer| format!("{} {} {}", peer.cluster_id, peer.gateway_ip, peer.reached))
+            .collect();
+        assert_eq!(text, ["c1 172.18.1.1 true", "c2 172.18.2.1 false"]);
     }
 }

@@ -3,7 +3,7 @@
 use antrea_agent_multicluster::{OwnCluster, PodToPod};
 use insta::assert_snapshot;
 
-use crate::member::{clusters, clusters_of, import, own};
+use crate::member::{clusters, clusters_of, import, own, planned};
 
 const B: &str = "serviceCIDR: 10.112.0.0/16, gatewayInfos: [{gatewayIP: 172.18.2.1}]";
 const C: &str = "serviceCIDR: 10.113.0.0/16, gatewayInfos: [{gatewayIP: 172.18.3.1}]";
@@ -142,4 +142,12 @@ fn what_is_not_a_network_leaves_the_others_alone() {
     b-clusterinfo: 10.112.0.0/16 10.114.0.0/16 by 172.18.2.1
     ! ClusterInfoImport b-clusterinfo: InvalidCIDR: spec.serviceCIDRs: "10.112.0.0/33" is not a network such as 10.96.0.0/12
     "#);
+}
+
+#[test]
+fn a_gateway_asks_the_gateways_that_connections_go_to() {
+    let two = C.replace("[{", "[{gatewayIP: 172.18.3.9}, {");
+    let yaml = import("b", "09:00:00", B) + &import("c", "10:00:00", &two) + &import("d", "11:00:00", B);
+    let peers: Vec<String> = planned(&own("n1"), &yaml).peers.iter().map(ToString::to_string).collect();
+    assert_eq!(peers, ["172.18.2.1 of cluster b", "172.18.3.9 of cluster c"]);
 }

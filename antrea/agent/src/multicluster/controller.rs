@@ -1,11 +1,11 @@
 //! Keeps the switch in line with Gateways and ClusterInfoImports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_multicluster::{
-    FlowSource, LocalGateway, OtherCluster, OwnCluster, PodToPod, Subject, plan,
+    FlowSource, LocalGateway, OtherCluster, OwnCluster, PeerGateway, PodToPod, Subject, plan,
 };
 use antrea_agent_routing::{NodeFacts, NodeRoutes};
 use antrea_kit::watch::WatchEvent;
@@ -46,6 +46,7 @@ pub(crate) struct MulticlusterController {
     clusters: Records<OtherCluster>,
     role: Option<GatewayRole>,
     wanted: watch::Sender<FlowSources>,
+    peers: watch::Sender<BTreeSet<PeerGateway>>,
     /// The sets that were asked for; with their source as soon as the switch has them.
     asked: BTreeMap<String, Option<FlowSource>>,
     notices: Notices,
@@ -72,6 +73,7 @@ impl MulticlusterController {
             clusters,
             role: None,
             wanted: watch::Sender::default(),
+            peers: watch::Sender::default(),
             asked: BTreeMap::new(),
             notices: Notices::new(namespace, queue),
         };
@@ -81,6 +83,11 @@ impl MulticlusterController {
     /// The sets of flows that the switch shall have.
     pub(crate) fn wanted(&self) -> watch::Receiver<FlowSources> {
         self.wanted.subscribe()
+    }
+
+    /// The Gateways of other clusters.
+    pub(crate) fn peers(&self) -> watch::Receiver<BTreeSet<PeerGateway>> {
+        self.peers.subscribe()
     }
 
     /// Follows the objects until `stop`.
@@ -122,6 +129,7 @@ impl MulticlusterController {
             Subject::Gateway(name) => self.gateways.get(name).map(|record| record.uid.clone()),
             Subject::ClusterInfoImport(name) => self.clusters.get(name).map(|record| record.uid.clone()),
         });
+        self.peers.send_replace(plan.peers);
         self.wanted.send_if_modified(|present| {
             let changed = *present != wanted;
             present.clone_from(&wanted);

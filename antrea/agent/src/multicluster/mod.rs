@@ -5,20 +5,24 @@
 //! then. What is decided is decided in `antrea-agent-multicluster`.
 
 mod controller;
+mod neighbours;
 mod notices;
 mod objects;
 mod probe;
 mod settings;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use antrea_agent_multicluster::FlowSource;
+use antrea_openflow::message::PacketIn;
 use anyhow::Result;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
 
 use crate::events::Notice;
 use controller::MulticlusterController;
+use neighbours::Tunnel;
 use probe::Prober;
 
 pub(crate) use controller::ClusterSetBase;
@@ -38,13 +42,27 @@ pub(crate) struct MulticlusterComponents {
 }
 
 impl MulticlusterComponents {
-    /// Begins with the objects as they are now.
-    pub(crate) async fn new(setup: MulticlusterSetup, client: &Client, base: ClusterSetBase) -> Result<Self> {
+    /// Begins with the objects as they are now. `answers` are packets with the label
+    /// [`antrea_pipeline::probe::GATEWAY_ECHO_USERDATA`].
+    pub(crate) async fn new(
+        setup: MulticlusterSetup,
+        client: &Client,
+        base: ClusterSetBase,
+        answers: mpsc::Receiver<PacketIn>,
+    ) -> Result<Self> {
         let namespace = setup.namespace.clone();
         let (node, routes) = (base.node.clone(), base.routes.clone());
+        let (pipeline, connection) = (Arc::clone(&base.pipeline), base.switch.connection().clone());
         let (controller, notices) = MulticlusterController::new(setup, client, base).await?;
-        let (client, wanted) = (client.clone(), controller.wanted());
-        let prober = Prober { client, namespace: namespace.clone(), node, wanted, routes };
+        let prober = Prober {
+            client: client.clone(),
+            namespace: namespace.clone(),
+            node,
+            wanted: controller.wanted(),
+            peers: controller.peers(),
+            routes,
+            tunnel: Tunnel { pipeline, connection, answers },
+        };
         Ok(Self { controller, notices, prober, namespace })
     }
 

@@ -1,18 +1,16 @@
-//! The report of a Gateway's Node, which says that its agent works and which Nodes it reaches through the tunnel.
-//!
-//! A Node is asked at the address of its gateway in its Pod network: such packets, and the answers, take the tunnel.
+//! The report of a Gateway's Node, which says that its agent works, and which Nodes and which Gateways of other clusters it
+//! reaches through the tunnel.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use antrea_agent_multicluster::{FlowSource, NodeProbes};
+use antrea_agent_multicluster::{FlowSource, PeerGateway};
 use antrea_agent_routing::NodeRoutes;
 use antrea_host::EchoSocket;
 use antrea_kit::kube_client::bounded;
-use antrea_packet::{Echo, echo_reply, echo_request};
 use antrea_pipeline::multicluster::GatewayRole;
-use antrea_shared_api::multicluster::v1alpha1::{Gateway, ProbedNodes};
+use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe, ProbedPeer};
 use antrea_shared_api::well_known::AGENT_FIELD_MANAGER;
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
@@ -22,17 +20,15 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::FlowSources;
+use super::neighbours::{Neighbours, Tunnel, other_nodes};
 
 /// How often the report is renewed. A Gateway whose report is older than 8 seconds is replaced.
 const PERIOD: Duration = Duration::from_secs(2);
-
-/// How long Nodes may take to answer.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How soon a socket is asked for again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -43,7 +39,9 @@ pub(crate) struct Prober {
     pub(super) namespace: String,
     pub(super) node: NodeName,
     pub(super) wanted: watch::Receiver<FlowSources>,
+    pub(super) peers: watch::Receiver<BTreeSet<PeerGateway>>,
     pub(super) routes: watch::Receiver<NodeRoutes>,
+    pub(super) tunnel: Tunnel,
 }
 
 /// Whether the last report was written.
@@ -57,7 +55,8 @@ impl Prober {
     /// Reports whenever this Node is a Gateway, until `stop`.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
         loop {
-            match stop.run_until_cancelled(self.wanted.wait_for(is_gateway)).await {
+            match stop.run_until_cancelled(self.wanted.wait_for(|wanted| own_address(wanted).is_some())).await
+            {
                 None => return Ok(()),
                 Some(chosen) => drop(chosen.context("nobody says any more which Node is the Gateway")?),
             }
@@ -73,34 +72,26 @@ impl Prober {
     }
 
     /// Reports until this Node is no Gateway any more.
-    async fn report(&self) -> Result<()> {
+    async fn report(&mut self) -> Result<()> {
         let socket = EchoSocket::open().context("cannot open a socket of ICMP")?;
-        let mut probes = NodeProbes::default();
-        let (mut told, mut written) = (ProbedNodes::default(), Written::Yes);
+        let mut neighbours = Neighbours::new();
+        let (mut told, mut written) = (GatewayProbe::default(), Written::Yes);
         let mut tick = interval(PERIOD);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while is_gateway(&self.wanted.borrow()) {
+        loop {
             tick.tick().await;
-            probes.begin(peers(&self.routes.borrow()));
-            ask(&socket, &mut probes).await;
-            let found = probes.report();
-            if found.unreached != told.unreached {
-                let unreached = found.unreached.join(",");
-                info!(
-                    reached = found.reached,
-                    probed = found.probed,
-                    unreached,
-                    "Other Nodes answer through the tunnel as counted"
-                );
-            }
+            let Some(own) = own_address(&self.wanted.borrow()) else { return Ok(()) };
+            neighbours.begin(other_nodes(&self.routes.borrow()), &self.peers.borrow());
+            neighbours.ask(own, &socket, &mut self.tunnel).await;
+            let found = neighbours.found();
+            tell_changes(&told, &found);
             written = self.write(&found, written).await;
             told = found;
         }
-        Ok(())
     }
 
     /// Writes the report, and tells once that this does not work.
-    async fn write(&self, found: &ProbedNodes, before: Written) -> Written {
+    async fn write(&self, found: &GatewayProbe, before: Written) -> Written {
         let api: Api<Gateway> = Api::namespaced(self.client.clone(), &self.namespace);
         let parameters =
             PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
@@ -120,66 +111,76 @@ impl Prober {
     }
 }
 
-fn is_gateway(wanted: &FlowSources) -> bool {
-    wanted.values().any(|source| matches!(source, FlowSource::Role(GatewayRole::Gateway { .. })))
+/// The address of this Node as a Gateway, if it is one.
+fn own_address(wanted: &FlowSources) -> Option<Ipv4Addr> {
+    wanted.values().find_map(|source| match source {
+        FlowSource::Role(GatewayRole::Gateway { address }) => Some(*address),
+        _ => None,
+    })
 }
 
-/// The address of each other Node's gateway.
-fn peers(routes: &NodeRoutes) -> BTreeMap<NodeName, Ipv4Addr> {
-    let address = |peer: &antrea_pipeline::Peer| match peer.networks.v4?.gateway_ip {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    };
-    routes.peers.iter().filter_map(|(name, plan)| Some((name.clone(), address(&plan.peer)?))).collect()
-}
-
-/// Asks all Nodes, and waits until they have answered, or no longer than they may take.
-async fn ask(socket: &EchoSocket, probes: &mut NodeProbes) {
-    // Other programs ask, too; answers to them are told apart by this.
-    let [.., high, low] = std::process::id().to_be_bytes();
-    let identifier = u16::from_be_bytes([high, low]);
-    let request = echo_request(Echo { identifier, sequence: probes.sequence() });
-    for address in probes.addresses() {
-        // A Node that nothing can be sent to does not answer, which is what the report says.
-        let _ = socket.send(address, &request).await;
+fn tell_changes(before: &GatewayProbe, found: &GatewayProbe) {
+    let nodes = &found.nodes;
+    if nodes.unreached != before.nodes.unreached {
+        let unreached = nodes.unreached.join(",");
+        info!(
+            reached = nodes.reached,
+            probed = nodes.probed,
+            unreached,
+            "Other Nodes answer through the tunnel as counted"
+        );
     }
-    let answers = async {
-        let mut buffer = [0; 128];
-        while !probes.is_complete() {
-            let Ok(length) = socket.receive(&mut buffer).await else { return };
-            if let Some((address, echo)) = buffer.get(..length).and_then(echo_reply)
-                && echo.identifier == identifier
-            {
-                probes.answer(address, echo.sequence);
-            }
+    for ProbedPeer { cluster_id, gateway_ip, reached } in
+        found.peers.iter().filter(|peer| !before.peers.contains(peer))
+    {
+        match reached {
+            true => info!(cluster = cluster_id, gateway = gateway_ip, "The Gateway of a cluster answers"),
+            false => warn!(cluster = cluster_id, gateway = gateway_ip, "The Gateway of a cluster is lost"),
         }
-    };
-    // Who has not answered by now has missed the round.
-    let _ = timeout(PATIENCE, answers).await;
+    }
 }
 
-/// The part of the status that is this agent's. An empty list stands there, since a merge would leave what was.
-fn status(found: &ProbedNodes, now: Timestamp) -> Value {
+/// The part of the status that is this agent's. Empty lists stand there, since a merge would leave what was.
+fn status(found: &GatewayProbe, now: Timestamp) -> Value {
+    let nodes = &found.nodes;
     json!({"status": {"probe": {
         "heartbeatTime": MicroTime(now),
-        "nodes": {"probed": found.probed, "reached": found.reached, "unreached": found.unreached},
+        "peers": found.peers,
+        "nodes": {"probed": nodes.probed, "reached": nodes.reached, "unreached": nodes.unreached},
     }}})
 }
 
 #[cfg(test)]
 mod tests {
+    use antrea_shared_api::multicluster::v1alpha1::ProbedNodes;
+
     use super::*;
+
+    /// The report after one that said more.
+    #[track_caller]
+    fn check(found: &GatewayProbe, text: &str) {
+        let before = json!({"nodes": {"unreached": ["n2"]}, "peers": [{"clusterID": "c", "reached": true}]});
+        let mut gateway = json!({"status": {"probe": before}});
+        gateway["status"] = status(found, Timestamp::UNIX_EPOCH)["status"].take();
+        let shown = gateway.to_string();
+        assert_eq!(shown, text);
+        let read: Gateway = serde_json::from_value(gateway).unwrap();
+        let probe = read.status.unwrap().probe.unwrap();
+        assert_eq!(&GatewayProbe { heartbeat_time: None, ..probe }, found);
+    }
 
     #[test]
     fn the_report_replaces_the_one_before() {
-        let mut gateway = json!({"status": {"probe": {"nodes": {"unreached": ["n2"]}}}});
-        let found = ProbedNodes { probed: 3, reached: 3, unreached: Vec::new() };
-        gateway["status"] = status(&found, Timestamp::UNIX_EPOCH)["status"].take();
-        assert_eq!(
-            gateway.to_string(),
-            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","nodes":{"probed":3,"reached":3,"unreached":[]}}}}"#
+        let nodes = ProbedNodes { probed: 3, reached: 3, unreached: Vec::new() };
+        let found = GatewayProbe { nodes, ..GatewayProbe::default() };
+        check(
+            &found,
+            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[],"nodes":{"probed":3,"reached":3,"unreached":[]}}}}"#,
         );
-        let read: Gateway = serde_json::from_value(gateway).unwrap();
-        assert_eq!(read.status.unwrap().probe.unwrap().nodes, found);
+        let peer = ProbedPeer { cluster_id: "b".into(), gateway_ip: "172.18.2.1".into(), reached: false };
+        check(
+            &GatewayProbe { peers: vec![peer], ..found },
+            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[{"clusterID":"b","gatewayIP":"172.18.2.1","reached":false}],"nodes":{"probed":3,"reached":3,"unreached":[]}}}}"#,
+        );
     }
 }

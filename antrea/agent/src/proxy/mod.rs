@@ -46,13 +46,13 @@ pub(crate) struct ServiceBase {
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) switch: Switch,
     pub(crate) nodes: watch::Receiver<NodeFacts>,
-    pub(crate) packet_ins: mpsc::Receiver<PacketIn>,
+    pub(crate) refusals: mpsc::Receiver<PacketIn>,
 }
 
 /// All that serves Services, before it runs.
 pub(crate) struct ServiceComponents {
     pub(crate) controller: ServiceController,
-    pub(crate) packet_ins: mpsc::Receiver<PacketIn>,
+    pub(crate) refusals: mpsc::Receiver<PacketIn>,
     pub(crate) notices: mpsc::Receiver<Notice>,
     pub(crate) stale_udp: StaleUdpRequests,
     pub(crate) ovs_run_dir: PathBuf,
@@ -67,13 +67,13 @@ impl ServiceComponents {
         client: &Client,
         base: ServiceBase,
     ) -> Result<(Self, watch::Receiver<ServiceTraffic>)> {
-        let ServiceBase { pipeline, switch, nodes, packet_ins } = base;
+        let ServiceBase { pipeline, switch, nodes, refusals } = base;
         let ProxySetup { health_server, ref ovs_run_dir, .. } = setup;
         let ovs_run_dir = ovs_run_dir.clone();
         let (controller, notices, stale_udp) =
             ServiceController::new(setup, client, pipeline, switch, nodes).await?;
         let traffic = controller.traffic();
-        Ok((Self { controller, packet_ins, notices, stale_udp, ovs_run_dir, health_server }, traffic))
+        Ok((Self { controller, refusals, notices, stale_udp, ovs_run_dir, health_server }, traffic))
     }
 
     /// Whether the switch has all Services.

@@ -7,14 +7,13 @@ use antrea_openflow::Field;
 use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::Connection;
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::refusal::SERVICE_REJECT_USERDATA;
 use antrea_types::OfPort;
 use anyhow::Context;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Answers until `stop`. What comes faster than it is answered is dropped by the connection, and clients try again.
+/// Answers packets with the label [`antrea_pipeline::refusal::SERVICE_REJECT_USERDATA`] until `stop`. What comes faster than it is answered is dropped by the connection, and clients try again.
 pub(crate) async fn refuse_connections(
     mut packets: mpsc::Receiver<PacketIn>,
     connection: Connection,
@@ -22,9 +21,6 @@ pub(crate) async fn refuse_connections(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     while let Some(Some(packet)) = stop.run_until_cancelled(packets.recv()).await {
-        if packet.userdata.first() != Some(&SERVICE_REJECT_USERDATA) {
-            continue;
-        }
         let (port, answer) = match answer(&packet) {
             Ok(answer) => answer,
             Err(error) => {

@@ -69,7 +69,9 @@ pub fn cluster_flows(
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
-        if let GatewayRole::Gateway { .. } = role {
+        if let GatewayRole::Gateway { address } = role {
+            flows.extend(un_snat::probe_of_gateway(layout, mac, *address, gateway));
+            flows.extend(un_snat::answer_of_gateway(layout, *address, gateway));
             flows.extend(conntrack_commit::from_other_cluster(layout, gateway));
         }
     }

@@ -1,18 +1,20 @@
 //! UnSNAT: gives answers to translated sources their real destination back, before their connection is looked up.
 //!
 //! Stage ConntrackState. Matches the destination: the addresses that [`super::snat`] makes sources; next table
-//! ConntrackZone. Filled by Services and Multicluster.
+//! ConntrackZone. What Gateways ask each other is no connection and ends here. Filled by Services and Multicluster.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{Flow, Match};
-use antrea_types::IpFamily;
+use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
-use crate::fields::snat_ct_zone;
-use crate::flow::NORMAL;
+use crate::fields::{PktSource, snat_ct_zone};
+use crate::flow::{FlowBuilder, HIGH, NORMAL};
 use crate::layout::Layout;
+use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
+use crate::probe;
 
 /// The table.
 pub const TABLE: Table = Table::pass("UnSNAT");
@@ -25,6 +27,30 @@ pub fn answers(layout: &Layout, address: IpAddr) -> Option<Flow> {
 /// From another cluster to this Gateway.
 pub fn from_other_clusters(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
     translated(layout, Category::Multicluster, gateway.into())
+}
+
+/// ICMP echo requests, and answers (RFC 792).
+const REQUEST: u8 = 8;
+const REPLY: u8 = 0;
+
+/// The Gateway of another cluster asks whether this one is there: its request is turned into the answer and goes back into
+/// the tunnel that it came from.
+pub fn probe_of_gateway(layout: &Layout, mac: MacAddr, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<Flow> {
+    let flow = echo(layout, REQUEST, gateway, peer)?;
+    let flow = flow.set_eth_src(mac).set_eth_dst(VIRTUAL_MAC).set_tunnel_dst(peer.into());
+    Some(flow.answer_echo(gateway, peer).done())
+}
+
+/// The Gateway of another cluster answers this one's agent.
+pub fn answer_of_gateway(layout: &Layout, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<Flow> {
+    let flow = echo(layout, REPLY, gateway, peer)?;
+    Some(flow.limit(probe::METER).to_agent(probe::GATEWAY_ECHO_USERDATA).done())
+}
+
+fn echo(layout: &Layout, kind: u8, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<FlowBuilder> {
+    let matching = Match::new().icmp(IpFamily::V4, kind, Some(0)).ip_src(IpAddr::V4(peer));
+    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
+    Some(flow.matching(matching.ip_dst(IpAddr::V4(gateway))).marked(PktSource::Tunnel.mark()))
 }
 
 fn translated(layout: &Layout, category: Category, address: IpAddr) -> Option<Flow> {
