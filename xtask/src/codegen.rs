@@ -1,8 +1,10 @@
-//! `cargo xtask codegen`: writes the parts of documents, and the CRDs of charts, that are data in the code. What is written is committed, so
-//! that people read it where they look for it; `tidy` says when it no longer is what the code has.
+//! `cargo xtask codegen`: writes the parts of documents and the CRDs of charts that are data in the code, and manifests
+//! that are made of charts. What is written is committed, so that people read it where they look for it; `tidy` says when
+//! it no longer is what the code has.
 
 mod crds;
 mod gates;
+mod manifests;
 mod tables;
 
 use std::fs;
@@ -46,6 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     crds::write()?;
+    // They have the CRDs in them.
+    manifests::write()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,6 +65,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
         }
     }
     problems.extend(crds::problems()?);
+    problems.extend(manifests::problems()?);
     Ok(problems)
 }
 

@@ -57,6 +57,10 @@ pub(crate) struct Archive {
     pub(crate) digest: String,
 }
 
+/// Packages with programs that images carry.
+const PACKAGES: [&str; 6] =
+    ["antrea-agent", "antrea-cni", "antrea-controller", "antctl", "antrea-mc-controller", "antctl-mc"];
+
 /// Builds the programs and writes one archive an image; returns them in a fixed order.
 pub(crate) fn build() -> Result<Vec<Archive>> {
     antrea_e2e::packages::ensure_installed()?;
@@ -64,18 +68,34 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
-    let version = chart_version()?;
+    let core = chart_version("antrea")?;
+    let multicluster = format!("v{}", chart_version("antrea-mc")?);
     let images = [
         (
             "antrea-agent-debian",
-            "/usr/local/bin/antrea-agent",
-            vec![agent_tools()?, agent_programs(&programs)?],
+            &core,
+            "antrea-agent",
+            vec![
+                agent_tools()?,
+                with_programs(Rootfs::default(), &programs, &["antctl", "antrea-agent", "antrea-cni"])?,
+            ],
         ),
-        ("antrea-controller-debian", "/usr/local/bin/antrea-controller", vec![controller(&programs)?]),
+        (
+            "antrea-controller-debian",
+            &core,
+            "antrea-controller",
+            vec![with_programs(base()?, &programs, &["antctl", "antrea-controller"])?],
+        ),
+        (
+            "antrea-mc-controller",
+            &multicluster,
+            "antrea-mc-controller",
+            vec![with_programs(base()?, &programs, &["antctl-mc", "antrea-mc-controller"])?],
+        ),
     ];
     images
         .into_iter()
-        .map(|(name, entrypoint, layers)| write(&folder, name, entrypoint, layers, &version))
+        .map(|(name, version, entrypoint, layers)| write(&folder, name, entrypoint, layers, version))
         .collect()
 }
 
@@ -90,7 +110,7 @@ fn lock(folder: &Path) -> Result<fs::File> {
 fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, version: &str) -> Result<Archive> {
     let image = Image {
         reference: format!("docker.io/antrea/{name}:{version}"),
-        entrypoint: vec![entrypoint.to_owned()],
+        entrypoint: vec![format!("/usr/local/bin/{entrypoint}")],
         labels: BTreeMap::from([
             ("org.opencontainers.image.title".to_owned(), name.to_owned()),
             ("org.opencontainers.image.version".to_owned(), version.to_owned()),
@@ -107,7 +127,7 @@ fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, versio
 fn build_programs() -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--locked", "--bins"])
-        .args(["-p", "antrea-agent", "-p", "antrea-cni", "-p", "antrea-controller", "-p", "antctl"])
+        .args(PACKAGES.iter().flat_map(|package| ["-p", package]))
         .current_dir(project::root())
         .status()
         .context("cannot run cargo")?;
@@ -134,20 +154,18 @@ fn agent_tools() -> Result<Layer> {
     Ok(rootfs.into_layer())
 }
 
-fn agent_programs(programs: &Path) -> Result<Layer> {
-    let mut rootfs = Rootfs::default();
-    for program in ["antctl", "antrea-agent", "antrea-cni"] {
-        rootfs.add_built(&programs.join(program), &format!("usr/local/bin/{program}"))?;
-    }
-    Ok(rootfs.into_layer())
-}
-
-fn controller(programs: &Path) -> Result<Layer> {
+/// What images have that need no programs of others but a shell for people and probes.
+fn base() -> Result<Rootfs> {
     let mut rootfs = Rootfs::new();
     rootfs.add_program("/usr/bin/busybox")?;
     add_users_and_applets(&mut rootfs);
-    for program in ["antctl", "antrea-controller"] {
-        rootfs.add_built(&programs.join(program), &format!("usr/local/bin/{program}"))?;
+    Ok(rootfs)
+}
+
+/// A layer with programs of ours on top of `rootfs`.
+fn with_programs(mut rootfs: Rootfs, folder: &Path, programs: &[&str]) -> Result<Layer> {
+    for program in programs {
+        rootfs.add_built(&folder.join(program), &format!("usr/local/bin/{program}"))?;
     }
     Ok(rootfs.into_layer())
 }
@@ -160,9 +178,9 @@ fn add_users_and_applets(rootfs: &mut Rootfs) {
     rootfs.add_file("etc/group", 0o644, b"root:x:0:\n".to_vec());
 }
 
-/// The images carry the version that the chart asks for.
-fn chart_version() -> Result<String> {
-    let path = project::root().join("charts/antrea/Chart.yaml");
+/// Images carry the version that their chart asks for.
+fn chart_version(chart: &str) -> Result<String> {
+    let path = project::root().join("charts").join(chart).join("Chart.yaml");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let chart: serde_json::Value =
         serde_saphyr::from_str(&text).with_context(|| format!("{} is not valid YAML", path.display()))?;

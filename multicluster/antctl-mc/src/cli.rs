@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::deploy::Deploy;
 use crate::get::Get;
 use crate::values::{Lifetime, duration, id, lifetime};
 
@@ -43,6 +44,11 @@ pub(crate) enum Command {
     Delete {
         #[command(subcommand)]
         what: Delete,
+    },
+    /// Install the Multi-cluster controller
+    Deploy {
+        #[command(subcommand)]
+        what: Deploy,
     },
     /// Print objects of ClusterSets
     Get {
@@ -232,6 +238,8 @@ mod tests {
             "mc destroy --clusterset cs1 -n mc",
             "mc create membertoken tok5 -n mc --cluster-id c5 -o tok5.yaml",
             "mc delete membertoken tok5 -n mc",
+            "mc deploy leadercluster -n mc --antrea-version latest",
+            "mc deploy membercluster -f member.yml",
             "mc get clusterset -A",
             "mc get clustersets cs1 -n mc -o json",
             "mc get re --cluster-id c5 -n mc -o yaml",
@@ -254,7 +262,9 @@ mod tests {
             ("mc create membertoken a --cluster-id c5", "--namespace"),
             ("mc get clusterset -A -n mc", "cannot be used with"),
             ("mc get joinconfig", "--namespace"),
-            ("mc deploy leadercluster", "unrecognized subcommand"),
+            ("mc deploy leadercluster", "--namespace"),
+            ("mc deploy membercluster --antrea-version v2.7.0", "take the antctl-mc of v2.7.0"),
+            ("mc deploy membercluster --antrea-version latest -f a", "cannot be used with"),
         ] {
             let refused = parse(line).unwrap_err();
             assert!(refused.contains(error), "{line}: {refused}");

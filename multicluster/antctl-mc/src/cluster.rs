@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Whom the API server notes as the writer.
-const FIELD_MANAGER: &str = "antctl-mc";
+pub(crate) const FIELD_MANAGER: &str = "antctl-mc";
 
 pub(crate) struct Cluster {
     pub(crate) client: Client,

@@ -4,6 +4,7 @@ mod access;
 mod check;
 mod cli;
 mod cluster;
+mod deploy;
 mod destroy;
 mod get;
 mod init;
@@ -69,6 +70,7 @@ async fn perform(cluster: &Cluster, command: &Command, out: &mut dyn Write) -> R
         Command::Delete { what: Delete::MemberToken(options) } => {
             member_token::delete(cluster, options, out).await?;
         }
+        Command::Deploy { what } => deploy::run(cluster, what, out).await?,
         Command::Get { what } => get::run(cluster, what, out).await?,
         Command::Status(options) => return status::run(cluster, options, out).await,
         Command::Check(options) => return check::run(cluster, options, out).await,

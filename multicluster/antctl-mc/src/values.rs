@@ -41,3 +41,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         text.parse().map_err(|_| "expected a time, as 90s, 10m or 168h".to_owned())?;
     span.try_into().map_err(|_| "a time cannot be negative".to_owned())
 }
+
+/// `latest`, or the version of this antctl-mc: what it has with it.
+pub(crate) fn own_version(text: &str) -> Result<String, String> {
+    let own = env!("CARGO_PKG_VERSION");
+    match text.strip_prefix('v').unwrap_or(text) {
+        "latest" => Ok(own.to_owned()),
+        version if version == own => Ok(own.to_owned()),
+        _ => Err(format!(
+            "this antctl-mc has the manifests of v{own}: take the antctl-mc of {text}, or its manifest with --manifest-file"
+        )),
+    }
+}

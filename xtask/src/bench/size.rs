@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use super::Figure;
 use crate::{image, project};
 
-const PROGRAMS: [&str; 4] = ["antctl", "antrea-agent", "antrea-cni", "antrea-controller"];
+const PROGRAMS: [&str; 6] =
+    ["antctl", "antctl-mc", "antrea-agent", "antrea-cni", "antrea-controller", "antrea-mc-controller"];
 
 pub(super) fn measure() -> Result<Vec<Figure>> {
     let archives = image::build()?;

@@ -6,30 +6,46 @@ use anyhow::{Context, Result};
 
 use crate::project;
 
-/// A part with a version of its own: the Cargo.toml that carries it, and its changelog.
-const PARTS: [(&str, &str); 2] = [
-    ("antrea/agent/Cargo.toml", "antrea/CHANGELOG.md"),
-    ("shared-api/Cargo.toml", "shared-api/CHANGELOG.md"),
+/// A product: its chart, and the programs that are released with it.
+struct Product {
+    chart: &'static str,
+    programs: &'static [&'static str],
+}
+
+const PRODUCTS: [Product; 2] = [
+    Product {
+        chart: "charts/antrea/Chart.yaml",
+        programs: &[
+            "antrea/agent/Cargo.toml",
+            "antrea/antctl/Cargo.toml",
+            "antrea/cni/Cargo.toml",
+            "antrea/controller/Cargo.toml",
+        ],
+    },
+    Product {
+        chart: "charts/antrea-mc/Chart.yaml",
+        programs: &["multicluster/antctl-mc/Cargo.toml", "multicluster/controller/Cargo.toml"],
+    },
 ];
 
-/// Programs that are released together.
-const CORE: [&str; 4] = [
-    "antrea/agent/Cargo.toml",
-    "antrea/antctl/Cargo.toml",
-    "antrea/cni/Cargo.toml",
-    "antrea/controller/Cargo.toml",
+/// A part with a version of its own: the Cargo.toml that carries it, and its changelog.
+const PARTS: [(&str, &str); 3] = [
+    ("antrea/agent/Cargo.toml", "antrea/CHANGELOG.md"),
+    ("multicluster/controller/Cargo.toml", "multicluster/CHANGELOG.md"),
+    ("shared-api/Cargo.toml", "shared-api/CHANGELOG.md"),
 ];
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let mut problems = Vec::new();
-    let chart = read("charts/antrea/Chart.yaml")?;
-    let app_version = value(&chart, "appVersion:").context("charts/antrea/Chart.yaml lacks appVersion")?;
-    for manifest in CORE {
-        let version = package_version(manifest)?;
-        if version != app_version {
-            problems.push(format!(
-                "{manifest}: version {version}, but charts/antrea/Chart.yaml has appVersion {app_version}"
-            ));
+    for Product { chart, programs } in PRODUCTS {
+        let app_version =
+            value(&read(chart)?, "appVersion:").with_context(|| format!("{chart} lacks appVersion"))?;
+        for manifest in programs {
+            let version = package_version(manifest)?;
+            if version != app_version {
+                problems
+                    .push(format!("{manifest}: version {version}, but {chart} has appVersion {app_version}"));
+            }
         }
     }
     for (manifest, changelog) in PARTS {

@@ -1,6 +1,7 @@
 //! Commands against clusters that are folders of object files: what is printed, and what is in the cluster then.
 
 mod check;
+mod deploy;
 mod leader;
 mod member;
 mod printed;
