@@ -33,3 +33,35 @@ fn environment(cluster: &ClusterPlan) -> Result<String> {
     let list = variables.map(|(name, value)| serde_json::json!({ "name": name, "value": value }));
     Ok(serde_json::Value::from(list.to_vec()).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../docs/multicluster/dns.md");
+
+    /// The scripts of `sed` that the document has.
+    fn scripts() -> Vec<&'static str> {
+        let line = DOCUMENT.lines().find_map(|line| line.trim().strip_prefix("| sed ")).unwrap();
+        line.split('\'').skip(1).step_by(2).collect()
+    }
+
+    #[test]
+    fn the_edit_of_the_document_makes_a_corefile_with_the_zone() {
+        let scripts = scripts();
+        let arguments = scripts.iter().flat_map(|script| ["-e", script]);
+        let mut sed =
+            Command::new("sed").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        sed.stdin.take().unwrap().write_all(MANIFEST.as_bytes()).unwrap();
+        let edited = String::from_utf8(sed.wait_with_output().unwrap().stdout).unwrap();
+        let expected = "        kubernetes cluster.local clusterset.local in-addr.arpa ip6.arpa {
+            multicluster clusterset.local
+            pods insecure
+";
+        assert!(edited.contains(expected), "{edited}");
+        assert_eq!(edited.matches("clusterset").count(), 2);
+    }
+}

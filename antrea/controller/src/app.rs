@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use tracing::{info, warn};
 
 use crate::identity::Identity;
-use crate::{info, tiers};
+use crate::{info, policies, tiers};
 
 /// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -45,6 +45,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     components.add("api", |stop| server.run(stop));
     components.add("api-certificate", |stop| certificate.keep_valid(stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
+    components.add("policies", |stop| policies::keeper::run(client.clone(), stop));
     components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));
     components.add("controller-info", |stop| info::controller::run(client, facts, stop));
     components.run_until(signal, GRACE).await?;

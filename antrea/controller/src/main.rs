@@ -1,10 +1,11 @@
-//! antrea-controller: what a cluster needs once. For now its health, the default Tiers, and the objects that tell
-//! about the controller and the agents.
+//! antrea-controller: what a cluster needs once. For now its health, the default Tiers, the objects that tell
+//! about the controller and the agents, and that policies are not enforced.
 
 mod app;
 mod cli;
 mod identity;
 mod info;
+mod policies;
 mod tiers;
 
 use std::process::ExitCode;

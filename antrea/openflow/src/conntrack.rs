@@ -231,8 +231,14 @@ impl Nat {
 
     /// And to this port.
     #[must_use]
-    pub const fn port(mut self, port: u16) -> Self {
-        self.ports = Some((port, port));
+    pub const fn port(self, port: u16) -> Self {
+        self.ports((port, port))
+    }
+
+    /// And to one of the ports from the first to the last.
+    #[must_use]
+    pub const fn ports(mut self, ports: (u16, u16)) -> Self {
+        self.ports = Some(ports);
         self
     }
 }

@@ -23,10 +23,14 @@ const REMOTE_SERVICE: &str = "10.111.0.8";
 pub(crate) const REMOTE_GATEWAY: &str = "172.18.2.1";
 
 /// The passages of packets one after another. Each that opens a connection is sent a second time, and must take the same
-/// way.
+/// way. Answers to the first one's port come to the one that it was translated to.
 #[track_caller]
 fn check(name: &str, bridge: &Bridge, packets: &[Packet]) {
+    let client = packets[0].ports[0];
     let pass = |packet: &Packet| {
+        let [from, to] = packet.ports;
+        let to = if to == client { bridge.answered_at(client) } else { to };
+        let packet = &Packet { ports: [from, to], ..*packet };
         let passage = bridge.send(packet);
         if packet.protocol == Protocol::Tcp && packet.tcp.0 == SYN {
             let again = bridge.send(packet);

@@ -74,11 +74,35 @@ impl fmt::Display for Passage {
                 write!(f, "\n  {}: {own}", self.name(*table))?;
             }
         }
-        self.connections.iter().try_for_each(|connection| write!(f, "\n  {connection}"))
+        self.connections.iter().try_for_each(|connection| write!(f, "\n  {}", masked(connection)))
+    }
+}
+
+/// The port of a connection's client, and the one that answers come to.
+pub(crate) fn client_ports(connection: &str) -> Option<(u16, u16)> {
+    let (original, reply) = connection.split_once("reply=(")?;
+    let number = |text: &str, key: &str| text.split_once(key)?.1.split([',', ')']).next()?.parse().ok();
+    Some((number(original, "sport=")?, number(reply, "dport=")?))
+}
+
+/// Without the port of a translated source, which Open vSwitch draws.
+fn masked(connection: &str) -> String {
+    match client_ports(connection) {
+        Some((client, answered)) if client != answered => {
+            connection.replace(&format!("dport={answered})"), "dport=drawn)")
+        }
+        _ => connection.to_owned(),
     }
 }
 
 impl Bridge {
+    /// The port that answers to a client's port come to: another one where its source was translated.
+    pub(crate) fn answered_at(&self, client: u16) -> u16 {
+        let connections = self.connections();
+        let mut ports = connections.iter().filter_map(|text| client_ports(text));
+        ports.find(|(port, answered)| *port == client && answered != port).map_or(client, |(_, port)| port)
+    }
+
     /// Sends a packet as if it came in by its port, alone.
     pub(crate) fn send(&self, packet: &Packet) -> Passage {
         static ALONE: Mutex<()> = Mutex::new(());

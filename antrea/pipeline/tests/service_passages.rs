@@ -9,7 +9,7 @@ use antrea_types::{IpFamily, OfPort, Protocol};
 use crate::bridge::{direct_bridge, service_bridge};
 use crate::cluster::{POD_A, POD_B};
 use crate::packets::{ACK, Packet, SYN};
-use crate::passage::Passage;
+use crate::passage::{Passage, client_ports};
 use crate::served::cluster_ip;
 
 pub(crate) const A: &str = "0a:00:00:00:00:0a";
@@ -134,7 +134,8 @@ fn a_pod_reaches_itself_through_its_service() {
     let mut seen = Vec::new();
     let first = opens(POD_B, [B, GATEWAY], ip("10.10.0.11"), (cluster_ip(V4, 1), 80), 1005);
     seen.push(bridge.send(&first));
-    let answer = answers(POD_B, [B, GATEWAY], (ip("10.10.0.11"), 8080), (ip("10.10.0.1"), 1005));
+    let port = bridge.answered_at(1005);
+    let answer = answers(POD_B, [B, GATEWAY], (ip("10.10.0.11"), 8080), (ip("10.10.0.1"), port));
     seen.push(bridge.send(&answer));
     seen.push(bridge.send(&acknowledges(&first)));
     check("a_pod_reaches_itself_through_its_service", &seen);
@@ -195,29 +196,38 @@ fn the_outside_reaches_a_node_port_with_endpoints_here_and_elsewhere() {
         OfPort::TUNNEL,
         [GATEWAY, VIRTUAL],
         (ip("10.10.1.10"), 8080),
-        (ip("10.10.0.1"), 1011),
+        (ip("10.10.0.1"), bridge.answered_at(1011)),
     )));
     check("the_outside_reaches_a_node_port_with_endpoints_here_and_elsewhere", &seen);
 }
 
-/// To that endpoint, connections from the outside and from the Node both come from the gateway's address.
+/// To an endpoint all of them come from the gateway's address. The Node's own programs have ports from 32768 on.
 #[test]
-fn the_node_and_the_outside_reach_an_endpoint_from_the_same_port() {
+fn translated_sources_have_ports_that_the_node_does_not_give_its_own_programs() {
     let Some(bridge) = service_bridge() else { return };
     let gateway = [GATEWAY, VIRTUAL];
-    let outside = opens(OfPort::GATEWAY, gateway, ip("192.0.2.9"), (ip("169.254.0.252"), 30002), 1030);
-    let host = opens(OfPort::GATEWAY, gateway, ip("10.10.0.1"), (cluster_ip(V4, 2), 80), 1030);
-    bridge.send(&outside);
-    bridge.send(&host);
-    let connections = bridge.connections();
-    let answered: Vec<&str> = connections
-        .iter()
-        .filter(|text| text.contains("src=10.10.1.10") && text.contains("zone=65521"))
-        .filter(|text| text.contains("sport=1030,"))
-        .filter_map(|text| text.split("reply=").nth(1)?.split("dport=").nth(1)?.split(')').next())
-        .collect();
-    assert_eq!(answered.len(), 2, "{connections:#?}");
-    assert_ne!(answered[0], answered[1], "{connections:#?}");
+    let outside = |port| opens(OfPort::GATEWAY, gateway, ip("192.0.2.9"), (ip("169.254.0.252"), 30002), port);
+    let itself = |port| opens(POD_B, [B, GATEWAY], ip("10.10.0.11"), (cluster_ip(V4, 1), 80), port);
+    for port in 40000..40016 {
+        bridge.send(&outside(port));
+        bridge.send(&itself(port + 100));
+        let translated = [port, port + 100].map(|port| bridge.answered_at(port));
+        assert!(translated.iter().all(|port| (1024..32768).contains(port)), "{translated:?}");
+    }
+}
+
+/// Such a connection would end ovs-vswitchd 3.1 some time later.
+#[test]
+fn no_source_is_translated_to_itself() {
+    let Some(bridge) = service_bridge() else { return };
+    let from = [ip("10.10.0.1"), ip("172.18.0.1")];
+    let to = [(cluster_ip(V4, 1), 80), (cluster_ip(V4, 2), 80), (ip("169.254.0.252"), 30002)];
+    for (from, to) in from.iter().flat_map(|from| to.iter().map(move |to| (*from, *to))) {
+        assert!(bridge.send(&opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], from, to, 40200)).reaches_output());
+    }
+    let same = |text: &String| text.contains("zone=65521") && client_ports(text) == Some((40200, 40200));
+    let kept: Vec<String> = bridge.connections().into_iter().filter(same).collect();
+    assert_eq!(kept, Vec::<String>::new());
 }
 
 #[test]

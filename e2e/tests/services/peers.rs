@@ -59,6 +59,9 @@ pub(crate) fn find(lab: &Lab, kubectl: &Kubectl, name: &str) -> Result<Peer> {
 }
 
 /// It listens on 8080, which it calls `web`, and on 8081; UDP on 8080.
+///
+/// Its probe asks nothing: what it has answered, a server remembers for a minute, as [`super::ask`] says, and the Node may
+/// soon come from the probe's port to the same server by its Service.
 pub(crate) fn manifest(name: &str, role: &str, node: NodeId) -> Value {
     let script = format!(
         "/agnhost netexec --http-port=8081 --udp-port=-1 & exec /agnhost netexec --http-port={PORT} --udp-port={PORT}"
@@ -76,7 +79,7 @@ pub(crate) fn manifest(name: &str, role: &str, node: NodeId) -> Value {
                 "imagePullPolicy": "IfNotPresent",
                 "command": ["sh", "-c", script],
                 "ports": [{ "name": "web", "containerPort": PORT, "protocol": "TCP" }],
-                "readinessProbe": { "httpGet": { "path": "/healthz", "port": PORT }, "periodSeconds": 1 },
+                "readinessProbe": { "tcpSocket": { "port": PORT }, "periodSeconds": 1 },
             }],
         },
     })

@@ -57,6 +57,11 @@ pub fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object.pointer("/metadata/annotations")?.get(name)?.as_str()
 }
 
+/// The version that its metadata tell.
+fn version(object: &Value) -> u64 {
+    text(object, "/metadata/resourceVersion").parse().unwrap_or_default()
+}
+
 /// Whether an object is being deleted and only waits for finalizers.
 pub fn is_leaving(object: &Value) -> bool {
     !text(object, "/metadata/deletionTimestamp").is_empty()
@@ -76,10 +81,15 @@ pub struct Change {
     pub before: Option<Value>,
 }
 
-/// All objects that are known.
+/// All objects that are known: by watches and by answers to requests, whichever is newer.
+///
+/// Versions are `metadata.resourceVersion`, which grows with each change of any object of a kind. One that is no number
+/// counts as 0, which is never older than what is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objects {
     listed: BTreeSet<Kind>,
+    /// The newest version that the watch of a kind has told of.
+    seen: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
 }
 
@@ -123,32 +133,57 @@ impl Objects {
     /// Takes in what a watch of `kind` tells; gives what has changed.
     pub fn learn(&mut self, kind: Kind, event: WatchEvent<Value>) -> Vec<Change> {
         match event {
-            WatchEvent::Applied(object) => self.insert(kind, object).into_iter().collect(),
-            WatchEvent::Deleted(object) => self.remove(&Key::of(kind, &object)).into_iter().collect(),
-            WatchEvent::Resynced(all) => {
-                self.listed.insert(kind);
-                let all: BTreeMap<Key, Value> =
-                    all.into_iter().map(|object| (Key::of(kind, &object), object)).collect();
-                let gone: Vec<Key> = self
-                    .all(kind)
-                    .map(|(key, _)| key)
-                    .filter(|key| !all.contains_key(key))
-                    .cloned()
-                    .collect();
-                let removed: Vec<Change> = gone.iter().filter_map(|key| self.remove(key)).collect();
-                let added: Vec<Change> =
-                    all.into_values().filter_map(|object| self.insert(kind, object)).collect();
-                removed.into_iter().chain(added).collect()
+            WatchEvent::Applied(object) => {
+                self.saw(kind, version(&object));
+                self.put(kind, object).into_iter().collect()
             }
+            WatchEvent::Deleted(object) => {
+                self.saw(kind, version(&object));
+                let key = Key::of(kind, &object);
+                let change = if self.is_outdated(&key, &object) { None } else { self.remove(&key) };
+                change.into_iter().collect()
+            }
+            WatchEvent::Resynced(all) => self.resync(kind, all),
         }
     }
 
-    /// The object is like this now, as a watch or the answer to a request says. Watches may lag behind answers: what
-    /// they tell then is corrected by what they tell next.
+    /// These are all objects of a kind, also where versions say otherwise: the API server may have lost the newest.
+    fn resync(&mut self, kind: Kind, all: Vec<Value>) -> Vec<Change> {
+        self.listed.insert(kind);
+        self.seen.insert(kind, all.iter().map(version).max().unwrap_or_default());
+        let all: BTreeMap<Key, Value> =
+            all.into_iter().map(|object| (Key::of(kind, &object), object)).collect();
+        let known = self.all(kind).map(|(key, _)| key);
+        let gone: Vec<Key> = known.filter(|key| !all.contains_key(key)).cloned().collect();
+        let removed: Vec<Change> = gone.iter().filter_map(|key| self.remove(key)).collect();
+        let added: Vec<Change> = all.into_iter().filter_map(|(key, object)| self.set(key, object)).collect();
+        removed.into_iter().chain(added).collect()
+    }
+
+    /// Takes in an object that a request was answered. What the watch has told of already, maybe even that it is gone by
+    /// now, stays: an answer may be looked at late.
     pub fn insert(&mut self, kind: Kind, object: Value) -> Option<Change> {
+        let told = version(&object) != 0 && Some(&version(&object)) <= self.seen.get(&kind);
+        if told { None } else { self.put(kind, object) }
+    }
+
+    fn put(&mut self, kind: Kind, object: Value) -> Option<Change> {
         let key = Key::of(kind, &object);
+        if self.is_outdated(&key, &object) { None } else { self.set(key, object) }
+    }
+
+    fn set(&mut self, key: Key, object: Value) -> Option<Change> {
         let before = self.objects.insert(key.clone(), object);
         (before.as_ref() != self.objects.get(&key)).then_some(Change { key, before })
+    }
+
+    fn saw(&mut self, kind: Kind, version: u64) {
+        let seen = self.seen.entry(kind).or_default();
+        *seen = version.max(*seen);
+    }
+
+    fn is_outdated(&self, key: &Key, object: &Value) -> bool {
+        version(object) != 0 && version(object) < self.get(key).map_or(0, version)
     }
 
     /// The object is gone.
@@ -160,6 +195,65 @@ impl Objects {
     /// Nothing is known of a kind any more: whom it was learned from is gone.
     pub fn forget(&mut self, kind: Kind) {
         self.listed.remove(&kind);
+        self.seen.remove(&kind);
         self.objects.retain(|key, _| key.kind != kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KIND: Kind = Kind::ResourceExport;
+
+    fn object(name: &str, version: u32) -> Value {
+        json!({ "metadata": { "name": name, "resourceVersion": version.to_string() } })
+    }
+
+    fn listed(all: &[(&str, u32)]) -> Objects {
+        let mut objects = Objects::default();
+        objects.learn(
+            KIND,
+            WatchEvent::Resynced(all.iter().map(|(name, version)| object(name, *version)).collect()),
+        );
+        objects
+    }
+
+    fn known(objects: &Objects) -> String {
+        let all: Vec<String> =
+            objects.all(KIND).map(|(key, object)| format!("{}@{}", key.name, version(object))).collect();
+        all.join(" ")
+    }
+
+    #[test]
+    fn an_answer_that_is_looked_at_late_does_not_undo_what_the_watch_told() {
+        let mut objects = listed(&[]);
+        objects.learn(KIND, WatchEvent::Applied(object("a", 5)));
+        assert_eq!(objects.insert(KIND, object("a", 3)), None);
+        assert_eq!(known(&objects), "a@5");
+        objects.learn(KIND, WatchEvent::Deleted(object("a", 6)));
+        assert_eq!(objects.insert(KIND, object("a", 5)), None);
+        assert_eq!(known(&objects), "");
+    }
+
+    #[test]
+    fn a_watch_that_lags_behind_does_not_undo_an_answer() {
+        let mut objects = listed(&[("a", 1)]);
+        assert!(objects.insert(KIND, object("a", 5)).is_some());
+        assert_eq!(objects.learn(KIND, WatchEvent::Applied(object("a", 3))), []);
+        assert_eq!(objects.learn(KIND, WatchEvent::Deleted(object("a", 4))), []);
+        assert_eq!(known(&objects), "a@5");
+    }
+
+    #[test]
+    fn a_list_counts_also_after_the_api_server_has_lost_what_is_newer() {
+        let mut objects = listed(&[("a", 9), ("b", 8)]);
+        let all = vec![object("a", 2), object("c", 3)];
+        assert_eq!(objects.learn(KIND, WatchEvent::Resynced(all)).len(), 3);
+        assert_eq!(known(&objects), "a@2 c@3");
+        assert!(objects.insert(KIND, object("a", 4)).is_some());
+        assert_eq!(known(&objects), "a@4 c@3");
     }
 }

@@ -1,5 +1,7 @@
 //! The parts of a member as components of a process.
 
+use std::time::Duration;
+
 use antrea_kit::components::Components;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
@@ -12,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::engine::{self, Part};
 use crate::export::{Exporter, LabelExporter, Membership, Networks};
-use crate::gateway::{Election, NodeIpKind, Participation, Reports};
+use crate::gateway::{Election, Failed, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader};
@@ -33,6 +35,9 @@ pub struct Settings {
     pub naming: Naming,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
+    /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
+    /// minutes.
+    pub token_lifetime: Duration,
     /// The version of the controller, for the leader.
     pub version: String,
 }
@@ -58,9 +63,10 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
-    let namespace = settings.namespace.clone();
-    components
-        .add("leader-connection", |stop| leader::run(client.clone(), namespace, facts, connect, known, stop));
+    let (namespace, lifetime) = (settings.namespace.clone(), settings.token_lifetime);
+    components.add("leader-connection", |stop| {
+        leader::run(client.clone(), namespace, facts, lifetime, connect, known, stop)
+    });
     let (settings, client) = (|| settings.clone(), || client.clone());
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
     components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
@@ -205,7 +211,7 @@ impl Part for Gateways {
             service_cidrs: self.0.networks.service_cidrs.clone(),
             participation,
             reports: Reports::default(),
-            silent: Vec::new(),
+            failed: Failed::default(),
         })
     }
 }

@@ -58,6 +58,22 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
+fn the_command_that_makes_a_new_token_names_the_service_account_and_the_cluster() {
+    let command = |yaml: &str| match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
+        Wish::Join(target) => target.token_command(),
+        other => panic!("{other:?}"),
+    };
+    let all = format!("{SET}{SECRET}");
+    assert_eq!(command(&all), "antctl mc create membertoken token --cluster-id west -n area");
+    // {"sub":"system:serviceaccount:area:of-west","iat":1,"exp":2}, between two other parts.
+    let token = "aC5leUp6ZFdJaU9pSnplWE4wWlcwNmMyVnlkbWxqWldGalkyOTFiblE2WVhKbFlUcHZaaTEzWlhOMElpd2lhV0YwSWpveExDSmxlSEFpT2pKOS5z";
+    assert_eq!(
+        command(&all.replace("dG9rZW4=", token)),
+        "antctl mc create membertoken of-west --cluster-id west -n area"
+    );
+}
+
+#[test]
 fn nothing_is_wanted_before_all_is_known() {
     let mut objects = Objects::default();
     assert_eq!(wish(&objects, "kube-system"), None);
@@ -86,17 +102,23 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     let key = Key::new(Kind::ClusterSet, "kube-system", "set");
     let since = Timestamp::from_second(1_799_999_000).unwrap();
     let mut told = String::new();
-    for (second, link) in [
-        (0, Link::Connecting),
-        (1, Link::Connected),
-        (2, Link::Connected),
-        (3, Link::Disconnected("connection refused".to_owned())),
-        (4, Link::Expired { since, secret: "token".to_owned() }),
-        (5, Link::Connected),
+    let refused = Some("the leader gives no new token");
+    for (second, link, not_renewed) in [
+        (0, Link::Connecting, None),
+        (1, Link::Connected, None),
+        (2, Link::Connected, None),
+        (3, Link::Disconnected("connection refused".to_owned()), None),
+        (4, Link::Connected, refused),
+        (
+            5,
+            Link::Expired { since, secret: "token".to_owned(), command: "antctl mc create ...".to_owned() },
+            refused,
+        ),
+        (6, Link::Connected, None),
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let action = ensure_status(&key, set, &status(set, &link, "east", "area", now));
+        let action = ensure_status(&key, set, &status(set, &link, not_renewed, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");
             continue;

@@ -8,3 +8,4 @@ mod gateways;
 mod imports;
 mod labels;
 mod objects;
+mod renewals;

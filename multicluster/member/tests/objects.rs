@@ -63,7 +63,7 @@ impl Cluster {
 
     pub(crate) fn apply(&mut self, yaml: &str) {
         for object in read(yaml) {
-            self.objects.insert(kind_of(&object), object);
+            self.objects.learn(kind_of(&object), WatchEvent::Applied(object));
         }
     }
 
@@ -127,12 +127,12 @@ impl Cluster {
                     object["spec"]["clusterIPs"] = json!([ip]);
                 }
                 assert!(self.objects.get(key).is_none(), "{key} is there already");
-                self.objects.insert(key.kind, object);
+                self.objects.learn(key.kind, WatchEvent::Applied(object));
             }
             Action::Patch(_, patch) | Action::PatchStatus(_, patch) => {
                 let mut object = self.objects.get(key).expect("it is there").clone();
                 merge(&mut object, patch);
-                self.objects.insert(key.kind, object);
+                self.objects.learn(key.kind, WatchEvent::Applied(object));
             }
             Action::Delete(..) => {
                 self.objects.remove(key);

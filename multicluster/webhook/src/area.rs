@@ -21,7 +21,7 @@ use crate::denied::Denied;
 pub enum Event {
     /// ServiceAccounts of a Common Area.
     Account(WatchEvent<ServiceAccount>),
-    /// ClusterSets of a Common Area, or of the Namespace of the controller.
+    /// ClusterSets of a Common Area, or of a member.
     ClusterSet(WatchEvent<ClusterSet>),
     /// Announces of a Common Area.
     Announce(WatchEvent<MemberClusterAnnounce>),

@@ -14,12 +14,8 @@ const CONTROLLER: &str = "antrea-mc-controller";
 /// Where Kubernetes' own controllers have their ServiceAccounts.
 const KUBE_SYSTEM: &str = "kube-system";
 /// Those of them that change objects of all kinds.
-const MACHINERY: [&str; 4] = [
-    "generic-garbage-collector",
-    "namespace-controller",
-    "storage-version-migrator-controller",
-    "validatingadmissionpolicy-status-controller",
-];
+const MACHINERY: [&str; 3] =
+    ["generic-garbage-collector", "namespace-controller", "storage-version-migrator-controller"];
 /// What Kubernetes' controllers are where each has not a ServiceAccount of its own, and the API server itself.
 const SYSTEM_USERS: [&str; 2] = ["system:kube-controller-manager", "system:apiserver"];
 const MASTERS: &str = "system:masters";

@@ -26,8 +26,8 @@ const CONVERT: &str = "/convert-multicluster-crd-antrea-io-clusterset";
 const LONGEST: usize = 4 << 20;
 /// How many requests are read and answered at once; others wait.
 const AT_ONCE: usize = 8;
-/// How long a request may take to arrive, its turn included: less than the API server waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a request may take to arrive, its turn included: less than API servers wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Answers AdmissionReviews and ConversionReviews with what is known. There is nothing else to mount: paths of others
 /// are not there.

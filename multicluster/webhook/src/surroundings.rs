@@ -11,12 +11,14 @@ use crate::denied::{Denied, forbid};
 /// Which Namespaces are what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installation {
-    /// Of the Multi-cluster controller; here a member has its ClusterSet and its Gateways.
+    /// Of the ServiceAccount of the Multi-cluster controller.
     pub controller: String,
-    /// Of the core agent.
+    /// Of the ServiceAccount of the core agent.
     pub agent: String,
     /// Of a leader: its Common Areas.
     pub common_areas: Vec<String>,
+    /// Of a member: where its ClusterSet and its Gateways are.
+    pub member: Option<String>,
 }
 
 /// All that webhooks look up.
@@ -67,7 +69,8 @@ impl Surroundings {
         let has_sets =
             |namespace: &str| self.areas.get(namespace).is_some_and(|area| area.cluster_sets().is_ok());
         let complete = |namespace: &String| self.areas.get(namespace).is_some_and(Area::is_complete);
-        has_sets(&self.installation.controller) && self.installation.common_areas.iter().all(complete)
+        let Installation { common_areas, member, .. } = &self.installation;
+        member.iter().all(|namespace| has_sets(namespace)) && common_areas.iter().all(complete)
     }
 
     pub(crate) const fn installation(&self) -> &Installation {
@@ -95,7 +98,7 @@ impl Surroundings {
         &self,
         namespace: &str,
     ) -> Result<Option<&BTreeMap<String, ClusterSet>>, Denied> {
-        if namespace != self.installation.controller && !self.is_common_area(namespace) {
+        if self.installation.member.as_deref() != Some(namespace) && !self.is_common_area(namespace) {
             return Ok(None);
         }
         let area = self.areas.get(namespace).ok_or(Denied::Unknown("ClusterSets"))?;

@@ -26,9 +26,9 @@ pub struct LocalGateway {
 pub(crate) enum Report {
     /// It reaches nobody.
     CutOff,
-    /// Nothing: it has only just been chosen, or it runs an agent of upstream's.
+    /// Nothing: it has only just been chosen, it has no neighbours, or it runs an agent of upstream's.
     Silent,
-    /// It works.
+    /// It reaches somebody.
     Works,
 }
 
@@ -70,7 +70,8 @@ fn report(object: &Gateway) -> Report {
     match object.status.as_ref().and_then(|status| status.probe.as_ref()) {
         None => Report::Silent,
         Some(probe) if probe.is_cut_off() => Report::CutOff,
-        Some(_) => Report::Works,
+        Some(probe) if probe.reaches_somebody() => Report::Works,
+        Some(_) => Report::Silent,
     }
 }
 

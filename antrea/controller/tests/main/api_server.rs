@@ -22,6 +22,7 @@ const WATCH: Duration = Duration::from_secs(1);
 
 /// The kinds that every server knows, and where they are.
 const NODES: &str = "/api/v1/nodes";
+const POLICIES: &str = "clusternetworkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
 
 /// The objects of a kind, by name.
@@ -79,13 +80,18 @@ impl Cluster {
     }
 
     pub(crate) fn install_crds(&self) {
-        for kind in ["tiers", "antreaagentinfos", "antreacontrollerinfos"] {
+        for kind in ["tiers", "antreaagentinfos", "antreacontrollerinfos", POLICIES] {
             self.store.lock().unwrap().kinds.entry(format!("{GROUP}/{kind}")).or_default();
         }
     }
 
     pub(crate) fn add_node(&self, name: &str) {
         self.put(NODES, name, json!({"metadata": {"name": name}}));
+    }
+
+    pub(crate) fn add_policy(&self, name: &str) {
+        let policy = json!({"metadata": {"name": name, "generation": 1}, "spec": {"priority": 1}});
+        self.put(&format!("{GROUP}/{POLICIES}"), name, policy);
     }
 
     pub(crate) fn delete_node(&self, name: &str) {
@@ -171,6 +177,10 @@ impl Cluster {
                 _ => self.list(&path),
             };
         }
+        let (path, part) = match path.strip_suffix("/status") {
+            Some(object) => (object, "status"),
+            None => (path.as_str(), "spec"),
+        };
         let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
         if *request.method() == Method::DELETE {
             self.count(kind);
@@ -189,8 +199,8 @@ impl Cluster {
                 answer(&self.put(kind, name, object))
             }
             Method::PATCH => {
-                for (key, value) in body(request).await["spec"].as_object().unwrap() {
-                    present["spec"][key] = value.clone();
+                for (key, value) in body(request).await[part].as_object().unwrap() {
+                    present[part][key] = value.clone();
                 }
                 answer(&self.put(kind, name, present))
             }

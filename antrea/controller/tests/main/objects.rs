@@ -105,6 +105,28 @@ async fn the_controller_tells_about_itself() {
     assert_eq!(info["controllerConditions"][0]["type"], "ControllerHealthy");
 }
 
+fn says_that_it_is_not_enforced(policies: &Objects, name: &str) -> bool {
+    let condition = &policies[name]["status"]["conditions"][0];
+    condition["type"] == "Realizable"
+        && condition["status"] == "False"
+        && condition["reason"] == "NotEnforced"
+}
+
+#[tokio::test]
+async fn each_policy_says_that_it_is_not_enforced() {
+    let cluster = Cluster::with_crds();
+    cluster.add_policy("old");
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    let kind = "clusternetworkpolicies";
+    cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "old")).await;
+    cluster.add_policy("new");
+    cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "new")).await;
+    cluster.edit(kind, "old", |policy| policy["status"]["conditions"] = json!([]));
+    cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "old")).await;
+    assert_eq!(cluster.objects(kind)["old"]["spec"]["priority"], 1);
+}
+
 #[tokio::test]
 async fn it_waits_for_crds_and_says_so() {
     let cluster = Cluster::default();

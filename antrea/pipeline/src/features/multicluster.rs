@@ -4,7 +4,7 @@
 //! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
 //! same four Nodes.
 
-use antrea_openflow::Flow;
+use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
 
 use crate::layout::Layout;
@@ -72,7 +72,10 @@ pub fn cluster_flows(
         if let GatewayRole::Gateway { address } = role {
             flows.extend(un_snat::probe_of_gateway(layout, mac, *address, gateway));
             flows.extend(un_snat::answer_of_gateway(layout, *address, gateway));
-            flows.extend(conntrack_commit::from_other_cluster(layout, gateway));
+            let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
+            flows.extend(transports.filter_map(|transport| {
+                conntrack_commit::from_other_cluster(layout, gateway, transport)
+            }));
         }
     }
     flows

@@ -79,7 +79,6 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     flows.extend(snat::known(layout, family));
     if let Some(gateway) = config.gateway.ips.get(family).copied() {
         flows.extend(un_snat::answers(layout, gateway));
-        flows.extend(snat_mark::from_node(layout, gateway));
         flows.extend(snat::to_oneself(layout, gateway));
         flows.extend(snat::from_gateway(layout, gateway));
     }

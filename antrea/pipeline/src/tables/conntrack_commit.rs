@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{Action, CtCommit, CtState, Flow, Match, Move, Nat};
+use antrea_openflow::{Action, CtCommit, CtState, Flow, Match, Move, Nat, Transport};
 use antrea_types::IpFamily;
 
 use crate::cookie::Category;
@@ -28,15 +28,19 @@ pub fn commit(layout: &Layout, family: IpFamily) -> Option<Flow> {
     Some(flow.commit(ct_zone(family), table.next(), SOURCE).done())
 }
 
+/// The ports of Gateways that Pods see. Gateways take lower ones themselves (see [`super::snat`]).
+const GATEWAY_PORTS: (u16, u16) = (32768, 65535);
+
 /// From another cluster's Gateway to a Pod. The Gateway may have the same port for a Service of which the Pod is the endpoint;
-/// the Pod then sees another one. Connections to Services get such a port with their endpoint.
-pub fn from_other_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
+/// the Pod sees another one.
+pub fn from_other_cluster(layout: &Layout, gateway: Ipv4Addr, transport: Transport) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let matching = new(IpFamily::V4).ip_src(IpAddr::V4(gateway));
+    let matching = new(IpFamily::V4).transport(IpFamily::V4, transport).ip_src(IpAddr::V4(gateway));
     let flow = table.flow(HIGH, Category::Multicluster).matching(matching).marked(PktSource::Tunnel.mark());
     let flow = flow.marked(SERVICE_CONNECTION.unset()).marked(CONN_SNAT.unset());
     let commit = CtCommit::new(ct_zone(IpFamily::V4)).exec(Action::Move(SOURCE));
-    Some(flow.commit_as(commit.nat(Nat::source(gateway.into())), table.next()).done())
+    let translation = Nat::source(gateway.into()).ports(GATEWAY_PORTS);
+    Some(flow.commit_as(commit.nat(translation), table.next()).done())
 }
 
 fn new(family: IpFamily) -> Match {

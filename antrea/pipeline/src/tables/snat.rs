@@ -3,6 +3,9 @@
 //! Stage PostRouting. Matches ct_state and the marks ConnSNAT and Hairpin that SNATMark has committed, PktSource; next
 //! table: that of stage Switching. Answers are translated back by [`super::un_snat`]. Filled by Services and
 //! Multicluster.
+//!
+//! No source must be translated to what it is already: ovs-vswitchd 3.1 ends by an assertion of its userspace datapath
+//! (`conn->conn_type == CT_CONN_TYPE_DEFAULT`) when such a connection has run out and is opened again before it is swept.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -19,6 +22,10 @@ use crate::order::Table;
 /// The table.
 pub const TABLE: Table = Table::pass("SNAT");
 
+/// The ports of translated sources. The host's programs use the same addresses with ports that Linux gives them, from 32768
+/// on (`net.ipv4.ip_local_port_range`): to an endpoint, no two connections come from one port.
+const PORTS: (u16, u16) = (1024, 32767);
+
 /// In by the gateway and out by it again: from an address that the host has a route to the gateway for.
 pub fn through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Gateway, service)
@@ -29,7 +36,7 @@ pub fn to_oneself(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Pod, gateway)
 }
 
-/// In by the gateway and on to another Node, and what the Node itself sends: from the gateway.
+/// In by the gateway and on to another Node: from the gateway.
 pub fn from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (LOW, CONN_SNAT), PktSource::Gateway, gateway)
 }
@@ -49,7 +56,7 @@ pub fn to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Optio
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::Multicluster).matching(new(IpFamily::V4).ip_dst(network));
     let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[CONN_SNAT]);
-    Some(flow.commit_as(commit.nat(Nat::source(gateway.into())), table.next()).done())
+    Some(flow.commit_as(commit.nat(translation(gateway.into())), table.next()).done())
 }
 
 /// From another cluster to an endpoint on a host: from an address that the host has a route to the gateway for.
@@ -58,7 +65,11 @@ pub fn from_other_clusters_to_host(layout: &Layout, service: IpAddr) -> Option<F
     let flow = table.flow(LOW, Category::Multicluster).matching(new(IpFamily::V4)).marked(CONN_SNAT);
     let flow = flow.marked(PktSource::Tunnel.mark());
     let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[SERVICE_CONNECTION, CONN_SNAT]);
-    Some(flow.commit_as(commit.nat(Nat::source(service)), table.next()).done())
+    Some(flow.commit_as(commit.nat(translation(service)), table.next()).done())
+}
+
+fn translation(address: IpAddr) -> Nat {
+    Nat::source(address).ports(PORTS)
 }
 
 fn new(family: IpFamily) -> Match {
@@ -78,6 +89,6 @@ fn translated(
         HAIRPIN => &[SERVICE_CONNECTION, CONN_SNAT, HAIRPIN],
         _ => &[SERVICE_CONNECTION, CONN_SNAT],
     };
-    let commit = commit_marked(snat_ct_zone(family), marks).nat(Nat::source(address));
+    let commit = commit_marked(snat_ct_zone(family), marks).nat(translation(address));
     Some(flow.marked(mark).marked(source.mark()).commit_as(commit, table.next()).done())
 }

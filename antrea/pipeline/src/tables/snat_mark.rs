@@ -39,16 +39,6 @@ pub fn to_remote_endpoint(layout: &Layout, family: IpFamily) -> Option<Flow> {
     Some(committed(&table, flow, family, &[CONN_SNAT]))
 }
 
-/// From the Node itself to a Service: from the address that the other two are translated to, so with ports of its own among
-/// theirs.
-pub fn from_node(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
-    let table = layout.open(&TABLE)?;
-    let family = IpFamily::of(&gateway);
-    let flow = table.flow(LOW, Category::Service).matching(new(family).ip_src(gateway));
-    let flow = flow.marked(SERVICE_CONNECTION).marked(PktSource::Gateway.mark());
-    Some(committed(&table, flow, family, &[CONN_SNAT]))
-}
-
 /// From a Pod to itself: it would take the answer for one to nobody.
 pub fn to_oneself(layout: &Layout, pod: IpAddr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;

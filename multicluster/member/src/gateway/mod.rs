@@ -1,11 +1,13 @@
 //! The Gateway of this cluster: which Node, and its object.
 //!
 //! The Node that is the Gateway stays it as long as it can; another takes over before it goes (make before break). A
-//! Node whose agent is away, or that reaches nobody, is given up only where another can take over.
+//! Node whose agent is away, or that reaches nobody, is given up only where another can take over that is not known to
+//! be as bad.
 
 mod candidate;
 mod reports;
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use candidate::{Candidate, NodeIpKind, Unfit};
-pub use reports::Reports;
+pub use reports::{Failed, Reports, Standing};
 
 use crate::action::{Action, ensure};
 use crate::area::{Area, Plan, Tick};
@@ -56,8 +58,8 @@ pub struct Election {
     pub participation: Participation,
     /// What agents report.
     pub reports: Reports,
-    /// Gateways whose agents say nothing new.
-    pub silent: Vec<String>,
+    /// Who has failed as the Gateway, and how.
+    pub failed: Failed,
 }
 
 /// Whether this cluster is connected with others.
@@ -115,9 +117,9 @@ impl Area for Election {
 
     fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {
         self.reports.observe(objects, now);
-        let silent = self.reports.silent(now);
-        let changed = silent != self.silent;
-        self.silent = silent;
+        let failed = self.reports.failed();
+        let changed = failed != self.failed;
+        self.failed = failed;
         Tick { again: self.reports.next(now), changed: if changed { vec![Subject] } else { Vec::new() } }
     }
 
@@ -134,25 +136,25 @@ impl Election {
             .collect()
     }
 
-    /// Of those that can: the present Gateway if it works, else the first by name that is not known not to work, else
-    /// the present one. Of several present ones, while one takes over, the youngest.
+    /// Of those that can, the best by what is known of them; of equals the present Gateway (of several, while one takes
+    /// over, the youngest), else the first by name.
     fn elect<'a>(&self, fit: &'a [Candidate], there: &[(&Key, &Value)]) -> Option<&'a Candidate> {
-        let works = |name: &str| {
-            let gateway = there.iter().find(|(key, _)| key.name == name);
-            !self.silent.iter().any(|silent| silent == name)
-                && !gateway.is_some_and(|(_, gateway)| reports::is_cut_off(gateway))
+        let rank = |candidate: &&'a Candidate| {
+            let present =
+                there.iter().find(|(key, _)| key.name == candidate.name).map(|(_, gateway)| *gateway);
+            let age = present.map(|gateway| text(gateway, "/metadata/creationTimestamp").to_owned());
+            (self.standing(&candidate.name, present), age, Reverse(candidate.name.as_str()))
         };
-        let present = |candidate: &&Candidate| there.iter().any(|(key, _)| key.name == candidate.name);
-        let age = |candidate: &&Candidate| {
-            let gateway = there.iter().find(|(key, _)| key.name == candidate.name);
-            gateway.map(|(_, gateway)| text(gateway, "/metadata/creationTimestamp").to_owned())
+        fit.iter().max_by_key(rank)
+    }
+
+    fn standing(&self, name: &str, present: Option<&Value>) -> Standing {
+        let assumed = match present {
+            Some(gateway) if reports::is_cut_off(gateway) => Standing::CutOff,
+            Some(_) => Standing::Works,
+            None => Standing::Untried,
         };
-        let youngest = fit.iter().filter(present).max_by_key(age);
-        youngest
-            .filter(|candidate| works(&candidate.name))
-            .or_else(|| fit.iter().find(|candidate| works(&candidate.name)))
-            .or(youngest)
-            .or_else(|| fit.first())
+        self.failed.get(name).copied().unwrap_or(assumed)
     }
 
     /// The WireGuard key and the status are the agent's.

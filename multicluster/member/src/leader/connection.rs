@@ -3,25 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::kube_client::{root_certificates, status_code};
+use antrea_kit::backoff::jitter;
+use antrea_kit::kube_client::status_code;
 use antrea_kit::logging::chain;
 use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use antrea_shared_api::multicluster::well_known::announce_name;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use kube::config::{AuthInfo, Config};
 use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 pub(crate) use super::announce::Facts;
 use super::announce::{announce, send};
-use super::{Joined, Leader, Link, Target, Wish, status, wish};
+use super::token_request::TokenRenewal;
+use super::{Joined, Leader, Link, Renewal, Target, Wish, status, wish};
 use crate::action::ensure_status;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects};
+use crate::objects::{Key, Objects, text};
 use crate::send::Clients;
 use crate::watches::{Told, Watched, Watcher};
 
@@ -40,6 +42,7 @@ pub(crate) async fn run(
     local: Client,
     namespace: String,
     facts: Facts,
+    token_lifetime: Duration,
     connect: Connect,
     leader: watch::Sender<Leader>,
     stop: CancellationToken,
@@ -50,6 +53,7 @@ pub(crate) async fn run(
     let watched = [Kind::ClusterSet, Kind::Secret].map(|kind| Watched::of(kind, &namespace));
     Watcher { connection: 0, told, stop: watches }.start(&local, &watched);
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
+    let mut renewals = JoinSet::new();
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -62,7 +66,13 @@ pub(crate) async fn run(
                     heartbeat.reset_immediately();
                 }
             }
-            _ = heartbeat.tick() => connection.beat().await,
+            _ = heartbeat.tick() => {
+                connection.beat().await;
+                if renewals.is_empty() {
+                    connection.renew(token_lifetime, &mut renewals);
+                }
+            }
+            Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
         }
         connection.report().await;
     }
@@ -80,6 +90,8 @@ struct Connection {
     link: Link,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
+    /// Of the present token.
+    renewal: Renewal,
     leader: watch::Sender<Leader>,
 }
 
@@ -102,6 +114,7 @@ impl Connection {
             number: 0,
             link: Link::Connecting,
             lost: 0,
+            renewal: Renewal::default(),
             leader,
         }
     }
@@ -150,7 +163,7 @@ impl Connection {
         };
         info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
         self.number += 1;
-        (self.link, self.lost) = (Link::Connecting, 0);
+        (self.link, self.lost, self.renewal) = (Link::Connecting, 0, Renewal::default());
         self.joined = Some((target, client));
         self.publish();
         true
@@ -202,6 +215,39 @@ impl Connection {
         }
     }
 
+    /// Begins to renew the token, if it is time to.
+    fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
+        let Some((target, leader)) = self.joined.as_ref().filter(|_| self.link == Link::Connected) else {
+            return;
+        };
+        let Some(token) = self.renewal.due(&target.credentials, Timestamp::now()) else { return };
+        let secret = Key::new(Kind::Secret, &self.namespace, &target.secret);
+        let version = self.objects.get(&secret).map(|object| text(object, "/metadata/resourceVersion"));
+        let renewal = TokenRenewal {
+            leader: leader.clone(),
+            token,
+            lifetime,
+            command: target.token_command(),
+            local: self.local.clone(),
+            version: version.unwrap_or_default().to_owned(),
+            secret,
+        };
+        let number = self.number;
+        renewals.spawn(async move { (number, renewal.run().await) });
+    }
+
+    /// Takes in what became of the token of a connection. The new one comes with the Secret that it was written into.
+    fn renewed(&mut self, (number, result): (u64, Result<()>)) {
+        let Err(error) = result else { return info!("The token for the leader was renewed") };
+        let why = chain(error.as_ref()).to_string();
+        if number == self.number && self.renewal.failed(why.clone(), Timestamp::now(), jitter()) {
+            warn!(
+                reason = why,
+                "The token for the leader could not be renewed; trying again until it expires"
+            );
+        }
+    }
+
     /// Tells the other components.
     fn publish(&self) {
         let Some((target, client)) = &self.joined else { return };
@@ -220,9 +266,8 @@ impl Connection {
         let Some((key, set)) = sets.into_iter().find(|(key, _)| key.namespace == self.namespace) else {
             return;
         };
-        let leader = crate::objects::text(set, "/spec/leaders/0/clusterID");
-        let area = crate::objects::text(set, "/spec/namespace");
-        let wanted = status(set, &self.link, leader, area, Timestamp::now());
+        let leader = text(set, "/spec/leaders/0/clusterID");
+        let wanted = status(set, &self.link, self.renewal.problem(), leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients { local: self.local.clone(), leader: None };
         match timeout(PATIENCE, clients.send(&action)).await {
@@ -241,23 +286,8 @@ fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
     let expired = target.credentials.expire().filter(|expired| *expired <= now);
     match expired {
         Some(since) if status_code(error) == Some(401) => {
-            Link::Expired { since, secret: target.secret.clone() }
+            Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
         }
         _ => Link::Disconnected(chain(error.as_ref()).to_string()),
     }
-}
-
-/// Makes a client of the leader's API server. Nothing is sent yet.
-pub(crate) fn connect(target: &Target) -> Result<Client> {
-    let url =
-        target.server.parse().with_context(|| format!("{:?} is no URL of an API server", target.server))?;
-    let mut config = Config::new(url);
-    config.default_namespace.clone_from(&target.area);
-    config.root_cert = target.credentials.ca.as_deref().map(root_certificates).transpose()?;
-    config.connect_timeout = Some(Duration::from_secs(10));
-    config.write_timeout = Some(Duration::from_secs(30));
-    config.read_timeout = Some(Duration::from_secs(330));
-    config.auth_info =
-        AuthInfo { token: Some(target.credentials.token.clone().into()), ..AuthInfo::default() };
-    Client::try_from(config).context("cannot make a client of the leader's API server")
 }

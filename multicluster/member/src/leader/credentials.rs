@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, is_leaving, read};
+use crate::objects::{Key, Objects, is_leaving, read, text};
 
 /// What of a Secret proves who the member is, and who the leader is.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,10 +32,44 @@ impl fmt::Debug for Credentials {
 impl Credentials {
     /// When the token expires; nothing where it does not, or where it does not say.
     pub fn expire(&self) -> Option<Timestamp> {
-        let claims = self.token.split('.').nth(1)?;
-        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
-        Timestamp::from_second(claims.get("exp")?.as_i64()?).ok()
+        time(&self.claims()?, "exp")
     }
+
+    /// What renewing the token takes; nothing where it does not expire, as upstream's, or does not say whose it is.
+    pub fn renewable(&self) -> Option<Renewable> {
+        let claims = self.claims()?;
+        let subject = text(&claims, "/sub").strip_prefix("system:serviceaccount:")?;
+        let (namespace, account) = subject.split_once(':')?;
+        Some(Renewable {
+            namespace: namespace.to_owned(),
+            account: account.to_owned(),
+            issued: time(&claims, "iat")?,
+            expire: time(&claims, "exp")?,
+        })
+    }
+
+    /// What the token says of itself (RFC 7519). Who may do what, the leader decides.
+    fn claims(&self) -> Option<Value> {
+        let claims = self.token.split('.').nth(1)?;
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
+    }
+}
+
+fn time(claims: &Value, name: &str) -> Option<Timestamp> {
+    Timestamp::from_second(claims.get(name)?.as_i64()?).ok()
+}
+
+/// A token that expires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewable {
+    /// The Namespace of its ServiceAccount at the leader.
+    pub namespace: String,
+    /// The name of its ServiceAccount.
+    pub account: String,
+    /// When its life began.
+    pub issued: Timestamp,
+    /// When it ends.
+    pub expire: Timestamp,
 }
 
 /// The leader that a ClusterSet names, and the way to it.
@@ -62,6 +96,14 @@ impl Target {
     pub fn is_same_area(&self, other: &Self) -> bool {
         (&self.set, &self.cluster, &self.server, &self.area)
             == (&other.set, &other.cluster, &other.server, &other.area)
+    }
+
+    /// The command that, in the leader cluster, makes a token for this one, and the right to renew it.
+    pub fn token_command(&self) -> String {
+        let token = self.credentials.renewable();
+        let account = token.as_ref().map_or(&self.secret, |token| &token.account);
+        let (cluster, area) = (&self.cluster, &self.area);
+        format!("antctl mc create membertoken {account} --cluster-id {cluster} -n {area}")
     }
 }
 

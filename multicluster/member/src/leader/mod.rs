@@ -1,17 +1,22 @@
 //! The connection to the leader: who it is, with which credentials, and whether it answers.
 
 mod announce;
+mod client;
 mod connection;
 mod credentials;
+mod renewal;
 mod status;
+mod token_request;
 
 use std::sync::Arc;
 
 use antrea_mc_core::ids::ClusterId;
 use kube::Client;
 
-pub(crate) use connection::{Connect, Facts, connect, run};
-pub use credentials::{Credentials, Target, Wish, wish};
+pub(crate) use client::connect;
+pub(crate) use connection::{Connect, Facts, run};
+pub use credentials::{Credentials, Renewable, Target, Wish, wish};
+pub use renewal::Renewal;
 pub use status::{Link, status};
 
 use crate::kind::Kind;

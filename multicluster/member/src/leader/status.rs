@@ -22,6 +22,8 @@ pub enum Link {
         since: Timestamp,
         /// The Secret that it is in.
         secret: String,
+        /// What makes a new one.
+        command: String,
     },
 }
 
@@ -31,15 +33,15 @@ impl Link {
         match self {
             Self::Connecting | Self::Connected => None,
             Self::Disconnected(why) => Some(why.clone()),
-            Self::Expired { since, secret } => {
+            Self::Expired { since, secret, .. } => {
                 Some(format!("the token in Secret {secret} expired at {since}"))
             }
         }
     }
 }
 
-/// The status of a ClusterSet. `area` is the Namespace of the Common Area.
-pub fn status(set: &Value, link: &Link, leader: &str, area: &str, now: Timestamp) -> Value {
+/// The status of a ClusterSet. `not_renewed` is why the token cannot be renewed.
+pub fn status(set: &Value, link: &Link, not_renewed: Option<&str>, leader: &str, now: Timestamp) -> Value {
     let before = |pointer: &str| set.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -52,7 +54,7 @@ pub fn status(set: &Value, link: &Link, leader: &str, area: &str, now: Timestamp
     let is_leader = is_leader(*link == Link::Connected || was_leader);
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
-    own.extend(expired(set, link, area));
+    own.extend(expired(set, link, not_renewed));
     let all = |existing: &[Value], wanted: &[Condition]| -> Value {
         wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
     };
@@ -92,19 +94,22 @@ fn is_leader(has_answered: bool) -> Condition {
     Condition::new(condition_type::IS_LEADER, status, "", message)
 }
 
-/// Whether the token has expired, and what mends it; nothing while nobody can tell.
-fn expired(set: &Value, link: &Link, area: &str) -> Option<Condition> {
+/// Whether the token has expired, or is going to, and what mends it; nothing while nobody can tell.
+fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condition> {
     let condition = |status: &str, reason: &str, message: String| {
         Some(Condition::new(condition_type::CREDENTIAL_EXPIRED, status, reason, message))
     };
     match link {
-        Link::Connected => condition("False", "TokenValid", String::new()),
-        Link::Expired { since, secret } => condition(
+        Link::Connected => match not_renewed {
+            None => condition("False", "TokenValid", String::new()),
+            Some(why) => condition("False", "TokenNotRenewed", format!("The token cannot be renewed: {why}")),
+        },
+        Link::Expired { since, secret, command } => condition(
             "True",
             "TokenExpired",
             format!(
                 "The token in Secret {secret} expired at {since}. In the leader cluster run \
-                 `antctl mc create membertoken {secret} -n {area} -o token.yaml`, then here \
+                 `{command} -o token.yaml`, then here \
                  `kubectl apply -n {} -f token.yaml`",
                 text(set, "/metadata/namespace")
             ),

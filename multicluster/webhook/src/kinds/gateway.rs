@@ -9,14 +9,15 @@ use crate::review::{Operation, Request};
 use crate::surroundings::Surroundings;
 
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
-    let home = surroundings.installation().controller.as_str();
     let caller = Caller::of(&request.user_info, surroundings);
     if request.operation == Operation::Delete {
         // The controller makes it again if it has to be there.
         return Ok(());
     }
-    if request.namespace != home {
-        return forbid(format!("Gateways are in Namespace {home}, that of the Multi-cluster controller"));
+    match &surroundings.installation().member {
+        Some(home) if *home == request.namespace => {}
+        Some(home) => return forbid(format!("Gateways are in Namespace {home}, where the ClusterSet is")),
+        None => return forbid("this cluster is no member of a ClusterSet: it has no Gateways"),
     }
     match (&caller, request.sub_resource.as_str()) {
         (Caller::Agent(node), "status") => is_of_node(request, node.as_deref()),

@@ -38,7 +38,7 @@ fn the_controller_makes_gateways() {
         "kube-system/antrea-mc-controller",
         "create",
         &GATEWAY.replace("kube-system", "default"),
-        "403: Gateways are in Namespace kube-system, that of the Multi-cluster controller",
+        "403: Gateways are in Namespace kube-system, where the ClusterSet is",
     );
 }
 

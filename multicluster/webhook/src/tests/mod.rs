@@ -7,6 +7,7 @@ mod exports;
 mod gateways;
 mod imports;
 mod mutations;
+mod networks;
 mod requests;
 mod valid;
 
@@ -73,6 +74,7 @@ pub(super) fn installation() -> Installation {
         controller: "kube-system".to_owned(),
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
+        member: Some("kube-system".to_owned()),
     }
 }
 

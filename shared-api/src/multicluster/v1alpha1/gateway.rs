@@ -94,7 +94,13 @@ impl GatewayProbe {
     /// nothing of the Gateway.
     pub fn is_cut_off(&self) -> bool {
         let neighbours = !self.peers.is_empty() || self.nodes.probed > 0;
-        neighbours && self.nodes.reached == 0 && self.peers.iter().all(|peer| !peer.reached)
+        neighbours && !self.reaches_somebody()
+    }
+
+    /// Whether a peer or a Node answers. A Gateway that neither does this nor is cut off knows of no neighbours, or not for
+    /// long enough.
+    pub fn reaches_somebody(&self) -> bool {
+        self.nodes.reached > 0 || self.peers.iter().any(|peer| peer.reached)
     }
 }
 
@@ -107,7 +113,9 @@ mod tests {
         let peers =
             peers.iter().map(|reached| ProbedPeer { reached: *reached, ..ProbedPeer::default() }).collect();
         let nodes = ProbedNodes { probed, reached, unreached: Vec::new() };
-        assert_eq!(GatewayProbe { heartbeat_time: None, peers, nodes }.is_cut_off(), cut_off);
+        let probe = GatewayProbe { heartbeat_time: None, peers, nodes };
+        assert_eq!(probe.is_cut_off(), cut_off);
+        assert!(!(cut_off && probe.reaches_somebody()));
     }
 
     #[test]
@@ -126,5 +134,6 @@ mod tests {
     #[test]
     fn a_gateway_alone_is_not_cut_off() {
         check(&[], (0, 0), false);
+        assert!(!GatewayProbe::default().reaches_somebody());
     }
 }

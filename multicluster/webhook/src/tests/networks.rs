@@ -1,0 +1,125 @@
+//! Addresses and networks in ResourceExports.
+
+use antrea_kit::watch::WatchEvent;
+
+use super::exports::{ENDPOINTS, INFO, check, check_in, update, with};
+use super::{known, objects};
+use crate::Event;
+
+#[test]
+fn a_member_exports_addresses_in_its_networks_alone() {
+    for (ip, expected) in [
+        ("10.1.255.1", "allowed"),
+        ("10.101.0.7", "403: 10.101.0.7 is in no network that cluster east has announced"),
+        ("10.2.0.1", "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west"),
+        ("203.0.113.7", "403: 203.0.113.7 is in no network that cluster east has announced"),
+        (
+            "169.254.169.254",
+            "422: spec.endpoints.subsets[0].addresses[0].ip: \"169.254.169.254\" cannot be reached by other hosts: it is a link-local address",
+        ),
+        (
+            "255.255.255.255",
+            "403: 255.255.255.255 is a loopback, link-local, multicast or unspecified address",
+        ),
+    ] {
+        check("mc/east-token", "create", &with(ENDPOINTS, "10.1.0.7", ip), expected);
+        check("mc/east-token", "update", &update(ENDPOINTS, "10.1.0.7", ip), expected);
+    }
+    let not_ready = with(ENDPOINTS, "{addresses: [{ip: 10.1.0.7}]}", "{notReadyAddresses: [{ip: 10.2.0.1}]}");
+    check(
+        "mc/east-token",
+        "create",
+        &not_ready,
+        "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west",
+    );
+    let slice = with(
+        ENDPOINTS,
+        "subsets: [{addresses: [{ip: 10.1.0.7}]}]",
+        "endpointSlices: [{addressType: IPv4, endpoints: [{addresses: [10.1.0.7, 10.2.0.1]}]}]",
+    );
+    check("mc/east-token", "create", &slice, "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west");
+}
+
+#[test]
+fn a_member_that_announced_no_networks_exports_what_nobody_else_has() {
+    let of_old = |ip| with(&ENDPOINTS.replace("east", "old"), "10.1.0.7", ip);
+    check("mc/old-token", "create", &of_old("203.0.113.7"), "allowed");
+    check(
+        "mc/old-token",
+        "create",
+        &of_old("10.2.0.1"),
+        "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west",
+    );
+    // Its ClusterInfo counts as an announce of networks.
+    let known = known();
+    let info = INFO.replace("east", "old").replace("10.1.0.0/16", "10.3.0.0/16");
+    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&info).remove(0)))));
+    check_in(&known, "mc/old-token", "create", &of_old("10.3.0.1"), "allowed");
+    check_in(
+        &known,
+        "mc/old-token",
+        "create",
+        &of_old("203.0.113.7"),
+        "403: 203.0.113.7 is in no network that cluster old has announced",
+    );
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        &with(ENDPOINTS, "10.1.0.7", "10.3.0.1"),
+        "403: 10.3.0.1 is in Service CIDR 10.3.0.0/16 of cluster old",
+    );
+}
+
+#[test]
+fn what_was_exported_before_does_not_stop_a_change() {
+    let before = with(ENDPOINTS, "{ip: 10.1.0.7}", "{ip: 10.2.0.1}");
+    check(
+        "mc/east-token",
+        "update",
+        &update(&before, "{ip: 10.2.0.1}", "{ip: 10.2.0.1}, {ip: 10.1.0.8}"),
+        "allowed",
+    );
+}
+
+#[test]
+fn a_member_tells_of_its_own_networks_alone() {
+    let info = |networks: &str| with(INFO, "serviceCIDR: 10.1.0.0/16", networks);
+    check("mc/east-token", "create", &info("serviceCIDR: 10.1.0.0/16, podCIDRs: [10.101.0.0/16]"), "allowed");
+    check(
+        "mc/east-token",
+        "create",
+        &info("serviceCIDR: 10.2.0.0/16"),
+        "403: Service CIDR 10.2.0.0/16 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own",
+    );
+    check(
+        "mc/east-token",
+        "update",
+        &update(INFO, "serviceCIDR: 10.1.0.0/16", "podCIDRs: [198.51.100.0/24]"),
+        "403: 198.51.100.0/24 is in no network that cluster east has announced",
+    );
+    let world = "403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.1.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
+    check("mc/old-token", "create", &info("podCIDRs: [0.0.0.0/0]").replace("east", "old"), world);
+    check(
+        "mc/east-token",
+        "create",
+        &with(INFO, "172.18.0.2", "10.2.0.9"),
+        "403: gateway 10.2.0.9 is in Service CIDR 10.2.0.0/16 of cluster west",
+    );
+}
+
+#[test]
+fn pods_that_others_may_reach_have_networks_of_their_own() {
+    let known = known();
+    let of_west = INFO
+        .replace("east", "west")
+        .replace("serviceCIDR: 10.1.0.0/16", "serviceCIDR: 10.2.0.0/16, podCIDRs: [10.102.0.0/16]");
+    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&of_west).remove(0)))));
+    check_in(
+        &known,
+        "mc/old-token",
+        "create",
+        &with(&INFO.replace("east", "old"), "serviceCIDR: 10.1.0.0/16", "podCIDRs: [10.102.3.0/24]"),
+        "403: Pod CIDR 10.102.3.0/24 overlaps Pod CIDR 10.102.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own",
+    );
+}
