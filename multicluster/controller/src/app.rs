@@ -7,6 +7,8 @@ use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::Checks;
 use antrea_kit::kube_client::{Access, client};
 use antrea_kit::leases::{Elector, Leadership, Terms};
+use antrea_mc_webhook::Installation;
+use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
@@ -16,7 +18,7 @@ use crate::cli::Mode;
 use crate::config::{Config, Election};
 use crate::identity::Identity;
 use crate::roles::Roles;
-use crate::{kinds, listen};
+use crate::{kinds, listen, webhooks};
 
 /// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -40,21 +42,35 @@ pub(crate) async fn run(
     let client = client(Access { kubeconfig, server: None, user_agent }).await?;
     let checks = Checks::new();
     let kinds = kinds::Kinds::new(mode, &checks);
+    let readiness = webhooks::Readiness::new(&checks);
     let health = listen::bind(config.health, antrea_kit::api::health(checks)).await?;
     let (elector, leadership) = election(config.election, &client, identity);
     let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
+    let webhooks = webhooks(config, identity, &roles);
 
     let mut components = Components::new();
     if let Some(server) = health {
         components.add("health", |stop| server.run(stop));
     }
-    components.add("kinds", |stop| kinds::run(client, kinds, stop));
+    components.add("kinds", |stop| kinds::run(client.clone(), kinds, stop));
+    components.add("webhooks", |stop| webhooks::run(client, webhooks, readiness, stop));
     if let Some(elector) = elector {
         components.add("lease", |stop| elector.run(stop));
     }
     components.add("roles", |stop| roles.run(leadership, stop));
     components.run_until(signal, GRACE).await?;
     Ok(())
+}
+
+/// What webhooks are served, and what they depend on.
+fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Settings {
+    let installation = Installation {
+        controller: identity.namespace.clone(),
+        agent: NAMESPACE.to_owned(),
+        common_areas: roles.common_areas().to_vec(),
+    };
+    let member = roles.member_namespace().map(str::to_owned);
+    webhooks::Settings { config: config.webhook, installation, member }
 }
 
 /// Whether this replica works: as the election says, or always.

@@ -10,22 +10,24 @@ use tokio_util::sync::CancellationToken;
 /// How long the components have to end. The next ones wait for them; a Lease that was lost is another's 5 s later.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// Runs the components that `start` makes of the value, until `stop`. When the value changes they are told to end, and
-/// those of the new one begin.
+/// Runs the components that `start` makes of the value, if any, until `stop`. When the value changes they are told to
+/// end, and those of the new one begin.
 ///
 /// # Errors
 /// A component that ended by itself, or not in time.
 pub(crate) async fn follow<T: Clone + PartialEq>(
     mut values: watch::Receiver<T>,
-    start: impl Fn(&T, &mut Components),
+    start: impl Fn(&T) -> Option<Components>,
     stop: CancellationToken,
 ) -> Result<()> {
     while !stop.is_cancelled() {
         let value = values.borrow_and_update().clone();
-        let mut components = Components::new();
-        start(&value, &mut components);
+        let components = start(&value);
         let over = stop.run_until_cancelled(changed(&mut values, &value));
-        components.run_until(over, GRACE).await?;
+        match components {
+            Some(components) => components.run_until(over, GRACE).await?,
+            None => drop(over.await),
+        }
     }
     Ok(())
 }
@@ -51,17 +53,19 @@ mod tests {
         let (log, stop) = (Log::default(), CancellationToken::new());
         let start = {
             let log = Arc::clone(&log);
-            move |value: &u8, components: &mut Components| {
+            move |value: &u8| {
                 let (log, value) = (Arc::clone(&log), *value);
                 if value == 0 {
-                    return;
+                    return None;
                 }
+                let mut components = Components::new();
                 components.add("one", move |stop| async move {
                     log.lock().unwrap().push(format!("+{value}"));
                     stop.cancelled().await;
                     log.lock().unwrap().push(format!("-{value}"));
                     Ok(())
                 });
+                Some(components)
             }
         };
         let following = tokio::spawn(follow(receiver, start, stop.clone()));

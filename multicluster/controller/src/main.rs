@@ -1,6 +1,7 @@
 //! antrea-mc-controller: leads ClusterSets, makes its cluster a member of one, or both.
 
 mod app;
+mod claims;
 mod cli;
 mod config;
 mod follow;
@@ -11,6 +12,7 @@ mod merge;
 
 mod networks;
 mod roles;
+mod webhooks;
 
 use std::path::Path;
 use std::process::ExitCode;

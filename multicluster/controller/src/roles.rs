@@ -1,5 +1,6 @@
 //! What the replica that was elected does: it leads, is a member, or both.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use antrea_kit::components::Components;
@@ -9,6 +10,8 @@ use antrea_mc_leader::LeaderConfig;
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::Networks;
 use anyhow::Result;
+use futures::TryFutureExt;
+use futures::future::try_join_all;
 use ipnet::IpNet;
 use kube::Client;
 use tokio::sync::watch;
@@ -18,7 +21,7 @@ use crate::cli::Mode;
 use crate::config::{Config, Member};
 use crate::follow::follow;
 use crate::identity::Identity;
-use crate::networks;
+use crate::{claims, networks};
 
 /// What there is to do.
 pub(crate) struct Roles {
@@ -55,6 +58,16 @@ impl Roles {
         Self { client, leader, member }
     }
 
+    /// The Namespaces of the Common Areas that are led.
+    pub(crate) fn common_areas(&self) -> &[String] {
+        self.leader.as_ref().map(|leader| leader.namespaces.as_slice()).unwrap_or_default()
+    }
+
+    /// The Namespace of the ClusterSet that this cluster is a member of.
+    pub(crate) fn member_namespace(&self) -> Option<&str> {
+        self.member.as_ref().map(|member| member.namespace.as_str())
+    }
+
     /// Works while this replica is elected, until `stop`.
     ///
     /// # Errors
@@ -64,20 +77,33 @@ impl Roles {
         leadership: watch::Receiver<Leadership>,
         stop: CancellationToken,
     ) -> Result<()> {
-        let start = |leadership: &Leadership, components: &mut Components| match leadership {
-            Leadership::Leading => self.add_to(components),
-            Leadership::Following => {}
+        let start = |leadership: &Leadership| match leadership {
+            Leadership::Leading => Some(self.components()),
+            Leadership::Following => None,
         };
         follow(leadership, start, stop).await
     }
 
-    fn add_to(&self, components: &mut Components) {
+    /// Wherever there are ClusterSets.
+    fn heed_claims(&self, stop: CancellationToken) -> impl Future<Output = Result<()>> + use<> {
+        let own = self.member_namespace().into_iter();
+        let namespaces: BTreeSet<String> =
+            self.common_areas().iter().map(String::as_str).chain(own).map(str::to_owned).collect();
+        let client = self.client.clone();
+        let run = move |namespace| claims::run(client.clone(), namespace, stop.clone());
+        try_join_all(namespaces.into_iter().map(run)).map_ok(drop)
+    }
+
+    fn components(&self) -> Components {
+        let mut components = Components::new();
         if let Some(leader) = &self.leader {
             components.add("leader", |stop| antrea_mc_leader::run(self.client.clone(), leader.clone(), stop));
         }
         if let Some(member) = &self.member {
-            member.add_to(components, &self.client);
+            member.add_to(&mut components, &self.client);
         }
+        components.add("cluster-claims", |stop| self.heed_claims(stop));
+        components
     }
 }
 
@@ -98,17 +124,17 @@ impl Membership {
         }
         let (member, client) = (Arc::new(self.clone()), client.clone());
         components.add("member", |stop| {
-            let start = move |networks: &Option<Vec<IpNet>>, components: &mut Components| {
-                if let Some(networks) = networks {
-                    antrea_mc_member::add_to(components, &client, &member.settings(networks));
-                }
+            let start = move |networks: &Option<Vec<IpNet>>| {
+                let mut components = Components::new();
+                antrea_mc_member::add_to(&mut components, &client, &member.settings(networks.as_deref()?));
+                Some(components)
             };
             follow(networks, start, stop)
         });
     }
 
     fn settings(&self, service_cidrs: &[IpNet]) -> Settings {
-        let Member { pod_cidrs, precedence, addresses, label_identities, .. } = &self.config;
+        let Member { pod_cidrs, precedence, addresses, label_identities, token_lifetime, .. } = &self.config;
         Settings {
             namespace: self.namespace.clone(),
             networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
@@ -116,6 +142,7 @@ impl Membership {
             precedence: *precedence,
             naming: Naming::Unambiguous,
             label_identities: *label_identities,
+            token_lifetime: *token_lifetime,
             version: self.version.to_owned(),
         }
     }

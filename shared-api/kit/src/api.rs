@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use antrea_types::MinimumTls;
 
-pub use crate::certificate::CertificateError;
+pub use crate::certificate::{CertificateError, StoredAuthority};
 use crate::health::{Checks, not_found};
 use crate::server::{BindError, Handler, Limits, Server};
 use crate::serving_certificate::ServingCertificate;

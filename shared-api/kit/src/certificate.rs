@@ -1,5 +1,7 @@
-//! Certificates for the servers of a process: made at start, kept in memory only.
+//! Certificates for the servers of a process: made at start, kept in memory only. What vouches for them may be kept
+//! elsewhere, for replicas that clients are to trust alike.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -8,6 +10,7 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
@@ -23,12 +26,46 @@ pub enum CertificateError {
         #[source]
         source: rcgen::Error,
     },
+    /// What vouches for certificates is not what it was when it was stored.
+    #[error("the stored certificate of the authority cannot be read")]
+    Stored(#[source] rustls::pki_types::pem::Error),
     /// TLS does not take it.
     #[error("the certificate cannot be used for TLS")]
     Use(#[source] rustls::Error),
 }
 
-/// What vouches for the certificates of this process, as long as it runs: a key of its own that never leaves it.
+/// What vouches for certificates, to be kept where all who share it can read it, and nobody else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredAuthority {
+    /// The certificate that clients need, PEM.
+    pub certificate: String,
+    /// Its key, PEM (PKCS #8).
+    pub key: String,
+}
+
+/// Nobody's log has the key.
+impl fmt::Debug for StoredAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoredAuthority")
+    }
+}
+
+impl StoredAuthority {
+    /// A new one, for certificates with the common name `subject`.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn generate(subject: &str) -> Result<Self, CertificateError> {
+        let generate = || {
+            let key = KeyPair::generate()?;
+            let certificate = parameters(subject).self_signed(&key)?;
+            Ok(Self { certificate: certificate.pem(), key: key.serialize_pem() })
+        };
+        generate().map_err(|source| CertificateError::Make { names: Vec::new(), source })
+    }
+}
+
+/// What vouches for the certificates of this process.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -38,23 +75,20 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// For certificates with the common name `subject`, for these host names and IP addresses.
-    pub(crate) fn generate(subject: &str, names: &[String]) -> Result<Self, CertificateError> {
-        Self::try_generate(subject, names)
-            .map_err(|source| CertificateError::Make { names: names.to_vec(), source })
-    }
-
-    fn try_generate(subject: &str, names: &[String]) -> Result<Self, rcgen::Error> {
-        let mut authority = CertificateParams::default();
-        authority.distinguished_name.push(DnType::CommonName, format!("{subject}-ca"));
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let key = KeyPair::generate()?;
-        let certificate = authority.self_signed(&key)?;
+    /// For certificates with the common name `subject`, for these host names and IP addresses; `stored` is of the same
+    /// common name.
+    pub(crate) fn restore(
+        subject: &str,
+        names: &[String],
+        stored: &StoredAuthority,
+    ) -> Result<Self, CertificateError> {
+        let key = KeyPair::from_pem(&stored.key)
+            .map_err(|source| CertificateError::Make { names: names.to_vec(), source })?;
         Ok(Self {
-            issuer: Issuer::new(authority, key),
-            pem: certificate.pem(),
-            certificate: certificate.der().clone(),
+            issuer: Issuer::new(parameters(subject), key),
+            certificate: CertificateDer::from_pem_slice(stored.certificate.as_bytes())
+                .map_err(CertificateError::Stored)?,
+            pem: stored.certificate.clone(),
             subject: subject.to_owned(),
             names: names.to_vec(),
         })
@@ -94,4 +128,12 @@ impl Authority {
         let certificate = leaf.signed_by(&key, &self.issuer)?;
         Ok((certificate.der().clone(), key))
     }
+}
+
+fn parameters(subject: &str) -> CertificateParams {
+    let mut authority = CertificateParams::default();
+    authority.distinguished_name.push(DnType::CommonName, format!("{subject}-ca"));
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    authority
 }

@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::certificate::{Authority, CertificateError};
+use crate::certificate::{Authority, CertificateError, StoredAuthority};
 use crate::logging::chain;
 
 /// How long a certificate is valid.
@@ -44,16 +44,28 @@ impl ServingCertificate {
     /// # Errors
     /// When a name is neither a host name nor an address.
     pub fn generate(subject: &str, names: &[String]) -> Result<Arc<Self>, CertificateError> {
-        Self::valid_for(subject, names, SystemTime::now(), LIFETIME)
+        Self::issued_by(&StoredAuthority::generate(subject)?, subject, names)
+    }
+
+    /// The same, of an authority that other processes share: clients trust them all alike. `subject` is that which the
+    /// authority was made with.
+    ///
+    /// # Errors
+    /// When a name is neither a host name nor an address, or the authority cannot be read.
+    pub fn issued_by(
+        authority: &StoredAuthority,
+        subject: &str,
+        names: &[String],
+    ) -> Result<Arc<Self>, CertificateError> {
+        let authority = Authority::restore(subject, names, authority)?;
+        Self::valid_for(authority, SystemTime::now(), LIFETIME)
     }
 
     fn valid_for(
-        subject: &str,
-        names: &[String],
+        authority: Authority,
         now: SystemTime,
         lifetime: Duration,
     ) -> Result<Arc<Self>, CertificateError> {
-        let authority = Authority::generate(subject, names)?;
         let current = Issued { key: authority.issue(now, lifetime)?, at: now };
         Ok(Arc::new(Self { authority, lifetime, current: RwLock::new(current) }))
     }
@@ -156,7 +168,9 @@ mod tests {
     fn a_renewed_certificate_has_another_key_and_the_same_authority() {
         let now = SystemTime::now();
         let names = ["localhost".to_owned()];
-        let certificate = ServingCertificate::valid_for("a", &names, now, DAY).unwrap();
+        let stored = StoredAuthority::generate("a").unwrap();
+        let authority = Authority::restore("a", &names, &stored).unwrap();
+        let certificate = ServingCertificate::valid_for(authority, now, DAY).unwrap();
         let (first, authority) = (certificate.current(), certificate.ca_pem().to_owned());
         assert_eq!(certificate.renew_if_due(now + DAY / 2).unwrap(), Renewal::NotDue);
         assert_eq!(certificate.renew_if_due(now + DAY).unwrap(), Renewal::Renewed);
@@ -164,5 +178,27 @@ mod tests {
         assert_ne!(first.key.cert[0], second.key.cert[0]);
         assert_eq!(first.key.cert[1], second.key.cert[1]);
         assert_eq!(certificate.ca_pem(), authority);
+    }
+
+    #[test]
+    fn processes_that_share_an_authority_are_trusted_alike() {
+        let names = ["localhost".to_owned()];
+        let stored = StoredAuthority::generate("a").unwrap();
+        let both = [(); 2].map(|()| ServingCertificate::issued_by(&stored, "a", &names).unwrap());
+        assert_eq!(both[0].ca_pem(), both[1].ca_pem());
+        let chains = both.map(|one| one.current().key.cert.clone());
+        assert_ne!(chains[0][0], chains[1][0], "each has a key of its own");
+        assert_eq!(chains[0][1], chains[1][1]);
+    }
+
+    #[test]
+    fn an_authority_that_was_damaged_is_an_error_not_a_new_one() {
+        let stored = StoredAuthority::generate("a").unwrap();
+        for damaged in [
+            StoredAuthority { key: String::new(), ..stored.clone() },
+            StoredAuthority { certificate: "none".to_owned(), ..stored },
+        ] {
+            assert!(ServingCertificate::issued_by(&damaged, "a", &[]).is_err());
+        }
     }
 }

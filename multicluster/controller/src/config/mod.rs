@@ -7,11 +7,10 @@ mod values;
 
 use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use antrea_config_file::section::{Setting, refuse};
+use antrea_config_file::section::{Setting, allow_default_only, refuse};
 use antrea_config_file::values::{parsed, port};
 use antrea_config_file::{ConfigError, Problems, parse};
 #[cfg(test)]
@@ -25,7 +24,9 @@ use serde_saphyr::Spanned;
 
 use file::ControllerFile;
 pub(crate) use values::Listen;
-use values::{ApiVersion, EndpointIpType, Host, Kind, NamespaceName, Network, Networks, Precedence, Span};
+use values::{
+    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
+};
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,13 +46,11 @@ pub(crate) struct Config {
 }
 
 /// The server that API servers ask.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Webhook {
     pub(crate) port: u16,
     /// The address of this machine; all of them without.
     pub(crate) host: Option<IpAddr>,
-    /// A folder with `tls.crt` and `tls.key` of somebody else's making.
-    pub(crate) certificates: Option<PathBuf>,
 }
 
 /// Whether the replicas elect the one that works.
@@ -132,11 +131,11 @@ impl Config {
 
 impl Webhook {
     fn validate(file: &file::Webhook, problems: &mut Problems) -> Self {
-        let folder = file.cert_dir.as_ref().map(|value| &value.value).filter(|folder| !folder.is_empty());
+        let own_certificates = "certificates of one's own are not available yet";
+        allow_default_only(&file.cert_dir, "webhook.certDir", &String::new(), own_certificates, problems);
         Self {
             port: port(&file.port, "webhook.port", problems).unwrap_or(9443),
             host: parsed(&file.host, "webhook.host", problems).map(|Host(host)| host),
-            certificates: folder.map(PathBuf::from),
         }
     }
 }
@@ -183,7 +182,7 @@ impl Member {
         let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
-            token_lifetime: lifetime.map_or(week, |Span(span)| span),
+            token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
             pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),
             precedence: match precedence {

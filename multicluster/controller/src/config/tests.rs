@@ -22,7 +22,7 @@ fn a_file_that_says_nothing_has_upstreams_defaults() {
     );
     assert_eq!(nothing.health, Listen::Everywhere(8080));
     assert_eq!(nothing.metrics, Listen::Off);
-    assert_eq!(nothing.webhook, Webhook { port: 9443, host: None, certificates: None });
+    assert_eq!(nothing.webhook, Webhook { port: 9443, host: None });
     assert_eq!(nothing.election, Election::InPods);
     assert_eq!(nothing.leader, Leader { namespaces: Vec::new(), times: LeaseTimes::default() });
     let Member { service_cidrs, pod_cidrs, precedence, addresses, label_identities, .. } = nothing.member;
@@ -60,7 +60,7 @@ fn every_key_is_heeded() {
         "
 health: {healthProbeBindAddress: '127.0.0.1:8081'}
 metrics: {bindAddress: ':8082'}
-webhook: {port: 9444, host: '::1', certDir: /certs}
+webhook: {port: 9444, host: '::1'}
 serviceCIDR: 10.96.0.0/12, fd00:10:96::/108
 podCIDRs: [10.10.0.0/16, 10.20.0.7/16]
 gatewayIPPrecedence: public
@@ -73,8 +73,7 @@ member: {namespace: antrea, tokenLifetime: 24h}
     );
     assert_eq!(all.health, Listen::At("127.0.0.1:8081".parse().unwrap()));
     assert_eq!(all.metrics, Listen::Everywhere(8082));
-    let webhook =
-        Webhook { port: 9444, host: Some("::1".parse().unwrap()), certificates: Some("/certs".into()) };
+    let webhook = Webhook { port: 9444, host: Some("::1".parse().unwrap()) };
     assert_eq!(all.webhook, webhook);
     assert_eq!(all.election, Election::Never);
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
@@ -121,8 +120,17 @@ fn bad_values_are_told_with_what_is_allowed() {
         "1:31: enableStretchedNetworkPolicy: true or false is wanted here",
     );
     refused(
-        "member:\n  tokenLifetime: 0s\n",
-        "2:18: member.tokenLifetime \"0s\": a time of 1s or more is wanted, as in 90s, 5m or 168h",
+        "member:\n  tokenLifetime: 5m\n",
+        "2:18: member.tokenLifetime \"5m\": a time of 10m or more is wanted, as in 24h or 168h: API servers grant no shorter \
+         ones",
+    );
+    refused(
+        "leader: {memberSilence: 0s}\n",
+        "1:25: leader.memberSilence \"0s\": a time of 1s or more is wanted, as in 90s, 5m or 168h",
+    );
+    refused(
+        "webhook: {certDir: /certs}\n",
+        "1:20: webhook.certDir \"/certs\": certificates of one's own are not available yet; leave the key out, or set it to \"\"",
     );
     refused(
         "webhook: {port: 70000}\n",

@@ -160,3 +160,17 @@ impl FromStr for Span {
         if span < Duration::from_secs(1) { Err(InvalidSpan) } else { Ok(Self(span)) }
     }
 }
+
+/// How long a token lasts.
+pub(super) struct Lifetime(pub(super) Duration);
+
+impl FromStr for Lifetime {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let lifetime = text.parse().ok().filter(|Span(span)| *span >= Duration::from_secs(600));
+        let lifetime = lifetime.map(|Span(span)| Self(span));
+        lifetime
+            .ok_or("a time of 10m or more is wanted, as in 24h or 168h: API servers grant no shorter ones")
+    }
+}

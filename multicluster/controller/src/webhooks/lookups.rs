@@ -1,0 +1,144 @@
+//! What webhooks look up, from watches.
+
+use antrea_kit::health::Check;
+use antrea_kit::watch::{WatchEvent, watch};
+use antrea_mc_webhook::{Event, Installation, Known};
+use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
+use antrea_shared_api::multicluster::v1alpha2::{ClusterClaim, ClusterSet};
+use antrea_shared_api::multicluster::well_known::label;
+use anyhow::Result;
+use futures::FutureExt;
+use futures::future::{BoxFuture, try_join_all};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::runtime::watcher::Config;
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::claims;
+
+/// Changes that wait to be learned.
+const EVENTS: usize = 64;
+
+/// What is looked up, and where.
+pub(super) struct Lookups {
+    pub(super) known: Known,
+    pub(super) installation: Installation,
+    /// Where the ClusterSet of a member is.
+    pub(super) member: Option<String>,
+    /// Passes once everything was listed.
+    pub(super) check: Check,
+}
+
+/// What a member exports of itself.
+const CLUSTER_INFO: &str = "ClusterInfo";
+
+impl Lookups {
+    /// Watches until `stop`.
+    ///
+    /// # Errors
+    /// Never: an API server that is away is asked again.
+    pub(super) async fn run(self, client: Client, stop: CancellationToken) -> Result<()> {
+        let areas = &self.installation.common_areas;
+        let members = self.member.iter().filter(|member| !areas.contains(member));
+        if !members.clone().chain(areas).any(|namespace| *namespace == self.installation.controller) {
+            // Nobody's ClusterSet is there.
+            let none = Event::ClusterSet(WatchEvent::Resynced(Vec::new()));
+            self.known.learn(&self.installation.controller, none);
+        }
+        let of_areas = areas.iter().flat_map(|area| self.common_area(&client, area, &stop));
+        let of_member = members.flat_map(|namespace| self.cluster_set(&client, namespace, &stop));
+        try_join_all(of_areas.chain(of_member)).await.map(drop)
+    }
+
+    /// What matters in a Common Area.
+    fn common_area<'a>(
+        &'a self,
+        client: &Client,
+        namespace: &'a str,
+        stop: &CancellationToken,
+    ) -> Vec<BoxFuture<'a, Result<()>>> {
+        let kind = format!("{}={CLUSTER_INFO}", label::SOURCE_KIND);
+        let infos = Config::default().labels(&kind);
+        let mut watches = self.cluster_set(client, namespace, stop);
+        watches.extend([
+            self.look::<ServiceAccount>(client, namespace, Config::default(), Event::Account, stop),
+            self.look::<MemberClusterAnnounce>(client, namespace, Config::default(), Event::Announce, stop),
+            self.look::<ResourceExport>(
+                client,
+                namespace,
+                infos,
+                |event| Event::ClusterInfo(boxed(event)),
+                stop,
+            ),
+        ]);
+        watches
+    }
+
+    /// What matters wherever a ClusterSet is.
+    fn cluster_set<'a>(
+        &'a self,
+        client: &Client,
+        namespace: &'a str,
+        stop: &CancellationToken,
+    ) -> Vec<BoxFuture<'a, Result<()>>> {
+        let sets = self.look::<ClusterSet>(client, namespace, Config::default(), Event::ClusterSet, stop);
+        let of_claims =
+            self.look::<ClusterClaim>(client, namespace, Config::default(), Event::ClusterClaim, stop);
+        let (client, stop) = (client.clone(), stop.clone());
+        let claims = async move {
+            match stop.run_until_cancelled(claims::served(&client)).await {
+                Some(()) => of_claims.await,
+                None => Ok(()),
+            }
+        };
+        vec![sets, claims.boxed()]
+    }
+
+    fn look<'a, K>(
+        &'a self,
+        client: &Client,
+        namespace: &'a str,
+        config: Config,
+        event: fn(WatchEvent<K>) -> Event,
+        stop: &CancellationToken,
+    ) -> BoxFuture<'a, Result<()>>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+    {
+        let (sender, mut events) = mpsc::channel(EVENTS);
+        let watching =
+            watch(Api::namespaced(client.clone(), namespace), config, plain::<K>, sender, stop.clone());
+        let learning = async move {
+            while let Some(told) = events.recv().await {
+                self.known.learn(namespace, event(told));
+                if self.known.is_complete() {
+                    self.check.pass();
+                }
+            }
+        };
+        async move { tokio::join!(watching, learning).0 }.boxed()
+    }
+}
+
+/// An object without what nobody needs.
+fn plain<K: Resource>(mut object: K) -> Option<K> {
+    object.meta_mut().managed_fields = None;
+    Some(object)
+}
+
+fn boxed<T>(event: WatchEvent<T>) -> WatchEvent<Box<T>> {
+    match event {
+        WatchEvent::Resynced(all) => WatchEvent::Resynced(all.into_iter().map(Box::new).collect()),
+        WatchEvent::Applied(object) => WatchEvent::Applied(Box::new(object)),
+        WatchEvent::Deleted(object) => WatchEvent::Deleted(Box::new(object)),
+    }
+}
