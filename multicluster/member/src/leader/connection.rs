@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::backoff::jitter;
+use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::kube_client::status_code;
 use antrea_kit::logging::chain;
 use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
@@ -31,6 +31,8 @@ use crate::watches::{Told, Watched, Watcher};
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The longest that a heartbeat may take: less than the time to the next one.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// How soon a heartbeat comes again that a leader has not taken which just starts, perhaps.
+const FIRST_RETRY: Duration = Duration::from_millis(500);
 /// How many heartbeats are lost before the leader counts as away.
 const LOST: u32 = 3;
 
@@ -68,6 +70,7 @@ pub(crate) async fn run(
             }
             _ = heartbeat.tick() => {
                 connection.beat().await;
+                heartbeat.reset_after(connection.next_beat());
                 if renewals.is_empty() {
                     connection.renew(token_lifetime, &mut renewals);
                 }
@@ -90,6 +93,8 @@ struct Connection {
     link: Link,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
+    /// Of heartbeats, while there is no connection.
+    retries: Backoff,
     /// Of the present token.
     renewal: Renewal,
     leader: watch::Sender<Leader>,
@@ -114,6 +119,7 @@ impl Connection {
             number: 0,
             link: Link::Connecting,
             lost: 0,
+            retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),
             leader,
         }
@@ -164,6 +170,7 @@ impl Connection {
         info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
         self.number += 1;
         (self.link, self.lost, self.renewal) = (Link::Connecting, 0, Renewal::default());
+        self.retries.reset();
         self.joined = Some((target, client));
         self.publish();
         true
@@ -213,6 +220,15 @@ impl Connection {
             self.link = link;
             self.publish();
         }
+    }
+
+    /// When the leader is to hear of the member again: soon, where it has not taken the last heartbeat.
+    fn next_beat(&mut self) -> Duration {
+        if self.link == Link::Connected {
+            self.retries.reset();
+            return HEARTBEAT;
+        }
+        self.retries.wait(jitter())
     }
 
     /// Begins to renew the token, if it is time to.

@@ -9,6 +9,7 @@ mod imports;
 mod mutations;
 mod networks;
 mod requests;
+mod upstream;
 mod valid;
 
 use antrea_kit::watch::WatchEvent;
