@@ -59,7 +59,7 @@
 {{- $areas := include "antrea-mc.areas" . | fromJsonArray -}}
 {{- $names := dict -}}
 {{- $ids := dict -}}
-{{- range $index, $one := .Values.memberCredentials -}}
+{{- range $index, $one := ternary list .Values.memberCredentials (eq .Values.mode "member") -}}
 {{- $at := printf "memberCredentials[%d]" $index -}}
 {{- $area := $one.namespace | default (include "antrea-mc.area" $) -}}
 {{- if not (has $area $areas) -}}
@@ -107,7 +107,7 @@
 {{- if and (gt (int .Values.replicas) 1) (not .Values.controller.leaderElection.leaderElect) -}}
 {{- $problems = append $problems "controller.leaderElection.leaderElect: several replicas would write the same objects; set it to true, or replicas to 1" -}}
 {{- end -}}
-{{- $ports := list .Values.controller.webhook.port -}}
+{{- $ports := list (int .Values.controller.webhook.port) -}}
 {{- range $key, $address := dict "health.healthProbeBindAddress" .Values.controller.health.healthProbeBindAddress "metrics.bindAddress" .Values.controller.metrics.bindAddress -}}
 {{- $port := include "antrea-mc.port" $address | int -}}
 {{- if has $port $ports -}}

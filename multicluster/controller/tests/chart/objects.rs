@@ -1,0 +1,156 @@
+//! What is installed.
+
+use serde_json::Value;
+
+use crate::helm::{Chart, MODES, find, folder, objects, texts};
+
+/// Kind, Namespace and name of each object, sorted; the names of CRDs without their groups, in one line.
+fn list(objects: &[Value]) -> String {
+    let metadata = |object: &Value, key: &str| object["metadata"][key].as_str().unwrap_or("-").to_owned();
+    let (definitions, others): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|object| object["kind"] == "CustomResourceDefinition");
+    let kind = |object: &&Value| object["spec"]["names"]["kind"].as_str().unwrap().to_owned();
+    let mut kinds: Vec<String> = definitions.iter().map(kind).collect();
+    let line = |object: &&Value| {
+        let kind = object["kind"].as_str().unwrap();
+        format!("{kind} {} {}", metadata(object, "namespace"), metadata(object, "name"))
+    };
+    let mut lines: Vec<String> = others.iter().map(line).collect();
+    kinds.sort();
+    lines.sort();
+    format!("{}\n{}", lines.join("\n"), kinds.join(" "))
+}
+
+#[test]
+fn a_leader_gets_what_leaders_need() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("leader", "")));
+}
+
+#[test]
+fn a_member_gets_what_members_need() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("member", "")));
+}
+
+#[test]
+fn a_cluster_that_is_both_gets_all() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("both", "")));
+}
+
+#[test]
+fn definitions_are_templates_that_stay() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("both", "");
+    let definitions = objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition");
+    for definition in definitions {
+        let metadata = &definition["metadata"];
+        assert_eq!(metadata["annotations"]["helm.sh/resource-policy"], "keep", "{}", metadata["name"]);
+    }
+    let sets = find(&objects, "CustomResourceDefinition", "clustersets.multicluster.crd.antrea.io");
+    let conversion = &sets["spec"]["conversion"];
+    assert_eq!(conversion["strategy"], "Webhook");
+    assert_eq!(conversion["webhook"]["clientConfig"]["service"]["namespace"], "kube-system");
+}
+
+#[test]
+fn common_areas_stay_and_may_be_somebody_elses() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("both", "controller: {leader: {namespaces: [second]}}");
+    for area in ["antrea-multicluster", "second"] {
+        let namespace = find(&objects, "Namespace", area);
+        assert_eq!(namespace["metadata"]["annotations"]["helm.sh/resource-policy"], "keep");
+    }
+    let objects = chart.mode("both", "commonArea: {namespace: mc, create: false}");
+    assert!(!objects.iter().any(|object| object["kind"] == "Namespace"));
+}
+
+#[test]
+fn a_pod_has_no_rights_on_its_node() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, _) in MODES {
+        let objects = chart.mode(mode, "");
+        let pod = &find(&objects, "Deployment", "antrea-mc-controller")["spec"]["template"]["spec"];
+        let container = &pod["containers"][0];
+        assert_eq!(texts(&container["args"])[0], mode);
+        let context = &container["securityContext"];
+        assert_eq!(context["runAsNonRoot"], true);
+        assert_eq!(context["readOnlyRootFilesystem"], true);
+        assert_eq!(context["allowPrivilegeEscalation"], false);
+        assert_eq!(texts(&context["capabilities"]["drop"]), ["ALL"]);
+        assert!(container["livenessProbe"].is_object() && container["readinessProbe"].is_object());
+        assert!(pod["volumes"].as_array().unwrap().iter().all(|volume| volume["hostPath"].is_null()));
+    }
+}
+
+#[test]
+fn several_replicas_are_on_several_nodes_and_are_evicted_one_by_one() {
+    let Some(chart) = Chart::open() else { return };
+    let spread = |objects: &[Value]| {
+        let spec = &find(objects, "Deployment", "antrea-mc-controller")["spec"]["template"]["spec"];
+        spec["topologySpreadConstraints"].as_array().map_or(0, Vec::len)
+    };
+    let one = chart.mode("leader", "");
+    assert_eq!(spread(&one), 0);
+    assert!(!one.iter().any(|object| object["kind"] == "PodDisruptionBudget"));
+    let two = chart.mode("leader", "replicas: 2\npodDisruptionBudget: {enabled: true}");
+    assert_eq!(spread(&two), 2);
+    let budget = find(&two, "PodDisruptionBudget", "antrea-mc-controller");
+    assert_eq!(budget["spec"]["maxUnavailable"], 1);
+    // Each has ports of its Node: a new one does not fit beside an old one.
+    let strategy = &find(&two, "Deployment", "antrea-mc-controller")["spec"]["strategy"]["rollingUpdate"];
+    assert_eq!(strategy["maxSurge"], 0);
+}
+
+#[test]
+fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
+    let Some(chart) = Chart::open() else { return };
+    let job = |mode: &str, values: &str| {
+        let objects = chart.mode(mode, &format!("clusterSet: {{create: true, clusterSetID: cs, {values}}}"));
+        let spec = &find(&objects, "Job", "antrea-mc-cluster-set")["spec"]["template"]["spec"];
+        let containers = ["initContainers", "containers"].map(|key| spec[key].as_array().cloned());
+        let arguments = |container: &Value| texts(&container["args"]).join(" ");
+        containers.into_iter().flatten().flatten().map(|container| arguments(&container)).collect::<Vec<_>>()
+    };
+    let init = "init --clusterid=a --clusterset=cs --namespace=antrea-multicluster";
+    assert_eq!(job("leader", "clusterID: a"), [init]);
+    assert_eq!(job("both", "clusterID: a"), [init]);
+    let join = "join --clusterid=a --clusterset=cs --leader-apiserver=https://l:6443 --leader-clusterid=a \
+                --leader-namespace=antrea-multicluster --namespace=kube-system --token-secret-name=t";
+    let values = "clusterID: a, leaderAPIServer: 'https://l:6443', tokenSecretName: t";
+    assert_eq!(job("both", values), [init, join]);
+    let join = "join --clusterid=b --clusterset=cs --leader-apiserver=https://l:6443 --leader-clusterid=a \
+                --leader-namespace=mc --namespace=kube-system --token-secret-name=t";
+    let values = "clusterID: b, leaderAPIServer: 'https://l:6443', leaderClusterID: a, leaderNamespace: mc, \
+                  tokenSecretName: t";
+    assert_eq!(job("member", values), [join]);
+}
+
+/// `antctl mc deploy` puts another Namespace in the place of the usual one.
+#[test]
+fn the_manifests_of_antctl_are_the_chart_in_any_namespace() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, usual) in &MODES[..2] {
+        let file = folder().join(format!("multicluster/antctl-mc/manifests/antrea-multicluster-{mode}.yml"));
+        let text = std::fs::read_to_string(file).unwrap();
+        for namespace in [usual, "elsewhere"] {
+            let rendered = chart.render(namespace, &format!("mode: {mode}")).unwrap();
+            let is_hook = |object: &Value| !object["metadata"]["annotations"]["helm.sh/hook"].is_null();
+            let rendered = rendered.into_iter().filter(|object| !is_hook(object)).map(plain);
+            let ours = objects(&text.replace(usual, namespace)).into_iter().map(plain);
+            assert!(rendered.eq(ours), "{mode} in {namespace}");
+        }
+    }
+}
+
+/// An object without what says who installed it, and of which text the configuration is.
+fn plain(mut object: Value) -> Value {
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    metadata.remove("labels");
+    metadata.remove("annotations");
+    if let Some(template) = object.pointer_mut("/spec/template/metadata") {
+        template["annotations"] = Value::Null;
+    }
+    object
+}

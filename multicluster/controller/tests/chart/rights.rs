@@ -1,0 +1,80 @@
+//! Rights: verbs and resources one by one.
+
+use serde_json::Value;
+
+use crate::helm::{Chart, MODES, find, texts};
+
+/// Rules as `GROUP/RESOURCE[NAMES]: VERBS`, one line each, sorted.
+fn rules(role: &Value) -> String {
+    let mut lines = Vec::new();
+    for rule in role["rules"].as_array().unwrap() {
+        let names = texts(&rule["resourceNames"]).join(" ");
+        let names = if names.is_empty() { names } else { format!("[{names}]") };
+        for resource in texts(&rule["resources"]) {
+            let group = texts(&rule["apiGroups"]).join(" ");
+            lines.push(format!("{group}/{resource}{names}: {}", texts(&rule["verbs"]).join(" ")));
+        }
+    }
+    lines.sort();
+    lines.join("\n")
+}
+
+#[test]
+fn a_member_may_do_what_it_does() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("member", "controller: {enableStretchedNetworkPolicy: true}");
+    insta::assert_snapshot!(rules(find(&objects, "ClusterRole", "antrea-mc-controller")));
+    insta::assert_snapshot!(rules(find(&objects, "Role", "antrea-mc-controller")));
+}
+
+#[test]
+fn a_leader_may_do_what_it_does() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("leader", "");
+    let everywhere = "antrea-multicluster-antrea-mc-controller";
+    insta::assert_snapshot!(rules(find(&objects, "ClusterRole", everywhere)));
+    insta::assert_snapshot!(rules(find(&objects, "Role", "antrea-mc-controller")));
+    insta::assert_snapshot!(rules(find(&objects, "Role", "antrea-mc-controller-role")));
+    insta::assert_snapshot!(rules(find(&objects, "Role", "antrea-mc-member-cluster-role")));
+}
+
+#[test]
+fn nobody_may_do_everything_and_no_secret_is_open_everywhere() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, _) in MODES {
+        let objects = chart.mode(mode, "memberCredentials: []");
+        for role in objects.iter().filter(|object| !object["rules"].is_null()) {
+            let rules = rules(role);
+            let name = &role["metadata"]["name"];
+            assert!(!rules.contains('*'), "{mode} {name}: {rules}");
+            let reads_secrets = rules.contains("/secrets");
+            assert!(role["kind"] != "ClusterRole" || !reads_secrets, "{mode} {name}: {rules}");
+            assert!(
+                mode != "leader" || !reads_secrets || rules.contains("secrets["),
+                "{mode} {name}: {rules}"
+            );
+            let binds = ["bind", "escalate", "impersonate"].iter().any(|verb| rules.contains(verb));
+            assert!(!binds, "{mode} {name}: {rules}");
+        }
+    }
+}
+
+#[test]
+fn a_credential_speaks_for_one_cluster_and_renews_its_own_token() {
+    let Some(chart) = Chart::open() else { return };
+    let values = "memberCredentials: [{name: east, clusterID: c-east}, {name: west, clusterID: c-west, namespace: mc}]\n\
+                  controller: {leader: {namespaces: [mc]}}";
+    let objects = chart.mode("leader", values);
+    let account = find(&objects, "ServiceAccount", "west");
+    assert_eq!(account["metadata"]["namespace"], "mc");
+    assert_eq!(account["metadata"]["annotations"]["multicluster.antrea.io/cluster-id"], "c-west");
+    let bound = |name: &str| {
+        let binding = find(&objects, "RoleBinding", name);
+        let subject = &binding["subjects"][0];
+        format!("{} {}/{}", binding["roleRef"]["name"], subject["namespace"], subject["name"])
+            .replace('"', "")
+    };
+    assert_eq!(bound("west"), "antrea-mc-member-cluster-role mc/west");
+    assert_eq!(bound("east-renew"), "east-renew antrea-multicluster/east");
+    assert_eq!(rules(find(&objects, "Role", "east-renew")), "/serviceaccounts/token[east]: create");
+}

@@ -1,0 +1,62 @@
+//! Webhooks: which objects the controller is asked about.
+
+use serde_json::Value;
+
+use crate::helm::{Chart, MODES, texts};
+
+/// A line for each webhook: its name and path, what it is asked about, and where.
+fn list(objects: &[Value]) -> String {
+    let configurations = objects.iter().filter(|object| !object["webhooks"].is_null());
+    let webhooks = configurations.flat_map(|object| object["webhooks"].as_array().unwrap());
+    webhooks.map(|webhook| line(webhook) + "\n").collect()
+}
+
+fn line(webhook: &Value) -> String {
+    let service = &webhook["clientConfig"]["service"];
+    let rule = &webhook["rules"][0];
+    let selector = &webhook["namespaceSelector"]["matchExpressions"][0];
+    let namespaces = match texts(&selector["values"]).as_slice() {
+        [] => "everywhere".to_owned(),
+        some => format!("in {}", some.join(" ")),
+    };
+    format!(
+        "{} {}: {} {} {namespaces}",
+        webhook["name"].as_str().unwrap(),
+        service["path"].as_str().unwrap(),
+        texts(&rule["operations"]).join("+"),
+        texts(&rule["resources"]).join("+"),
+    )
+}
+
+#[test]
+fn a_leader_is_asked_about_common_areas() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("leader", "controller: {leader: {namespaces: [second]}}")));
+}
+
+#[test]
+fn a_member_is_asked_about_its_own_namespace_and_services_of_all() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("member", "")));
+}
+
+#[test]
+fn both_are_asked_about_both() {
+    let Some(chart) = Chart::open() else { return };
+    insta::assert_snapshot!(list(&chart.mode("both", "")));
+}
+
+#[test]
+fn without_the_controller_nothing_is_written() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, namespace) in MODES {
+        let objects = chart.mode(mode, "");
+        for object in objects.iter().filter(|object| !object["webhooks"].is_null()) {
+            assert_eq!(object["metadata"]["labels"]["served-by"], "antrea-mc-controller");
+            for webhook in object["webhooks"].as_array().unwrap() {
+                assert_eq!(webhook["failurePolicy"], "Fail");
+                assert_eq!(webhook["clientConfig"]["service"]["namespace"], namespace);
+            }
+        }
+    }
+}
