@@ -1,7 +1,6 @@
 //! The token of a member: a new one is taken while it works, and one that is no longer good costs nothing but news.
 
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, NAME};
-use anyhow::Result;
 
 use super::restarts::under_traffic;
 use super::stage::{on_the_stage, wait_for_condition};

@@ -111,8 +111,8 @@ pub(super) fn until(what: &str, mut condition: impl FnMut() -> Result<()>) -> Re
 
 /// A condition in the status of an object.
 pub(super) fn condition(object: &Value, kind: &str) -> Value {
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.filter(|condition| condition["type"] == kind).next_back().cloned().unwrap_or_default()
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.find(|condition| condition["type"] == kind).cloned().unwrap_or_default()
 }
 
 /// Waits until a condition of an object has this status and, where one is given, this reason; returns it.
