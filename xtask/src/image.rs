@@ -68,35 +68,42 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
+    images(&programs)?.into_iter().map(|content| write(&folder, content)).collect()
+}
+
+/// What goes into the archive of a name.
+struct Content {
+    name: &'static str,
+    version: String,
+    /// A program of ours.
+    entrypoint: &'static str,
+    layers: Vec<Layer>,
+}
+
+/// The images of core, then that of Multi-cluster.
+fn images(programs: &Path) -> Result<[Content; 3]> {
     let core = chart_version("antrea")?;
-    let multicluster = format!("v{}", chart_version("antrea-mc")?);
-    let images = [
-        (
-            "antrea-agent-debian",
-            &core,
-            "antrea-agent",
-            vec![
-                agent_tools()?,
-                with_programs(Rootfs::default(), &programs, &["antctl", "antrea-agent", "antrea-cni"])?,
-            ],
-        ),
-        (
-            "antrea-controller-debian",
-            &core,
-            "antrea-controller",
-            vec![with_programs(base()?, &programs, &["antctl", "antrea-controller"])?],
-        ),
-        (
-            "antrea-mc-controller",
-            &multicluster,
-            "antrea-mc-controller",
-            vec![with_programs(base()?, &programs, &["antctl-mc", "antrea-mc-controller"])?],
-        ),
-    ];
-    images
-        .into_iter()
-        .map(|(name, version, entrypoint, layers)| write(&folder, name, entrypoint, layers, version))
-        .collect()
+    let with = |rootfs, names: &[&str]| with_programs(rootfs, programs, names);
+    Ok([
+        Content {
+            name: "antrea-agent-debian",
+            version: core.clone(),
+            entrypoint: "antrea-agent",
+            layers: vec![agent_tools()?, with(Rootfs::default(), &["antctl", "antrea-agent", "antrea-cni"])?],
+        },
+        Content {
+            name: "antrea-controller-debian",
+            version: core,
+            entrypoint: "antrea-controller",
+            layers: vec![with(base()?, &["antctl", "antrea-controller"])?],
+        },
+        Content {
+            name: "antrea-mc-controller",
+            version: format!("v{}", chart_version("antrea-mc")?),
+            entrypoint: "antrea-mc-controller",
+            layers: vec![with(base()?, &["antctl-mc", "antrea-mc-controller"])?],
+        },
+    ])
 }
 
 /// Held while archives are written: two commands would take each other's temporary files.
@@ -107,13 +114,14 @@ fn lock(folder: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-fn write(folder: &Path, name: &str, entrypoint: &str, layers: Vec<Layer>, version: &str) -> Result<Archive> {
+fn write(folder: &Path, content: Content) -> Result<Archive> {
+    let Content { name, version, entrypoint, layers } = content;
     let image = Image {
         reference: format!("docker.io/antrea/{name}:{version}"),
         entrypoint: vec![format!("/usr/local/bin/{entrypoint}")],
         labels: BTreeMap::from([
             ("org.opencontainers.image.title".to_owned(), name.to_owned()),
-            ("org.opencontainers.image.version".to_owned(), version.to_owned()),
+            ("org.opencontainers.image.version".to_owned(), version.clone()),
             ("org.opencontainers.image.licenses".to_owned(), "Apache-2.0".to_owned()),
         ]),
         layers,
