@@ -68,9 +68,9 @@ fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Se
         controller: identity.namespace.clone(),
         agent: NAMESPACE.to_owned(),
         common_areas: roles.common_areas().to_vec(),
+        member: roles.member_namespace().map(str::to_owned),
     };
-    let member = roles.member_namespace().map(str::to_owned);
-    webhooks::Settings { config: config.webhook, installation, member }
+    webhooks::Settings { config: config.webhook, installation }
 }
 
 /// Whether this replica works: as the election says, or always.

@@ -6,7 +6,7 @@ use antrea_shared_api::well_known::service_account::AGENT;
 use k8s_openapi::api::authentication::v1::UserInfo;
 
 use crate::area::Area;
-use crate::denied::{Denied, forbid};
+use crate::denied::Denied;
 use crate::surroundings::Surroundings;
 
 /// The ServiceAccount of the Multi-cluster controller.
@@ -106,16 +106,6 @@ impl Caller {
                 "is bound to no cluster: it has no annotation {CLUSTER_ID}; \"antctl mc create membertoken\" makes one that has"
             ))),
         })
-    }
-
-    /// # Errors
-    /// Where the caller is nobody, or a member, which have no part in `what`.
-    pub(crate) fn is_local(&self, what: &str) -> Result<(), Denied> {
-        match self {
-            Self::Nobody(why) => forbid(why.as_str()),
-            Self::Member(cluster) => forbid(format!("cluster {cluster} may not write {what}")),
-            _ => Ok(()),
-        }
     }
 }
 

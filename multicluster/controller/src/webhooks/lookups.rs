@@ -27,8 +27,6 @@ const EVENTS: usize = 64;
 pub(super) struct Lookups {
     pub(super) known: Known,
     pub(super) installation: Installation,
-    /// Where the ClusterSet of a member is.
-    pub(super) member: Option<String>,
     /// Passes once everything was listed.
     pub(super) check: Check,
 }
@@ -43,12 +41,7 @@ impl Lookups {
     /// Never: an API server that is away is asked again.
     pub(super) async fn run(self, client: Client, stop: CancellationToken) -> Result<()> {
         let areas = &self.installation.common_areas;
-        let members = self.member.iter().filter(|member| !areas.contains(member));
-        if !members.clone().chain(areas).any(|namespace| *namespace == self.installation.controller) {
-            // Nobody's ClusterSet is there.
-            let none = Event::ClusterSet(WatchEvent::Resynced(Vec::new()));
-            self.known.learn(&self.installation.controller, none);
-        }
+        let members = self.installation.member.iter().filter(|member| !areas.contains(member));
         let of_areas = areas.iter().flat_map(|area| self.common_area(&client, area, &stop));
         let of_member = members.flat_map(|namespace| self.cluster_set(&client, namespace, &stop));
         try_join_all(of_areas.chain(of_member)).await.map(drop)

@@ -38,8 +38,6 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct Settings {
     pub(crate) config: Webhook,
     pub(crate) installation: Installation,
-    /// Whose ClusterSets are looked at besides those of the Common Areas.
-    pub(crate) member: Option<String>,
 }
 
 /// What tells others whether this replica can be asked.
@@ -65,7 +63,7 @@ pub(crate) async fn run(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> Result<()> {
-    let Settings { config, installation, member } = settings;
+    let Settings { config, installation } = settings;
     let namespace = installation.controller.clone();
     let obtained = stop.run_until_cancelled(authority::obtain(&client, &namespace));
     let Some(authority) = obtained.await else { return Ok(()) };
@@ -81,7 +79,7 @@ pub(crate) async fn run(
     };
     let service = bundle::Service { namespace, name: SERVICE.to_owned() };
     let trust = bundles::Trust::new(client.clone(), service, certificate.ca_pem(), readiness.trust);
-    let lookups = lookups::Lookups { known, installation, member, check: readiness.lookups };
+    let lookups = lookups::Lookups { known, installation, check: readiness.lookups };
 
     let mut components = Components::new();
     components.add("webhook-server", |stop| server.run(stop));
