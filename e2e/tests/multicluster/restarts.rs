@@ -42,26 +42,21 @@ fn agents_of_gateways_restart_and_requests_go_on() {
     });
 }
 
-/// A Service is exported while a controller is away, and imported when it is back; the same for its end.
+/// A Service appears while a controller is away, and is imported when it is back; the same for its end.
 fn export_while_away(stage: &Stage, away: &Member, exporter: &Member) -> Result<()> {
-    let kubectl = &exporter.kubectl;
+    let (kubectl, export) = (&exporter.kubectl, ["serviceexport", LATE]);
+    kubectl.apply(&nginx::export(LATE).to_string())?;
     scale_controller(away, 0)?;
     kubectl.apply(&late().to_string())?;
-    kubectl.apply(&nginx::export(LATE).to_string())?;
     scale_controller(away, 1)?;
-    wait_for_condition(kubectl, &["serviceexport", LATE], ("Ready", "True", None))?;
+    wait_for_condition(kubectl, &export, ("Ready", "True", None))?;
     stage.wait_for_endpoints(LATE, &[nginx::cluster_ip(kubectl, LATE)?.to_string()])?;
     scale_controller(away, 0)?;
-    kubectl.text(&["delete", "serviceexport,service", LATE, "--wait=false"])?;
+    kubectl.text(&["delete", "service", LATE])?;
     scale_controller(away, 1)?;
+    wait_for_condition(kubectl, &export, ("Valid", "False", Some("NoService")))?;
     stage.wait_for_endpoints(LATE, &[])?;
-    let importer = &stage.a()?.kubectl;
-    until("the imported Service to go", || {
-        let found =
-            importer.text(&["get", "service", "antrea-mc-late", "--ignore-not-found", "-o", "name"])?;
-        anyhow::ensure!(found.is_empty(), "it is there");
-        Ok(())
-    })
+    kubectl.text(&["delete", "serviceexport", LATE]).map(drop)
 }
 
 /// Requests, and an open connection, go on while something happens.
