@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use ipnet::IpNet;
 
 use crate::names::LabName;
-use crate::plan::{Install, Plan, Request};
+use crate::plan::Request;
 use crate::processes::{self, ProcessId};
 use crate::programs::Programs;
 use crate::room::Need;
@@ -17,23 +17,8 @@ use crate::{cleanup, host_routes, preflight};
 /// One sentence on what stands against it.
 pub fn check(request: &Request, more: &[Need]) -> Result<()> {
     preflight::check(more)?;
-    refuse_what_is_to_come(&request.plan(&taken_networks()?)?)?;
+    request.plan(&taken_networks()?)?;
     ensure_name_is_free(&request.name)
-}
-
-/// What the command line promises and the product does not have yet, by its name.
-fn refuse_what_is_to_come(plan: &Plan) -> Result<()> {
-    for cluster in &plan.clusters {
-        if cluster.install == Install::AntreaMc {
-            return refuse_multicluster();
-        }
-    }
-    Ok(())
-}
-
-/// Refuses the second product.
-pub(crate) fn refuse_multicluster() -> Result<()> {
-    bail!("antrea-mc cannot be installed: charts/antrea-mc does not exist yet")
 }
 
 /// Chooses addresses that no other lab and no route of the host has, and writes that down.
@@ -104,24 +89,6 @@ fn taken_networks() -> Result<Vec<IpNet>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Families;
-
-    fn request(install: Install) -> Request {
-        let name = "lab".parse().unwrap();
-        let (families, service_proxy) = (Families::Dual, None);
-        Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings: Vec::new() }
-    }
-
-    #[test]
-    fn what_is_to_come_is_refused_by_name() {
-        let check = |install| {
-            let plan = request(install).plan(&[]).unwrap();
-            refuse_what_is_to_come(&plan).map_err(|error| error.to_string())
-        };
-        assert_eq!(check(Install::Antrea), Ok(()));
-        let error = check(Install::AntreaMc).unwrap_err();
-        assert!(error.starts_with("antrea-mc cannot be installed"), "{error}");
-    }
 
     #[test]
     fn a_lab_that_is_being_made_or_runs_keeps_its_name() {

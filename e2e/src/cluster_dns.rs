@@ -3,9 +3,25 @@
 use anyhow::{Context, Result};
 
 use crate::images::COREDNS_IMAGE;
-use crate::plan::{ClusterPlan, Families, ServiceProxy};
+use crate::plan::{ClusterPlan, Families, Install, ServiceProxy};
 
 const MANIFEST: &str = include_str!("../manifests/coredns.yaml");
+
+/// What CoreDNS is allowed beside it where it serves names of the ClusterSet.
+const CLUSTER_SET: &str = "\
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: clusterset-dns}
+rules:
+- {apiGroups: [multicluster.x-k8s.io], resources: [serviceimports], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: clusterset-dns}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: clusterset-dns}
+subjects: [{kind: ServiceAccount, name: coredns, namespace: kube-system}]
+";
 
 /// The manifest for a cluster.
 ///
@@ -15,12 +31,24 @@ pub fn manifest(cluster: &ClusterPlan) -> Result<String> {
     let addresses: Vec<String> = cluster.dns_addresses().iter().map(ToString::to_string).collect();
     let first = addresses.first().with_context(|| format!("{} has no Service CIDR", cluster.id))?;
     let policy = if cluster.families == Families::Dual { "RequireDualStack" } else { "SingleStack" };
-    Ok(MANIFEST
+    let manifest = match cluster.install {
+        Install::AntreaMc => with_cluster_set(),
+        Install::Antrea | Install::Bridge | Install::None => MANIFEST.to_owned(),
+    };
+    Ok(manifest
         .replace("FIRST_ADDRESS", &serde_json::Value::from(first.as_str()).to_string())
         .replace("ADDRESSES", &serde_json::Value::from(addresses.clone()).to_string())
         .replace("FAMILY_POLICY", policy)
         .replace("API_SERVER", &environment(cluster)?)
         .replace("IMAGE", COREDNS_IMAGE))
+}
+
+/// With the zone of the ClusterSet, as docs/multicluster/dns.md adds it.
+fn with_cluster_set() -> String {
+    let corefile =
+        MANIFEST.replace("kubernetes cluster.local ", "kubernetes cluster.local clusterset.local ");
+    let option = "multicluster clusterset.local\n            pods insecure\n";
+    corefile.replace("pods insecure\n", option) + CLUSTER_SET
 }
 
 /// Without a Service proxy the API server is not at its ClusterIP.
@@ -63,5 +91,6 @@ mod tests {
 ";
         assert!(edited.contains(expected), "{edited}");
         assert_eq!(edited.matches("clusterset").count(), 2);
+        assert_eq!(with_cluster_set(), edited + CLUSTER_SET, "the lab does it otherwise");
     }
 }

@@ -1,7 +1,9 @@
-//! `--install antrea`: what a user does. Images are loaded on every Node, then `helm install`, then the rollout is
-//! waited for.
+//! `--install antrea` and `--install antrea-mc`: what a user does. Images are loaded on every Node, then `helm install`,
+//! then the rollout is waited for.
 
-use std::path::PathBuf;
+pub mod multicluster;
+
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use antrea_types::IpFamily;
@@ -11,11 +13,12 @@ use crate::command::Run as _;
 use crate::kubectl::Kubectl;
 use crate::names::LabName;
 use crate::node;
-use crate::plan::{ClusterPlan, ServiceProxy};
+use crate::plan::{ClusterPlan, Install, ServiceProxy};
 use crate::programs::Programs;
 use crate::progress::all_at_once;
+pub use multicluster::{Multicluster, OfCluster};
 
-/// The product as its users get it, and how they want it.
+/// The products as their users get them, and how they want them.
 #[derive(Debug, Clone, Default)]
 pub struct Product {
     /// The folder of the Helm chart.
@@ -26,19 +29,63 @@ pub struct Product {
     pub values: Vec<PathBuf>,
     /// `--set`
     pub settings: Vec<String>,
+    /// The second product, for clusters that have it installed.
+    pub multicluster: Multicluster,
 }
 
-const NAMESPACE: &str = "kube-system";
+/// What the names of archives of images of the second product begin with.
+const MULTICLUSTER_IMAGES: &str = "antrea-mc-";
+
+impl Product {
+    /// The products in a folder of charts, with nothing set beside the charts' own values. `images` are archives of
+    /// both; `programs` is the folder of programs for users.
+    pub fn of(charts: &Path, images: Vec<PathBuf>, programs: PathBuf) -> Self {
+        let (second, core) = images.into_iter().partition(|archive| is_of_multicluster(archive));
+        let multicluster = Multicluster {
+            chart: charts.join("antrea-mc"),
+            images: second,
+            programs,
+            ..Multicluster::default()
+        };
+        Self { chart: charts.join("antrea"), images: core, multicluster, ..Self::default() }
+    }
+}
+
+fn is_of_multicluster(archive: &Path) -> bool {
+    let name = archive.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(MULTICLUSTER_IMAGES))
+}
+
+/// Where the charts are installed.
+pub const NAMESPACE: &str = "kube-system";
 const ROLLOUT_SECONDS: u32 = 180;
 
-/// Loads the images on all Nodes of a cluster.
+/// Loads the images of what is installed in a cluster on all of its Nodes.
 ///
 /// # Errors
 /// When a Node's containerd refuses one.
 pub fn load_images(lab: &LabName, cluster: &ClusterPlan, product: &Product) -> Result<()> {
+    let mut archives = Vec::new();
+    if matches!(cluster.install, Install::Antrea | Install::AntreaMc) {
+        archives.extend_from_slice(&product.images);
+    }
+    if cluster.install == Install::AntreaMc {
+        archives.extend_from_slice(&product.multicluster.images);
+    }
+    load(lab, cluster, &archives)
+}
+
+/// Loads archives of images on all Nodes of a cluster.
+///
+/// # Errors
+/// As [`load_images`].
+pub fn load(lab: &LabName, cluster: &ClusterPlan, archives: &[PathBuf]) -> Result<()> {
+    if archives.is_empty() {
+        return Ok(());
+    }
     all_at_once(&cluster.nodes, |node| {
         node::wait_for_containerd(lab, node.id)?;
-        node::import_images(lab, node.id, &product.images)
+        node::import_images(lab, node.id, archives)
     })
     .map(|_| ())
 }
@@ -53,9 +100,7 @@ pub fn antrea(
     cluster: &ClusterPlan,
     product: &Product,
 ) -> Result<()> {
-    let mut helm: Command = programs.command("helm")?;
-    helm.args(["install", "antrea", "--namespace", NAMESPACE, "--kubeconfig"]).arg(kubectl.kubeconfig());
-    helm.arg(&product.chart).env("NO_PROXY", "*");
+    let mut helm = helm_install(programs, kubectl, "antrea", NAMESPACE, &product.chart)?;
     for setting in lab_settings(cluster)? {
         helm.args(["--set", &setting]);
     }
@@ -68,6 +113,20 @@ pub fn antrea(
     helm.run().with_context(|| format!("cannot install {} in {}", product.chart.display(), cluster.id))?;
     kubectl.rollout(NAMESPACE, "daemonset/antrea-agent", ROLLOUT_SECONDS)?;
     kubectl.rollout(NAMESPACE, "deployment/antrea-controller", ROLLOUT_SECONDS)
+}
+
+/// `helm install RELEASE --namespace NAMESPACE CHART`, to which values may be added.
+fn helm_install(
+    programs: &Programs,
+    kubectl: &Kubectl,
+    release: &str,
+    namespace: &str,
+    chart: &Path,
+) -> Result<Command> {
+    let mut helm: Command = programs.command("helm")?;
+    helm.args(["install", release, "--namespace", namespace, "--kubeconfig"]).arg(kubectl.kubeconfig());
+    helm.arg(chart).env("NO_PROXY", "*");
+    Ok(helm)
 }
 
 /// What the machine and the plan of the lab demand: no kernel module of Open vSwitch, tunnels on eth1, Services where
@@ -91,44 +150,57 @@ fn lab_settings(cluster: &ClusterPlan) -> Result<Vec<String>> {
         // A user's own settings come later and win: `antreaProxy.enable=true` is AntreaProxy beside kube-proxy.
         ServiceProxy::KubeProxy | ServiceProxy::None => settings.push("antreaProxy.enable=false".to_owned()),
     }
+    if cluster.install == Install::AntreaMc {
+        settings.extend(multicluster::CORE_SETTINGS.map(str::to_owned));
+    }
     Ok(settings)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Families, Install, Request};
+    use crate::plan::{Families, Request};
 
-    fn settings(families: Families, service_proxy: ServiceProxy) -> String {
+    fn settings(families: Families, service_proxy: ServiceProxy, install: Install) -> String {
         let name = "lab".parse().unwrap();
-        let (install, settings, service_proxy) = (Install::Antrea, Vec::new(), Some(service_proxy));
+        let (settings, service_proxy) = (Vec::new(), Some(service_proxy));
         let request = Request { name, clusters: 1, nodes: 2, families, service_proxy, install, settings };
         lab_settings(&request.plan(&[]).unwrap().clusters[0]).unwrap().join("\n")
     }
 
     #[test]
+    fn archives_are_told_apart_by_their_names() {
+        let archive = |name: &str| Path::new("/antrea-mc-x/images").join(name);
+        let (core, second) = (archive("antrea-agent-debian.tar"), archive("antrea-mc-controller.tar"));
+        let product = Product::of(Path::new("charts"), vec![second.clone(), core.clone()], PathBuf::new());
+        assert_eq!((product.images, product.multicluster.images), (vec![core], vec![second]));
+    }
+
+    #[test]
     fn the_chart_is_told_of_the_services_of_the_cluster() {
-        insta::assert_snapshot!(settings(Families::Dual, ServiceProxy::KubeProxy), @r"
+        insta::assert_snapshot!(settings(Families::Dual, ServiceProxy::KubeProxy, Install::Antrea), @r"
         ovs.datapathType=netdev
         transportInterface=eth1
         serviceCIDR=10.111.0.0/16
         serviceCIDRv6=fd00:20:1::/108
         antreaProxy.enable=false
         ");
-        insta::assert_snapshot!(settings(Families::Ipv6, ServiceProxy::None), @r"
+        insta::assert_snapshot!(settings(Families::Ipv6, ServiceProxy::None, Install::Antrea), @r"
         ovs.datapathType=netdev
         transportInterface=eth1
         serviceCIDRv6=fd00:20:1::/108
         kubeAPIServerOverride=https://[fd00:172:18:2::2]:6443
         antreaProxy.enable=false
         ");
-        insta::assert_snapshot!(settings(Families::Ipv4, ServiceProxy::Antrea), @r"
+        insta::assert_snapshot!(settings(Families::Ipv4, ServiceProxy::Antrea, Install::AntreaMc), @r"
         ovs.datapathType=netdev
         transportInterface=eth1
         serviceCIDR=10.111.0.0/16
         kubeAPIServerOverride=https://172.18.2.2:6443
         antreaProxy.enable=true
         antreaProxy.proxyAll=true
+        featureGates.Multicluster=true
+        multicluster.enableGateway=true
         ");
     }
 }

@@ -135,10 +135,7 @@ impl Lab {
                 node::start(&self.programs, &authority, prepared, name, cluster, node)
             })?;
             // Nodes take images while their kubelets are still on the way.
-            let images = || match cluster.install {
-                Install::Antrea => install::load_images(name, cluster, product),
-                Install::AntreaMc | Install::Bridge | Install::None => Ok(()),
-            };
+            let images = || install::load_images(name, cluster, product);
             let registered =
                 || PodCidrs::wait_for(&self.kubectl(id)?, cluster)?.route_from_control_plane(name, cluster);
             both(images, registered)
@@ -153,12 +150,16 @@ impl Lab {
             Install::Bridge => step(&format!("bridge plugin in {id}"), || {
                 bridge_network::install(name, cluster, &PodCidrs::wait_for(&kubectl, cluster)?)
             })?,
-            Install::Antrea => {
+            Install::Antrea | Install::AntreaMc => {
                 step(&format!("Antrea in {id}"), || {
                     install::antrea(&self.programs, &kubectl, cluster, product)
                 })?;
             }
-            Install::AntreaMc => return admission::refuse_multicluster(),
+        }
+        if cluster.install == Install::AntreaMc {
+            step(&format!("Antrea Multi-cluster in {id}"), || {
+                install::multicluster::beside_antrea(&self.programs, &kubectl, cluster, &product.multicluster)
+            })?;
         }
         step(&format!("cluster DNS in {id}"), || {
             kubectl.wait("condition=Ready", 120, &["node", "--all"])?;

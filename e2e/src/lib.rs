@@ -26,6 +26,7 @@ pub mod kubeconfig;
 pub mod kubectl;
 pub mod lab;
 pub mod logs;
+pub mod multicluster;
 pub mod names;
 pub mod namespace;
 pub mod node;

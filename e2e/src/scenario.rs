@@ -67,8 +67,8 @@ pub fn request(install: Install) -> Request {
     }
 }
 
-/// The product under test: `ANTREA_E2E_CHARTS` is the folder of charts, `ANTREA_E2E_IMAGES` a list of archives
-/// separated by colons. Tests that install nothing need neither.
+/// The products under test: `ANTREA_E2E_CHARTS` is the folder of charts, `ANTREA_E2E_IMAGES` a list of archives
+/// separated by colons, `ANTREA_E2E_PROGRAMS` the folder of programs for users. Tests that install nothing need none.
 ///
 /// # Errors
 /// When an archive is not there.
@@ -79,8 +79,8 @@ pub fn product() -> Result<Product> {
     for image in &images {
         ensure!(image.is_file(), "ANTREA_E2E_IMAGES: there is no {}", image.display());
     }
-    let charts = std::env::var_os("ANTREA_E2E_CHARTS").map(PathBuf::from).unwrap_or_default();
-    Ok(Product { chart: charts.join("antrea"), images, ..Product::default() })
+    let folder = |variable| std::env::var_os(variable).map(PathBuf::from).unwrap_or_default();
+    Ok(Product::of(&folder("ANTREA_E2E_CHARTS"), images, folder("ANTREA_E2E_PROGRAMS")))
 }
 
 /// Brings a lab up, runs `test`, and takes the lab down whatever happens.

@@ -1,9 +1,8 @@
 //! The cluster that the product's tests share: two Nodes, both IP families, Antrea installed by its chart.
 
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use antrea_e2e::command::Run as _;
@@ -12,12 +11,14 @@ use antrea_e2e::install::Product;
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{NodeId, Place};
-use antrea_e2e::plan::{ClusterPlan, Families, Install};
-use antrea_e2e::scenario::{Extent, is_wanted, product, request, run_or_dump, up_or_dump};
+use antrea_e2e::plan::{ClusterPlan, Families, Install, Request};
+use antrea_e2e::scenario::{Extent, is_wanted, product, request};
 use antrea_e2e::workload::Workload;
-use antrea_e2e::{cleanup, exec, wait};
+use antrea_e2e::{exec, wait};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+
+use crate::shared::{self, OnALab};
 
 /// Where the chart is installed.
 pub(crate) const NAMESPACE: &str = "kube-system";
@@ -41,40 +42,24 @@ pub(crate) struct Agent {
     pub(crate) ready: bool,
 }
 
-/// Runs `test` on the shared cluster, which it leaves without Pods of its own. When it fails, the cluster's state is
-/// printed and the cluster is taken down: the next test gets a new one. The last one goes with this process.
+/// Runs `test` on the shared cluster, which it leaves without Pods of its own.
 pub(crate) fn on_the_cluster(name: &str, test: impl FnOnce(&Cluster<'_>) -> Result<()>) {
     if !is_wanted(name, Extent::Standard) {
         return;
     }
-    let result = run(test);
+    let result = shared::with(&SHARED, make, |lab| test(&Cluster::new(lab)?));
     assert!(result.is_ok(), "{name}: {:?}", result.err());
 }
 
-fn run(test: impl FnOnce(&Cluster<'_>) -> Result<()>) -> Result<()> {
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let lab = shared.take().map_or_else(make, Ok)?;
-    let run = || run_or_dump(&lab, |lab| test(&Cluster::new(lab)?));
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    if matches!(outcome, Ok(Ok(()))) {
-        *shared = Some(lab);
-        return Ok(());
-    }
-    let down = lab.down();
-    match outcome {
-        Ok(result) => result.and(down),
-        Err(cause) => resume_unwind(cause),
-    }
+fn make() -> Result<Lab> {
+    let request = Request { families: Families::Dual, ..request(Install::Antrea) };
+    shared::make(&request, &product()?, |_| Ok(())).map(|(lab, ())| lab)
 }
 
-fn make() -> Result<Lab> {
-    let mut request = request(Install::Antrea);
-    request.families = Families::Dual;
-    let result = product().and_then(|product| up_or_dump(&request, &product));
-    if result.is_err() {
-        cleanup::remove(&request.name)?;
+impl OnALab for Lab {
+    fn lab(&self) -> &Lab {
+        self
     }
-    result
 }
 
 impl<'a> Cluster<'a> {

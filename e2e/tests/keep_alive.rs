@@ -1,7 +1,7 @@
 //! One HTTP connection that stays open and asks ten times a second. It runs inside a Pod by itself, so that it goes on
 //! when nothing of Kubernetes answers.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use antrea_e2e::pods::{PORT, Pod};
@@ -38,7 +38,12 @@ impl KeepAlive {
 
     /// One whose answers may take that many seconds: TCP sends again after growing pauses.
     pub(crate) fn with_patience(from: &Pod, to: IpAddr, seconds: u8) -> Result<Self> {
-        let (to, port, seconds) = (to.to_string(), PORT.to_string(), seconds.to_string());
+        Self::to(from, SocketAddr::new(to, PORT), seconds)
+    }
+
+    /// One to any server that serves netexec.
+    pub(crate) fn to(from: &Pod, to: SocketAddr, seconds: u8) -> Result<Self> {
+        let (to, port, seconds) = (to.ip().to_string(), to.port().to_string(), seconds.to_string());
         from.exec(&["bash", "-c", START, "start", CLIENT, &to, &port, &seconds])?;
         let connection = Self { from: from.clone() };
         connection.wait_for_answers(5)?;

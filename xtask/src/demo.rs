@@ -1,5 +1,7 @@
-//! `cargo xtask demo`: from nothing to Pods on two Nodes that talk, and a picture of how.
+//! `cargo xtask demo`: from nothing to Pods on two Nodes that talk, and a picture of how; with `--multicluster`, to three
+//! clusters whose Services are one.
 
+mod multicluster;
 mod picture;
 
 use std::process::ExitCode;
@@ -27,26 +29,44 @@ pub(crate) struct Arguments {
     /// End instead of waiting; the exit code says whether everything that was shown held.
     #[arg(long)]
     exit: bool,
-    /// The name of the demo's lab.
-    #[arg(long, default_value = "demo")]
-    name: LabName,
+    /// Three clusters and Services between them, instead of one cluster.
+    #[arg(long)]
+    multicluster: bool,
+    /// The name of the demo's lab [default: demo, with --multicluster mcdemo]
+    #[arg(long)]
+    name: Option<LabName>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let name = match &arguments.name {
+        Some(name) => name.clone(),
+        None if arguments.multicluster => "mcdemo".parse()?,
+        None => "demo".parse()?,
+    };
     if arguments.down {
-        return down(&arguments.name);
+        return down(&name);
     }
-    let lab = up(&arguments.name)?;
+    let (outcome, option) = match arguments.multicluster {
+        true => (multicluster::run(&name)?, " --multicluster"),
+        false => (one_cluster(&name)?, ""),
+    };
+    if arguments.exit {
+        return Ok(outcome);
+    }
+    println!(
+        "\nCtrl-C ends this and leaves everything running; `cargo xtask demo{option} --down` removes it."
+    );
+    wait_for_interrupt()
+}
+
+fn one_cluster(name: &LabName) -> Result<ExitCode> {
+    let lab = up(name)?;
     let cluster = lab.plan().clusters.first().context("the lab has no cluster")?;
     let kubectl = lab.kubectl(cluster.id)?;
     let workload = step("Pods on both Nodes, and a Service", || Workload::create(&kubectl, cluster, 1))?;
     let outcome = show(&lab, cluster, &workload)?;
     print!("{}", picture::of(&lab, cluster, &workload)?);
-    if arguments.exit {
-        return Ok(outcome);
-    }
-    println!("\nCtrl-C ends this and leaves everything running; `cargo xtask demo --down` removes it.");
-    wait_for_interrupt()
+    Ok(outcome)
 }
 
 fn down(name: &LabName) -> Result<ExitCode> {

@@ -78,7 +78,7 @@ enum LabCommand {
         #[arg(long, default_value_t = 20)]
         tail: usize,
     },
-    /// Print the path of a program: kubectl, helm, agnhost, …
+    /// Print the path of a program: kubectl, helm, agnhost, antctl, …
     Tool {
         /// The program.
         name: String,

@@ -1,10 +1,11 @@
-//! The product as this checkout has it: its chart, and images of its programs.
+//! The products as this checkout has them: their charts, images of their programs, and programs for users.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use antrea_e2e::install::Product;
 use antrea_e2e::room::Need;
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 
 use crate::{image, project};
 
@@ -35,8 +36,26 @@ pub(crate) fn charts() -> PathBuf {
     project::root().join("charts")
 }
 
-/// Builds the images; nothing is set beside the chart's own values.
+/// Builds the images; nothing is set beside the charts' own values.
 pub(crate) fn build() -> Result<Product> {
     let images = image::build()?.into_iter().map(|archive| archive.path).collect();
-    Ok(Product { chart: charts().join("antrea"), images, ..Product::default() })
+    Ok(Product::of(&charts(), images, project::programs()))
+}
+
+/// The programs that users have on machines of their own: packages, and binaries of the same names.
+pub(crate) const TOOLS: [&str; 2] = ["antctl", "antctl-mc"];
+
+/// Builds them and returns the folder they are in.
+pub(crate) fn build_tools() -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--locked", "--quiet", "--bins"]).current_dir(project::root());
+    for package in TOOLS {
+        cargo.args(["-p", package]);
+    }
+    ensure!(
+        cargo.status().context("cannot run cargo")?.success(),
+        "cargo could not build {}",
+        TOOLS.join(" and ")
+    );
+    Ok(project::programs())
 }

@@ -124,6 +124,7 @@ fn lab(binaries: &[TestBinary], images: &[Archive], extent: Extent) -> Suite {
         ("ANTREA_E2E", if extent == Extent::All { "all" } else { "standard" }.to_owned()),
         ("ANTREA_E2E_IMAGES", paths.join(":")),
         ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
+        ("ANTREA_E2E_PROGRAMS", project::programs().display().to_string()),
     ];
     Suite::of_binaries("lab", binaries, TestBinary::is_lab)
         .one_at_a_time()

@@ -1,8 +1,7 @@
 //! The cluster that the tests of Services share: two Nodes, both families, two servers and a client on each Node, and a
 //! way from the outside to the addresses of load balancers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use antrea_e2e::command::{Run as _, command};
@@ -10,8 +9,8 @@ use antrea_e2e::install::Product;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::plan::{Families, Install, Request, ServiceProxy};
-use antrea_e2e::scenario::{Extent, is_wanted, product, request, run_or_dump, up_or_dump};
-use antrea_e2e::{cleanup, wait};
+use antrea_e2e::scenario::{Extent, is_wanted, product, request};
+use antrea_e2e::wait;
 use antrea_types::DualStack;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -22,6 +21,7 @@ use super::network::Network;
 use super::objects::Service;
 use super::peers::{self, Peer};
 use crate::cluster::Cluster;
+use crate::shared::{self, OnALab};
 
 /// Whose Services these are: everything but what [`with_antrea_proxy`] runs holds for kube-proxy as well.
 pub(crate) const PROXY: ServiceProxy = Install::Antrea.service_proxy();
@@ -96,38 +96,20 @@ fn with_demand(name: &str, demand: Demand, test: impl FnOnce(&Stage<'_>) -> Resu
         println!("SKIPPED {name}: {PROXY} does not do it");
         return;
     }
-    let result = run(&request, test);
+    let result = shared::with(&SHARED, || Shared::make(&request), |shared| shared.run(test));
     assert!(result.is_ok(), "{name}: {:?}", result.err());
 }
 
-fn run(request: &Request, test: impl FnOnce(&Stage<'_>) -> Result<()>) -> Result<()> {
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let stage = shared.take().map_or_else(|| Shared::make(request), Ok)?;
-    let run = || run_or_dump(&stage.lab, |_| stage.run(test));
-    let outcome = catch_unwind(AssertUnwindSafe(run));
-    if matches!(outcome, Ok(Ok(()))) {
-        *shared = Some(stage);
-        return Ok(());
-    }
-    let down = stage.lab.down();
-    match outcome {
-        Ok(result) => result.and(down),
-        Err(cause) => resume_unwind(cause),
+impl OnALab for Shared {
+    fn lab(&self) -> &Lab {
+        &self.lab
     }
 }
 
 impl Shared {
     fn make(request: &Request) -> Result<Self> {
-        let made = wanted().and_then(|product| up_or_dump(request, &product)).and_then(|lab| {
-            let mut made = None;
-            run_or_dump(&lab, |lab| prepare(lab).map(|prepared| made = Some(prepared)))?;
-            let (api, peers) = made.context("nothing was made")?;
-            Ok(Self { lab, api, peers })
-        });
-        if made.is_err() {
-            cleanup::remove(&request.name)?;
-        }
-        made
+        let (lab, (api, peers)) = shared::make(request, &wanted()?, prepare)?;
+        Ok(Self { lab, api, peers })
     }
 
     fn run(&self, test: impl FnOnce(&Stage<'_>) -> Result<()>) -> Result<()> {

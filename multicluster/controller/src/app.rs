@@ -18,7 +18,7 @@ use crate::cli::Mode;
 use crate::config::{Config, Election};
 use crate::identity::Identity;
 use crate::roles::Roles;
-use crate::{kinds, listen, webhooks};
+use crate::{kinds, listen, metrics, webhooks};
 
 /// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
 const GRACE: Duration = Duration::from_secs(20);
@@ -46,11 +46,16 @@ pub(crate) async fn run(
     let health = listen::bind(config.health, antrea_kit::api::health(checks)).await?;
     let (elector, leadership) = election(config.election, &client, identity);
     let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
+    let figures = metrics::Figures::new(mode, VERSION, leadership.clone(), roles.censuses());
+    let metrics = listen::bind(config.metrics, metrics::handler(figures)).await?;
     let webhooks = webhooks(config, identity, &roles);
 
     let mut components = Components::new();
     if let Some(server) = health {
         components.add("health", |stop| server.run(stop));
+    }
+    if let Some(server) = metrics {
+        components.add("metrics", |stop| server.run(stop));
     }
     components.add("kinds", |stop| kinds::run(client.clone(), kinds, stop));
     components.add("webhooks", |stop| webhooks::run(client, webhooks, readiness, stop));

@@ -9,6 +9,7 @@ mod identity;
 mod kinds;
 mod listen;
 mod merge;
+mod metrics;
 
 mod networks;
 mod roles;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
 use antrea_mc_core::names::Naming;
-use antrea_mc_leader::LeaderConfig;
+use antrea_mc_leader::{Censuses, LeaderConfig};
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::Networks;
 use anyhow::Result;
@@ -47,9 +47,11 @@ impl Roles {
         version: &'static str,
     ) -> Self {
         let own = &identity.namespace;
-        let leader = mode
-            .leads()
-            .then(|| LeaderConfig { namespaces: common_areas(config, own), times: config.leader.times });
+        let leader = mode.leads().then(|| LeaderConfig {
+            namespaces: common_areas(config, own),
+            times: config.leader.times,
+            censuses: Censuses::default(),
+        });
         let member = mode.is_member().then(|| Membership {
             namespace: config.member.namespace.clone().unwrap_or_else(|| own.clone()),
             config: config.member.clone(),
@@ -61,6 +63,11 @@ impl Roles {
     /// The Namespaces of the Common Areas that are led.
     pub(crate) fn common_areas(&self) -> &[String] {
         self.leader.as_ref().map(|leader| leader.namespaces.as_slice()).unwrap_or_default()
+    }
+
+    /// Where the leader says how much there is.
+    pub(crate) fn censuses(&self) -> Censuses {
+        self.leader.as_ref().map(|leader| leader.censuses.clone()).unwrap_or_default()
     }
 
     /// The Namespace of the ClusterSet that this cluster is a member of.

@@ -181,7 +181,7 @@ fn condition(
 
 impl Invalid {
     /// Reason and message of the condition `Valid`: the reasons of KEP-1645 where it has them, upstream's otherwise, and
-    /// upstream's messages.
+    /// messages that begin with upstream's.
     pub const fn reason_and_message(self) -> (&'static str, &'static str) {
         match self {
             Self::NoService => (valid_reason::NO_SERVICE, "Service does not exist"),
@@ -189,7 +189,9 @@ impl Invalid {
                 (valid_reason::INVALID_SERVICE_TYPE, "Service of ExternalName type is not supported")
             }
             Self::Imported => ("ImportedService", "The Service is imported, not allowed to export"),
-            Self::NoClusterIp => ("ServiceNoClusterIP", "Service does not have a valid ClusterIP"),
+            Self::NoClusterIp => {
+                ("ServiceNoClusterIP", "Service does not have a valid ClusterIP: only IPv4 crosses clusters")
+            }
         }
     }
 }

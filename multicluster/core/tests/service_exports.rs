@@ -135,7 +135,7 @@ fn what_cannot_be_exported_is_withdrawn() {
     ");
     let six = SERVICE.replace("10.96.2.22", "'fd00:96::22'").replace("IPv4", "IPv6");
     insta::assert_snapshot!(check(EXPORT, &six, &[SLICE], ClusterIps), @"
-    Valid=False ServiceNoClusterIP Service does not have a valid ClusterIP
+    Valid=False ServiceNoClusterIP Service does not have a valid ClusterIP: only IPv4 crosses clusters
     Ready=False Failed the Service cannot be exported, see condition Valid
     ");
 }

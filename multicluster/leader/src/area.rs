@@ -10,11 +10,13 @@ use antrea_mc_core::label_identity::{Change as LabelEvent, LabelId, LabelIdentit
 use antrea_mc_core::membership::{Change, Event as MemberEvent, LeaseTimes, Standing};
 use antrea_mc_core::names::Resource;
 use antrea_shared_api::labels::identity_name;
+use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ImportKind};
 use antrea_shared_api::multicluster::well_known::announce_name;
 use jiff::Timestamp;
 use tracing::info;
 
 use crate::action::{Action, Task};
+use crate::census::{Census, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
 use crate::event::{Answer, Event};
 use crate::exports::{Exports, Stale};
@@ -131,6 +133,16 @@ impl Area {
                 let refused = |cluster: &ClusterId| self.claims.refused(cluster);
                 self.sets.plan(name, &self.members.standings(), refused, now)
             }
+        }
+    }
+
+    /// How much there is.
+    pub(crate) fn census(&self) -> Census {
+        let kinds = self.imports.specs().map(|spec| kind(spec.kind.as_str(), ImportKind::KNOWN));
+        Census {
+            members: count(self.members.standings().into_values().map(standing)),
+            exports: count(self.exports.kinds().map(|of| kind(of.as_str(), ExportKind::KNOWN))),
+            imports: count(kinds),
         }
     }
 

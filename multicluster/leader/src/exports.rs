@@ -111,6 +111,11 @@ impl Exports {
         (names, stale)
     }
 
+    /// The kind of each.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &ExportKind> {
+        self.known.iter().map(|(_, export)| &export.kind)
+    }
+
     /// What comes of the exports of a resource.
     pub(crate) fn merge(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> Outcome {
         self.common_area.merge(resource, surroundings)

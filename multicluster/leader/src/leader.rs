@@ -21,6 +21,7 @@ use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
 use crate::area::Area;
+use crate::census::Censuses;
 use crate::event::{Answer, Event};
 use crate::exports::Export;
 use crate::queue::Queue;
@@ -43,6 +44,8 @@ pub struct LeaderConfig {
     pub namespaces: Vec<String>,
     /// How long members may be silent.
     pub times: LeaseTimes,
+    /// Where it says how much there is, once a second.
+    pub censuses: Censuses,
 }
 
 /// Leads until `stop`. Of several replicas only one may: all that it knows is read from the API server when it begins.
@@ -50,16 +53,24 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times } = config;
+    let LeaderConfig { namespaces, times, censuses } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
-        lead(Area::new(namespace, times), requests, stop.clone()).instrument(span)
+        let told = (namespace.as_str(), &censuses);
+        lead(Area::new(namespace, times), requests, told, stop.clone()).instrument(span)
     });
-    try_join_all(areas).await.map(drop)
+    let ended = try_join_all(areas).await.map(drop);
+    censuses.clear();
+    ended
 }
 
-async fn lead(area: Area, requests: Requests, stop: CancellationToken) -> Result<()> {
+async fn lead(
+    area: Area,
+    requests: Requests,
+    told: (&str, &Censuses),
+    stop: CancellationToken,
+) -> Result<()> {
     let (set_events, sets) = mpsc::channel(BUFFER);
     let (announce_events, announces) = mpsc::channel(BUFFER);
     let (export_events, exports) = mpsc::channel(BUFFER);
@@ -80,7 +91,7 @@ async fn lead(area: Area, requests: Requests, stop: CancellationToken) -> Result
         ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
         ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,
         () = hear(&requests, heard_events) => Ok(()),
-        () = Leader::new(area, requests.clone()).follow(events) => Ok(()),
+        () = Leader::new(area, requests.clone()).follow(events, told) => Ok(()),
     }
 }
 
@@ -126,7 +137,11 @@ impl Leader {
     }
 
     /// Follows the events until there are no more.
-    async fn follow(mut self, mut events: impl Stream<Item = Event> + Unpin) {
+    async fn follow(
+        mut self,
+        mut events: impl Stream<Item = Event> + Unpin,
+        (namespace, censuses): (&str, &Censuses),
+    ) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -136,7 +151,10 @@ impl Leader {
                     None => return,
                 },
                 Some(outcome) = self.under_way.next() => self.finish(outcome),
-                _ = ticks.tick() => self.area.learn(Event::Tick, now()),
+                _ = ticks.tick() => {
+                    self.area.learn(Event::Tick, now());
+                    censuses.set(namespace, self.area.census());
+                }
             }
             self.queue.add(self.area.settle(now()));
             self.send();

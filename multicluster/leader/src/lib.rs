@@ -13,6 +13,7 @@
 mod action;
 mod answers;
 mod area;
+mod census;
 mod change;
 mod cluster_sets;
 mod condition;
@@ -30,5 +31,6 @@ mod requests;
 mod tests;
 
 pub use antrea_mc_core::membership::LeaseTimes;
+pub use census::{Census, Censuses};
 pub use leader::{LeaderConfig, run};
 pub use offline::{Merged, merge};

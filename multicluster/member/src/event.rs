@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::action::Action;
 use crate::condition::{Condition, time};
-use crate::kind::Kind;
+use crate::kind::{Kind, Side};
 use crate::objects::{Key, text};
 use crate::send::FIELD_MANAGER;
 
-/// A warning about the object `key`, with reason and message of a condition.
+/// A warning about the object `key`, with reason and message of a condition, where the object is.
 pub(crate) fn warning(key: &Key, object: &Value, condition: &Condition, now: Timestamp) -> Action {
     let resource = key.kind.resource();
     // As Kubernetes' own recorder: unique, and sorted by time.
@@ -35,5 +35,9 @@ pub(crate) fn warning(key: &Key, object: &Value, condition: &Condition, now: Tim
         "reportingComponent": FIELD_MANAGER,
         "reportingInstance": "",
     });
-    Action::Create(Key::new(Kind::Event, &key.namespace, &name), event)
+    let kind = match key.kind.side() {
+        Side::Local => Kind::Event,
+        Side::Leader => Kind::LeaderEvent,
+    };
+    Action::Create(Key::new(kind, &key.namespace, &name), event)
 }

@@ -44,6 +44,8 @@ pub enum Kind {
     ClusterInfoImport,
     /// Numbers of labels.
     LabelIdentity,
+    /// At the leader: tells the admins of the ClusterSet what went wrong.
+    LeaderEvent,
     /// At the leader: that the member is alive.
     MemberClusterAnnounce,
     /// At the leader: what clusters export.
@@ -65,7 +67,9 @@ impl Kind {
     /// Where objects of the kind are.
     pub const fn side(self) -> Side {
         match self {
-            Self::MemberClusterAnnounce | Self::ResourceExport | Self::ResourceImport => Side::Leader,
+            Self::LeaderEvent | Self::MemberClusterAnnounce | Self::ResourceExport | Self::ResourceImport => {
+                Side::Leader
+            }
             _ => Side::Local,
         }
     }
@@ -83,7 +87,7 @@ impl Kind {
             Self::Service => of::<Service>(),
             Self::EndpointSlice => of::<EndpointSlice>(),
             Self::Endpoints => of::<Endpoints>(),
-            Self::Event => of::<Event>(),
+            Self::Event | Self::LeaderEvent => of::<Event>(),
             Self::Tier => of::<Tier>(),
             Self::ClusterNetworkPolicy => of::<ClusterNetworkPolicy>(),
             Self::ServiceExport => of::<ServiceExport>(),

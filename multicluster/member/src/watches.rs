@@ -91,7 +91,7 @@ impl Start {
             Kind::Service => self.namespaced::<Service>(client),
             Kind::EndpointSlice => self.namespaced::<EndpointSlice>(client),
             Kind::Endpoints => self.namespaced::<Endpoints>(client),
-            Kind::Event => self.namespaced::<Event>(client),
+            Kind::Event | Kind::LeaderEvent => self.namespaced::<Event>(client),
             Kind::ServiceExport => self.namespaced::<ServiceExport>(client),
             Kind::ServiceImport => self.namespaced::<ServiceImport>(client),
             Kind::ClusterSet => self.namespaced::<ClusterSet>(client),

@@ -317,6 +317,21 @@ fn a_policy_waits_for_its_tier() {
     patch status of ResourceImport area/strict-antreaclusternetworkpolicy
       metadata.resourceVersion: "7"
       status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"False","reason":"ACNPImportFailed","message":"ACNP Tier securityops does not exist in importing cluster west","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
+    create LeaderEvent area/strict-antreaclusternetworkpolicy.18fae27693b40000
+      involvedObject.apiVersion: "multicluster.crd.antrea.io/v1alpha1"
+      involvedObject.kind: "ResourceImport"
+      involvedObject.namespace: "area"
+      involvedObject.name: "strict-antreaclusternetworkpolicy"
+      involvedObject.uid: ""
+      type: "Warning"
+      reason: "ACNPImportFailed"
+      message: "ACNP Tier securityops does not exist in importing cluster west"
+      firstTimestamp: "2027-01-15T08:00:00Z"
+      lastTimestamp: "2027-01-15T08:00:00Z"
+      count: 1
+      source.component: "antrea-mc-controller"
+      reportingComponent: "antrea-mc-controller"
+      reportingInstance: ""
     problem: ACNP Tier securityops does not exist in importing cluster west
     "#);
     cluster.apply(TIER);
@@ -337,6 +352,7 @@ fn a_policy_of_the_cluster_itself_is_left_alone() {
     let mut cluster = Cluster::of(&objects(&[POLICY, TIER, own]));
     insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
     patch status of ResourceImport area/strict-antreaclusternetworkpolicy
+    create LeaderEvent area/strict-antreaclusternetworkpolicy.18fae27693b40000
     problem: ClusterNetworkPolicy antrea-mc-strict is not of Multi-cluster, and is left alone; rename or delete it to import
     ");
 }

@@ -17,6 +17,7 @@ use antrea_e2e::{
 use anyhow::{Context, Result};
 
 use super::Output;
+use crate::product;
 
 /// Ends with 0 only when all of the lab works.
 pub(super) fn status(name: &LabName, output: Output) -> Result<ExitCode> {
@@ -87,7 +88,11 @@ pub(super) fn logs(name: &LabName, place: Option<Place>, lines: usize) -> Result
 }
 
 pub(super) fn tool(name: &str) -> Result<ExitCode> {
-    say(&programs::ensure_built()?.path(name)?.display())?;
+    let path = match product::TOOLS.contains(&name) {
+        true => product::build_tools()?.join(name),
+        false => programs::ensure_built()?.path(name)?,
+    };
+    say(&path.display())?;
     Ok(ExitCode::SUCCESS)
 }
 

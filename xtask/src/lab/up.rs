@@ -1,15 +1,15 @@
 //! `lab up`: its options, and the lab they ask for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use antrea_e2e::admission;
-use antrea_e2e::install::Product;
+use antrea_e2e::install::{OfCluster, Product};
 use antrea_e2e::lab::{Lab, Lifetime};
-use antrea_e2e::names::{ClusterId, LabName};
-use antrea_e2e::plan::{ClusterSetting, Families, Install, Request, ServiceProxy};
+use antrea_e2e::names::LabName;
+use antrea_e2e::plan::{ClusterSetting, Families, Install, Plan, Request, ServiceProxy};
 use antrea_e2e::progress::step;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::{Output, commands};
@@ -46,10 +46,10 @@ pub(crate) struct UpArguments {
     set: Vec<String>,
     /// Values for charts/antrea-mc of a cluster.
     #[arg(long, value_name = "cN:FILE")]
-    mc_values: Vec<String>,
+    mc_values: Vec<OfCluster>,
     /// One value for charts/antrea-mc of a cluster.
     #[arg(long, value_name = "cN:KEY=VALUE")]
-    mc_set: Vec<String>,
+    mc_set: Vec<OfCluster>,
 }
 
 pub(super) fn run(arguments: &UpArguments) -> Result<ExitCode> {
@@ -60,12 +60,7 @@ pub(super) fn run(arguments: &UpArguments) -> Result<ExitCode> {
 }
 
 fn request(arguments: &UpArguments) -> Result<Request> {
-    if let Some(option) = arguments.mc_values.iter().chain(&arguments.mc_set).next() {
-        let cluster = option.split_once(':').and_then(|(cluster, _)| cluster.parse::<ClusterId>().ok());
-        cluster.with_context(|| format!("{option:?} is for no cluster; it begins with c1:, c2:, …"))?;
-        bail!("--mc-values and --mc-set have nothing to set: charts/antrea-mc does not exist yet");
-    }
-    Ok(Request {
+    let request = Request {
         name: arguments.name.clone(),
         clusters: arguments.clusters,
         nodes: arguments.nodes,
@@ -73,22 +68,49 @@ fn request(arguments: &UpArguments) -> Result<Request> {
         service_proxy: arguments.service_proxy,
         install: arguments.install,
         settings: arguments.settings.clone(),
-    })
+    };
+    check_options(arguments, &request.plan(&[])?)?;
+    Ok(request)
+}
+
+/// Every option is for something that is installed, and every file is there.
+fn check_options(arguments: &UpArguments, plan: &Plan) -> Result<()> {
+    let UpArguments { values, set, mc_values, mc_set, .. } = arguments;
+    ensure!(
+        has_antrea(plan) || values.is_empty() && set.is_empty(),
+        "--values and --set are for charts/antrea, which no cluster installs"
+    );
+    for OfCluster { cluster, text } in mc_values.iter().chain(mc_set) {
+        let install = plan.cluster(*cluster)?.install;
+        ensure!(
+            install == Install::AntreaMc,
+            "{cluster}:{text} is for charts/antrea-mc, and {install} is what is installed in {cluster}: \
+             choose --install antrea-mc or --cluster {cluster}:install=antrea-mc"
+        );
+    }
+    for file in values {
+        ensure!(file.is_file(), "--values {}: there is no such file", file.display());
+    }
+    for OfCluster { cluster, text } in mc_values {
+        ensure!(Path::new(text).is_file(), "--mc-values {cluster}:{text}: there is no file {text}");
+    }
+    Ok(())
+}
+
+fn has_antrea(plan: &Plan) -> bool {
+    plan.clusters.iter().any(|cluster| matches!(cluster.install, Install::Antrea | Install::AntreaMc))
 }
 
 /// Builds the images when a cluster wants Antrea; everything that can be refused is refused before.
 fn product_for(arguments: &UpArguments, request: &Request) -> Result<Product> {
-    let plan = request.plan(&[])?;
-    let wanted = plan.clusters.iter().any(|cluster| matches!(cluster.install, Install::Antrea));
-    let options = !arguments.values.is_empty() || !arguments.set.is_empty();
-    ensure!(wanted || !options, "--values and --set are for charts/antrea, which no cluster installs");
-    for values in &arguments.values {
-        ensure!(values.is_file(), "--values {}: there is no such file", values.display());
-    }
-    if !wanted {
+    if !has_antrea(&request.plan(&[])?) {
         return Ok(Product::default());
     }
     admission::check(request, &product::needs(FirstBuild::Product))?;
-    let built = step("images", product::build)?;
-    Ok(Product { values: arguments.values.clone(), settings: arguments.set.clone(), ..built })
+    let mut product = step("images", product::build)?;
+    product.values.clone_from(&arguments.values);
+    product.settings.clone_from(&arguments.set);
+    product.multicluster.values.clone_from(&arguments.mc_values);
+    product.multicluster.settings.clone_from(&arguments.mc_set);
+    Ok(product)
 }

@@ -1,4 +1,4 @@
-//! The demo as a test: what users run, under a name that no other lab has.
+//! The demos as a test: what users run, under a name that no other lab has.
 
 use std::process::{Command, Stdio};
 
@@ -8,26 +8,31 @@ use anyhow::{Context, Result, ensure};
 
 use super::suite::{self, Outcome, Suite};
 
-/// Runs `demo --exit`, then `demo --down` whatever came before.
+/// What each demo is asked for by.
+const DEMOS: [&[&str]; 2] = [&[], &["--multicluster"]];
+
+/// Runs each with `--exit`, then with `--down` whatever came before.
 pub(crate) fn run() -> Suite {
     suite::timed("demo", || {
         let mut outcome = Outcome::default();
         let name = format!("d{}", std::process::id());
-        for (what, end) in [("demo --exit", "--exit"), ("demo --down", "--down")] {
-            let result = name.parse().and_then(|name| demo(&name, end));
-            if let Err(error) = &result {
-                println!("{what} failed: {error:#}");
+        for demo in DEMOS {
+            for end in ["--exit", "--down"] {
+                let result = name.parse().and_then(|name| run_one(&name, demo, end));
+                if let Err(error) = &result {
+                    println!("demo {} {end} failed: {error:#}", demo.join(" "));
+                }
+                outcome += suite::one(result.is_ok());
             }
-            outcome += suite::one(result.is_ok());
         }
         outcome
     })
 }
 
-fn demo(name: &LabName, end: &str) -> Result<()> {
+fn run_one(name: &LabName, demo: &[&str], end: &str) -> Result<()> {
     let xtask = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(xtask);
-    command.args(["demo", end, "--name", name.as_str()]).stdin(Stdio::null());
+    command.arg("demo").args(demo).args([end, "--name", name.as_str()]).stdin(Stdio::null());
     let status = command.status().context("cannot run this program")?;
     ensure!(status.success(), "it ended with {status}");
     let is_there = state::names()?.contains(name);

@@ -73,9 +73,10 @@ pub fn cluster_flows(
             flows.extend(un_snat::probe_of_gateway(layout, mac, *address, gateway));
             flows.extend(un_snat::answer_of_gateway(layout, *address, gateway));
             let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
-            flows.extend(transports.filter_map(|transport| {
-                conntrack_commit::from_other_cluster(layout, gateway, transport)
-            }));
+            flows
+                .extend(transports.filter_map(|transport| {
+                    conntrack_commit::from_other_cluster(layout, gateway, transport)
+                }));
         }
     }
     flows

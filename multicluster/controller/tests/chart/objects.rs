@@ -109,6 +109,8 @@ fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
     let job = |mode: &str, values: &str| {
         let objects = chart.mode(mode, &format!("clusterSet: {{create: true, clusterSetID: cs, {values}}}"));
         let spec = &find(&objects, "Job", "antrea-mc-cluster-set")["spec"]["template"]["spec"];
+        // Webhooks let no other ServiceAccount of a Common Area write ClusterSets.
+        assert_eq!(spec["serviceAccountName"], "antrea-mc-controller");
         let containers = ["initContainers", "containers"].map(|key| spec[key].as_array().cloned());
         let arguments = |container: &Value| texts(&container["args"]).join(" ");
         containers.into_iter().flatten().flatten().map(|container| arguments(&container)).collect::<Vec<_>>()

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use antrea_kit::object_files;
-use antrea_mc_leader::{LeaderConfig, LeaseTimes, run};
+use antrea_mc_leader::{Censuses, LeaderConfig, LeaseTimes, run};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use hyper::{Request, Response};
@@ -106,7 +106,8 @@ fn with_outages(client: &Client, outage: &Arc<Outage>) -> Client {
 }
 
 fn config() -> LeaderConfig {
-    LeaderConfig { namespaces: SETS.map(str::to_owned).to_vec(), times: LeaseTimes::default() }
+    let namespaces = SETS.map(str::to_owned).to_vec();
+    LeaderConfig { namespaces, times: LeaseTimes::default(), censuses: Censuses::default() }
 }
 
 /// Waits until an object is as it should be; `None` is one that is not there.

@@ -11,6 +11,7 @@ use super::{Importer, Problem};
 use crate::action::{Action, difference, ensure, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, written};
+use crate::event::warning;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, annotation, text};
 
@@ -83,7 +84,7 @@ fn realizable(policy: &Value) -> Option<&Value> {
     conditions.iter().find(|condition| text(condition, "/type") == "Realizable")
 }
 
-/// Tells the leader what became of the policy here. The status is a list that all members share: the version of the
+/// Tells the leader what became of the policy here, and by an Event when something has gone wrong, as upstream does. The status is a list that all members share: the version of the
 /// object is checked, so that none overwrites what another has said meanwhile.
 fn report(
     importer: &Importer,
@@ -92,31 +93,34 @@ fn report(
     problem: Option<&Problem>,
     realizable: Option<&Value>,
     now: Timestamp,
-) -> Option<Action> {
-    let key = Key::new(Kind::ResourceImport, &importer.area, import.metadata.name.as_deref()?);
-    let object = objects.get(&key)?;
+) -> Vec<Action> {
+    let name = import.metadata.name.as_deref().unwrap_or_default();
+    let key = Key::new(Kind::ResourceImport, &importer.area, name);
+    let Some(object) = objects.get(&key) else { return Vec::new() };
     let mut statuses: Vec<Value> =
         object.pointer("/status/clusterStatuses").and_then(Value::as_array).cloned().unwrap_or_default();
     let own = statuses.iter().position(|status| text(status, "/clusterID") == importer.cluster.as_str());
     let before =
         own.and_then(|own| statuses[own].pointer("/conditions")?.as_array().cloned()).unwrap_or_default();
-    let condition = match problem {
+    let wanted = match problem {
         Some(problem) => Condition::new(condition_type::SUCCEEDED, "False", FAILED, problem.to_string()),
         None => Condition::new(condition_type::SUCCEEDED, "True", "", ""),
     };
-    let mut condition = written(&before, &condition, now);
+    let mut condition = written(&before, &wanted, now);
     if let Some(fields) = condition.as_object_mut().filter(|_| problem.is_none()) {
         fields.retain(|_, value| value != "");
     }
     let conditions: Vec<&Value> = [&condition].into_iter().chain(realizable).collect();
     let status = json!({ "clusterID": importer.cluster.as_str(), "conditions": conditions });
     match own {
-        Some(own) if difference(&statuses[own], &status).is_none() => return None,
+        Some(own) if difference(&statuses[own], &status).is_none() => return Vec::new(),
         Some(own) => statuses[own] = status,
         None => statuses.push(status),
     }
     let version = text(object, "/metadata/resourceVersion");
     let patch =
         json!({ "metadata": { "resourceVersion": version }, "status": { "clusterStatuses": statuses } });
-    Some(Action::PatchStatus(key, patch))
+    let is_news = !before.iter().any(|before| text(before, "/message") == wanted.message);
+    let event = problem.filter(|_| is_news).map(|_| warning(&key, object, &wanted, now));
+    std::iter::once(Action::PatchStatus(key, patch)).chain(event).collect()
 }

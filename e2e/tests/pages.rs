@@ -1,4 +1,4 @@
-//! docs/getting-started.md does what it says: its blocks marked `sh` are run as one script, from top to bottom.
+//! Pages of the documentation do what they say: their blocks marked `sh` are run as one script, from top to bottom.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use antrea_e2e::plan::Install;
 use antrea_e2e::scenario::{Extent, is_wanted, request};
 use anyhow::{Context, Result, ensure};
 
-/// The name that the page gives its lab; the test gives it one of its own.
+/// The name that a page gives its lab; the test gives it one of its own.
 const NAME_ON_THE_PAGE: &str = "--name guide";
 
 /// A block of the page, and what its output has to contain.
@@ -25,10 +25,19 @@ struct Block {
 
 #[test]
 fn the_getting_started_page_works() {
-    let name = "the_getting_started_page_works";
+    check("the_getting_started_page_works", "docs/getting-started.md");
+}
+
+#[test]
+fn the_quick_start_of_multicluster_works() {
+    check("the_quick_start_of_multicluster_works", "docs/multicluster/quick-start.md");
+}
+
+/// Follows a page in a lab of its own, which the page removes.
+fn check(name: &str, page: &str) {
     if is_wanted(name, Extent::Standard) {
         let lab = request(Install::Antrea).name;
-        let result = follow_the_page(&lab);
+        let result = follow(page, &lab);
         if result.is_err()
             && let Ok(lab) = Lab::open(&lab)
         {
@@ -40,9 +49,9 @@ fn the_getting_started_page_works() {
     }
 }
 
-fn follow_the_page(lab: &LabName) -> Result<()> {
+fn follow(page: &str, lab: &LabName) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = fs::read_to_string(root.join("docs/getting-started.md")).context("the page cannot be read")?;
+    let page = fs::read_to_string(root.join(page)).with_context(|| format!("{page} cannot be read"))?;
     ensure!(page.contains(NAME_ON_THE_PAGE), "the page names its lab otherwise than {NAME_ON_THE_PAGE:?}");
     let blocks = blocks(&page.replace(NAME_ON_THE_PAGE, &format!("--name {lab}")));
     ensure!(!blocks.is_empty(), "the page has no commands");
@@ -66,7 +75,7 @@ fn script(blocks: &[Block]) -> String {
 
 /// Both outputs in one file, in the order in which they came.
 fn run(root: &Path, script: &str) -> Result<String> {
-    let path: PathBuf = std::env::temp_dir().join(format!("antrea-getting-started-{}", std::process::id()));
+    let path: PathBuf = std::env::temp_dir().join(format!("antrea-page-{}", std::process::id()));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut command = Command::new("bash");
     command.args(["-c", script]).current_dir(root).env("NO_PROXY", "*").stdin(Stdio::null());

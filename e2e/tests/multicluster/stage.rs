@@ -1,0 +1,143 @@
+//! The ClusterSet that the tests share: three clusters of two Nodes, A leads and is a member, B and C export Service
+//! `nginx`, which Pod `pod-a` of A asks.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use antrea_e2e::install::{NAMESPACE, multicluster};
+use antrea_e2e::kubectl::Kubectl;
+use antrea_e2e::lab::Lab;
+use antrea_e2e::multicluster::cluster_set::{self, Member};
+use antrea_e2e::multicluster::nginx::{self, Example};
+use antrea_e2e::plan::Install;
+use antrea_e2e::scenario::{Extent, is_wanted, product, request};
+use antrea_e2e::wait;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::shared::{self, OnALab};
+
+/// How many tests there are on the stage: the last one takes it down. Three idle clusters slow what follows.
+const TESTS: usize = 11;
+
+/// For every cluster to do what another one says.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+static SHARED: Mutex<Option<Stage>> = Mutex::new(None);
+static RUN: AtomicUsize = AtomicUsize::new(0);
+
+/// The clusters and everybody on them.
+pub(super) struct Stage {
+    pub(super) lab: Lab,
+    members: Vec<Member>,
+    pub(super) example: Example,
+}
+
+impl OnALab for Stage {
+    fn lab(&self) -> &Lab {
+        &self.lab
+    }
+}
+
+/// Runs `test` on the shared ClusterSet, which it leaves as it has found it.
+pub(super) fn on_the_stage(name: &str, test: impl FnOnce(&Stage) -> Result<()>) {
+    if !is_wanted(name, Extent::Standard) {
+        return;
+    }
+    let result = shared::with(&SHARED, make, test).and_then(|()| down_after_the_last());
+    assert!(result.is_ok(), "{name}: {:?}", result.err());
+}
+
+fn make() -> Result<Stage> {
+    let request = nginx::request(request(Install::AntreaMc).name)?;
+    let product = cluster_set::with_modes(product()?, request.clusters);
+    let (lab, (members, example)) = shared::make(&request, &product, |lab| {
+        let members = cluster_set::members(lab, &product)?;
+        cluster_set::form(&members)?;
+        let example = nginx::create(&members)?;
+        example.wait_for_answers()?;
+        Ok((members, example))
+    })?;
+    Ok(Stage { lab, members, example })
+}
+
+fn down_after_the_last() -> Result<()> {
+    if RUN.fetch_add(1, Ordering::Relaxed) + 1 < TESTS {
+        return Ok(());
+    }
+    let stage = SHARED.lock().map_or(None, |mut shared| shared.take());
+    stage.map_or(Ok(()), |stage| stage.lab.down())
+}
+
+impl Stage {
+    pub(super) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// A leads, and imports.
+    pub(super) fn a(&self) -> Result<&Member> {
+        self.members.first().context("there is no cluster A")
+    }
+
+    /// B exports.
+    pub(super) fn b(&self) -> Result<&Member> {
+        self.members.get(1).context("there is no cluster B")
+    }
+
+    /// C exports, too.
+    pub(super) fn c(&self) -> Result<&Member> {
+        self.members.get(2).context("there is no cluster C")
+    }
+
+    /// The ClusterIP of `nginx` in one of the exporters.
+    pub(super) fn exported_ip(&self, member: &Member) -> Result<String> {
+        let mut servers = self.example.servers.iter();
+        let server = servers.find(|server| server.cluster == member.cluster);
+        Ok(server.with_context(|| format!("{} exports nothing", member.id()))?.cluster_ip.to_string())
+    }
+
+    /// Waits until A has these endpoints of a Service.
+    pub(super) fn wait_for_endpoints(&self, service: &str, expected: &[String]) -> Result<()> {
+        let expected = expected.iter().cloned().collect();
+        nginx::wait_for_endpoints(&self.a()?.kubectl, &format!("antrea-mc-{service}"), &expected)
+    }
+}
+
+/// Waits until something is so.
+pub(super) fn until(what: &str, mut condition: impl FnMut() -> Result<()>) -> Result<()> {
+    wait::until(PATIENCE, what, || condition().map(|()| true))
+}
+
+/// A condition in the status of an object.
+pub(super) fn condition(object: &Value, kind: &str) -> Value {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.find(|condition| condition["type"] == kind).cloned().unwrap_or_default()
+}
+
+/// Waits until a condition of an object has this status and, where one is given, this reason; returns it.
+pub(super) fn wait_for_condition(
+    kubectl: &Kubectl,
+    get: &[&str],
+    (kind, status, reason): (&str, &str, Option<&str>),
+) -> Result<Value> {
+    let what = format!("condition {kind}={status} {} of {}", reason.unwrap_or_default(), get.join(" "));
+    wait::eventually(PATIENCE, &what, || {
+        let object = kubectl.json(&[&["get"], get].concat())?;
+        let found = condition(&object, kind);
+        let fits = found["status"] == status && reason.is_none_or(|reason| found["reason"] == reason);
+        ensure!(fits, "its status is {}", object["status"]);
+        Ok(Some(found))
+    })
+}
+
+/// How many replicas of its controller a cluster has, from now on.
+pub(super) fn scale_controller(member: &Member, replicas: u8) -> Result<()> {
+    let replicas_flag = format!("--replicas={replicas}");
+    member.kubectl.text(&["scale", "-n", NAMESPACE, multicluster::DEPLOYMENT, &replicas_flag])?;
+    if replicas > 0 {
+        return member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120);
+    }
+    let pods = ["pod", "-n", NAMESPACE, "-l", "component=antrea-mc-controller"];
+    member.kubectl.wait("delete", 60, &pods)
+}
