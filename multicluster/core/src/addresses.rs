@@ -78,6 +78,11 @@ impl Claim {
         self.0.iter()
     }
 
+    /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
+    pub fn allows(&self, address: IpAddr) -> bool {
+        self.0.is_empty() || self.network_of(address).is_some()
+    }
+
     fn network_of(&self, address: IpAddr) -> Option<ClaimedNetwork> {
         self.0.iter().find(|network| network.cidr.contains(&address)).copied()
     }

@@ -1,6 +1,6 @@
 //! Endpoints of a Service in one cluster, each once, in one order, however many subsets or slices they came in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use antrea_types::IpFamily;
@@ -62,6 +62,17 @@ impl Endpoints {
         self.0.iter().flat_map(|((_, ports), endpoints)| {
             endpoints.iter().map(|(address, endpoint)| (ports.as_slice(), *address, endpoint))
         })
+    }
+
+    /// Takes those out whose addresses are not allowed, and returns these.
+    pub fn retain(&mut self, is_allowed: impl Fn(IpAddr) -> bool) -> BTreeSet<IpAddr> {
+        let mut others = BTreeSet::new();
+        for endpoints in self.0.values_mut() {
+            let removed = endpoints.extract_if(.., |address, _| !is_allowed(*address));
+            others.extend(removed.map(|(address, _)| address));
+        }
+        self.0.retain(|_, endpoints| !endpoints.is_empty());
+        others
     }
 
     /// Whether there is none.

@@ -2,6 +2,9 @@
 
 mod local;
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use antrea_shared_api::mcs::{ServiceExportSpec, export_condition, ready_reason, valid_reason};
 use antrea_shared_api::multicluster::ConditionStatus;
 use antrea_shared_api::multicluster::well_known::annotation;
@@ -9,7 +12,7 @@ use antrea_types::IpFamily;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 
-use crate::addresses::EndpointAddresses;
+use crate::addresses::{Claim, EndpointAddresses};
 use crate::endpoints::Endpoints;
 use crate::service::ExportedService;
 
@@ -24,6 +27,8 @@ pub enum Decision {
         endpoints: Endpoints,
         /// The families of the Service that do not cross clusters.
         families_at_home: Vec<IpFamily>,
+        /// Endpoints that the leader would not take from this cluster: they are in none of its networks.
+        strangers: BTreeSet<IpAddr>,
     },
     /// Nothing is exported, and what was is withdrawn.
     Withdraw(Invalid),
@@ -84,12 +89,17 @@ pub struct ExportCondition {
     pub message: String,
 }
 
-/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name.
+/// How many addresses a message names.
+const SHOWN: usize = 3;
+
+/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with these
+/// networks.
 pub fn decide(
     export: &ServiceExportSpec,
     service: Option<&core::Service>,
     slices: &[&EndpointSlice],
     addresses: EndpointAddresses,
+    networks: &Claim,
 ) -> Decision {
     let Some((service, spec)) = service.and_then(|service| Some((service, service.spec.as_ref()?))) else {
         return Decision::Withdraw(Invalid::NoService);
@@ -102,21 +112,21 @@ pub fn decide(
         return Decision::Withdraw(Invalid::Imported);
     }
     let exported = local::service(export, spec);
-    let Some(endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
+    let Some(mut endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
         return Decision::Withdraw(Invalid::NoClusterIp);
     };
     let families = exported.properties.iter().flat_map(|properties| &properties.ip_families);
     let families_at_home = families.copied().filter(|family| *family != local::CROSSES).collect();
-    Decision::Export { service: exported, endpoints, families_at_home }
+    let strangers = endpoints.retain(|address| networks.allows(address));
+    Decision::Export { service: exported, endpoints, families_at_home, strangers }
 }
 
 /// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched, and
 /// `Conflict` goes when it is not among them.
 pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportCondition> {
-    let (endpoints, families_at_home) = match decision {
-        Decision::Withdraw(invalid) => return withdrawn(*invalid),
-        Decision::Export { endpoints, families_at_home, .. } => (endpoints, families_at_home),
-    };
+    if let Decision::Withdraw(invalid) = decision {
+        return withdrawn(*invalid);
+    }
     let valid = condition(
         export_condition::VALID,
         ConditionStatus::True,
@@ -132,9 +142,7 @@ pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportConditi
             (not_ready(ready_reason::PENDING, why), &Conflicts::Unknown)
         }
         Progress::Refused(why, conflicts) => (not_ready(ready_reason::FAILED, why), conflicts),
-        Progress::Merged { conflicts, left_out } => {
-            (exported(endpoints, families_at_home, left_out.as_deref()), conflicts)
-        }
+        Progress::Merged { conflicts, left_out } => (exported(decision, left_out.as_deref()), conflicts),
     };
     let conflict = match conflicts {
         Conflicts::Unknown => None,
@@ -152,13 +160,21 @@ fn withdrawn(invalid: Invalid) -> Vec<ExportCondition> {
     vec![valid, not_ready(ready_reason::FAILED, "the Service cannot be exported, see condition Valid")]
 }
 
-fn exported(endpoints: &Endpoints, families_at_home: &[IpFamily], left_out: Option<&str>) -> ExportCondition {
+fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
     let mut message = "The Service is exported successfully".to_owned();
-    for family in families_at_home {
-        message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
-    }
-    if endpoints.is_empty() {
-        message.push_str("; it has no ready endpoints that other clusters can reach");
+    if let Decision::Export { endpoints, families_at_home, strangers, .. } = decision {
+        for family in families_at_home {
+            message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
+        }
+        for stranger in strangers.iter().take(SHOWN) {
+            message.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
+        }
+        if strangers.len() > SHOWN {
+            message.push_str(&format!("; so are {} others", strangers.len() - SHOWN));
+        }
+        if endpoints.is_empty() {
+            message.push_str("; it has no ready endpoints that other clusters can reach");
+        }
     }
     if let Some(left_out) = left_out {
         message.push_str(&format!("; {left_out}"));

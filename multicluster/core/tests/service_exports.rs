@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
+use antrea_mc_core::addresses::{Claim, PodConnectivity};
 use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
@@ -26,7 +27,10 @@ fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAdd
     let export: ServiceExport = read(export);
     let service: Option<Service> = (!service.is_empty()).then(|| read(service));
     let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
-    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses)
+    let networks = |text: &str| vec![text.parse().unwrap()];
+    let networks =
+        Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On);
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses, &networks)
 }
 
 /// What is exported, and the conditions once the leader has taken it.
@@ -97,6 +101,16 @@ fn a_headless_service_is_exported_by_its_pods_in_any_case() {
     Ready=True Exported The Service is exported successfully
     Conflict=False NoConflicts
     ");
+}
+
+/// Such as a Pod's in the network of its host: the leader would refuse all of them.
+#[test]
+fn endpoints_outside_of_the_clusters_networks_are_left_out_and_named() {
+    let slice = SLICE.replace("10.10.0.1]", "172.18.0.5]");
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"");
+    let many = (1..7).map(|host| format!("{{addresses: [172.18.0.{host}]}}")).collect::<Vec<_>>().join(", ");
+    let slice = format!("addressType: IPv4\nports: [{{port: 8080, protocol: TCP}}]\nendpoints: [{many}]");
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"");
 }
 
 #[test]

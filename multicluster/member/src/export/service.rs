@@ -1,5 +1,6 @@
 //! One ServiceExport: its two ResourceExports, and its conditions.
 
+use antrea_mc_core::addresses::{Claim, PodConnectivity};
 use antrea_mc_core::ids::NamespacedName;
 use antrea_mc_core::names::{Naming, Resource, export_name};
 use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions as decided, decide};
@@ -12,7 +13,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Problem, SERVICE_LABEL};
+use super::{Exporter, Membership, Networks, Problem, SERVICE_LABEL};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
@@ -56,7 +57,15 @@ fn decide_on(
         .filter(|(_, slice)| label(slice, SERVICE_LABEL) == Some(name.name()))
         .filter_map(|(_, slice)| read(slice))
         .collect();
-    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), exporter.addresses)
+    let slices: Vec<&EndpointSlice> = slices.iter().collect();
+    decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter))
+}
+
+/// The networks that the leader takes endpoints in.
+fn claim(exporter: &Exporter) -> Claim {
+    let Networks { service_cidrs, pod_cidrs } = &exporter.networks;
+    let pods = if pod_cidrs.is_empty() { PodConnectivity::Off } else { PodConnectivity::On };
+    Claim::new(service_cidrs, pod_cidrs, exporter.addresses, pods)
 }
 
 /// The ResourceExports of a Service: of the Service itself and of its endpoints; none without a leader.
