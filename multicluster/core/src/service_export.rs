@@ -170,7 +170,7 @@ fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
             message.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
         }
         if strangers.len() > SHOWN {
-            message.push_str(&format!("; so are {} others", strangers.len() - SHOWN));
+            message.push_str(&format!("; nor are {} others", strangers.len() - SHOWN));
         }
         if endpoints.is_empty() {
             message.push_str("; it has no ready endpoints that other clusters can reach");

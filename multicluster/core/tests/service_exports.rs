@@ -107,10 +107,24 @@ fn a_headless_service_is_exported_by_its_pods_in_any_case() {
 #[test]
 fn endpoints_outside_of_the_clusters_networks_are_left_out_and_named() {
     let slice = SLICE.replace("10.10.0.1]", "172.18.0.5]");
-    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"");
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    subsets: [{addresses:[{ip:10.10.0.2}],ports:[{name:http,port:8080,protocol:TCP}]}]
+    endpointSlices: [{addressType:IPv4,ports:[{name:http,port:8080,protocol:TCP}],endpoints:[{addresses:[10.10.0.2]}]}]
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully; 172.18.0.5 is in no network that this cluster has announced
+    Conflict=False NoConflicts
+    ");
     let many = (1..7).map(|host| format!("{{addresses: [172.18.0.{host}]}}")).collect::<Vec<_>>().join(", ");
     let slice = format!("addressType: IPv4\nports: [{{port: 8080, protocol: TCP}}]\nendpoints: [{many}]");
-    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"");
+    insta::assert_snapshot!(check(EXPORT, SERVICE, &[&slice], PodIps), @"
+    serviceSpec: {ports:[{name:http,port:80,protocol:TCP}],sessionAffinity:None,ipFamilies:[IPv4],internalTrafficPolicy:Cluster}
+    origin: {creationTimestamp:2026-01-01T00:00:00Z,type:ClusterSetIP}
+    Valid=True Valid The Service can be exported
+    Ready=True Exported The Service is exported successfully; 172.18.0.1 is in no network that this cluster has announced; 172.18.0.2 is in no network that this cluster has announced; 172.18.0.3 is in no network that this cluster has announced; nor are 3 others; it has no ready endpoints that other clusters can reach
+    Conflict=False NoConflicts
+    ");
 }
 
 #[test]
