@@ -10,6 +10,7 @@ use antrea_e2e::plan::{Install, Request};
 use antrea_e2e::scenario::{Extent, product, request, with_lab};
 use anyhow::{Context, Result, ensure};
 
+use super::stage::wait_for_condition;
 use crate::cluster::{Cluster, on_the_cluster};
 
 const LEADER: &str = "antrea-multicluster";
@@ -26,7 +27,8 @@ fn a_leader_needs_nothing_of_core_antrea() {
         install::multicluster::into(lab.programs(), &kubectl, cluster, &leader, LEADER)?;
         let antctl = Antctl::new(&product.programs, &kubectl);
         antctl.text(&["init", "--clusterset", "alone", "--clusterid", "leader", "-n", LEADER])?;
-        antctl.text(&["status", "--wait"])?;
+        let alone = ["clusterset", "alone", "-n", LEADER];
+        wait_for_condition(&kubectl, &alone, ("Ready", "Unknown", Some("NoReadyCluster")))?;
         ensure_no_kinds(lab, "crd.antrea.io", &["multicluster.crd.antrea.io"])
     });
 }
@@ -49,7 +51,6 @@ fn core_antrea_needs_nothing_of_multicluster() {
 }
 
 fn render(cluster: &Cluster<'_>, chart: &str) -> Result<String> {
-    // A Secret or certificate that is made anew each time would differ.
     cluster.helm(&["template", "antrea", chart])?.text()
 }
 

@@ -15,8 +15,9 @@ fn of_conflicting_exports_the_older_one_wins_and_both_clusters_say_so() {
         let [b, c] = [&stage.b()?.kubectl, &stage.c()?.kubectl];
         let get = ["serviceexport", SERVICE];
         for kubectl in [b, c] {
-            let conflict =
-                wait_for_condition(kubectl, &get, ("Conflict", "True", Some("SessionAffinityConflict")))?;
+            let conflict = wait_for_condition(kubectl, &get, ("Conflict", "True", None))?;
+            let reason = conflict["reason"].as_str().unwrap_or_default();
+            ensure!(reason.contains("SessionAffinityConflict"), "its reason is {reason:?}");
             let message = conflict["message"].as_str().unwrap_or_default();
             ensure!(message.contains("cluster-b") && message.contains("None"), "it says {message:?}");
         }
