@@ -1,13 +1,14 @@
 {{/*
 A webhook of one kind. Argument: dict with name, path, group, version, resources (with their subresources), operations,
-and namespaces (where; without it, everywhere).
+namespaces (where; without it, everywhere), and failure (what happens without the controller).
 */}}
 {{- define "antrea-mc.webhook" -}}
 - name: {{ .name }}
   admissionReviewVersions: ["v1"]
   sideEffects: None
-  # Without the controller nothing is changed: what it would refuse must not slip through.
-  failurePolicy: Fail
+  # What others rely on is not changed without the controller. What users write it looks at again when it is back, and
+  # says in the status what is wrong.
+  failurePolicy: {{ .failure | default "Fail" }}
   timeoutSeconds: 5
   clientConfig:
     {{- include "antrea-mc.clientConfig" (list .root .path) | nindent 4 }}
@@ -46,9 +47,9 @@ and namespaces (where; without it, everywhere).
 {{- $_ := set $kinds "gateway" (merge (dict "resources" (list "gateways" "gateways/status") "namespaces" $own) $in) -}}
 {{- $_ := set $kinds "clusterinfoimport" (merge (dict "resources" (list "clusterinfoimports" "clusterinfoimports/status") "namespaces" $own) $in) -}}
 {{- $_ := set $kinds "labelidentity" (merge (dict "resources" (list "labelidentities") "scope" "Cluster") $in) -}}
-{{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write -}}
-{{- $_ := set $kinds "serviceexport" (merge (dict "resources" (list "serviceexports" "serviceexports/status")) $in) -}}
-{{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports" "serviceimports/status")) $in) -}}
+{{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write "failure" "Ignore" -}}
+{{- $_ := set $kinds "serviceexport" (merge (dict "resources" (list "serviceexports")) $in) -}}
+{{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports")) $in) -}}
 {{- end -}}
 {{- toJson $kinds -}}
 {{- end -}}

@@ -47,14 +47,15 @@ fn both_are_asked_about_both() {
 }
 
 #[test]
-fn without_the_controller_nothing_is_written() {
+fn without_the_controller_nothing_is_written_but_what_users_write() {
     let Some(chart) = Chart::open() else { return };
     for (mode, namespace) in MODES {
         let objects = chart.mode(mode, "");
         for object in objects.iter().filter(|object| !object["webhooks"].is_null()) {
             assert_eq!(object["metadata"]["labels"]["served-by"], "antrea-mc-controller");
             for webhook in object["webhooks"].as_array().unwrap() {
-                assert_eq!(webhook["failurePolicy"], "Fail");
+                let of_users = webhook["rules"][0]["apiGroups"][0] == "multicluster.x-k8s.io";
+                assert_eq!(webhook["failurePolicy"], if of_users { "Ignore" } else { "Fail" });
                 assert_eq!(webhook["clientConfig"]["service"]["namespace"], namespace);
             }
         }
