@@ -1,13 +1,11 @@
 //! The kinds of objects that a member reads and writes, and at whose API server they are.
 
-use antrea_shared_api::crd::v1beta1::Tier;
+use antrea_shared_api::crd::v1beta1::{ClusterNetworkPolicy, Tier};
 use antrea_shared_api::mcs::v1beta1::{ServiceExport, ServiceImport};
 use antrea_shared_api::multicluster::{v1alpha1, v1alpha2};
 use k8s_openapi::api::core::v1::{Endpoints, Event, Namespace, Node, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::{ApiResource, Resource};
-
-use crate::policy::ClusterNetworkPolicy;
 
 /// A kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

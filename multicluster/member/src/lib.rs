@@ -17,7 +17,6 @@ pub mod kind;
 pub mod leader;
 pub mod objects;
 mod parts;
-pub mod policy;
 mod send;
 mod watches;
 

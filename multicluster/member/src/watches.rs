@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use antrea_kit::watch::{WatchEvent, watch};
-use antrea_shared_api::crd::v1beta1::Tier;
+use antrea_shared_api::crd::v1beta1::{ClusterNetworkPolicy, Tier};
 use antrea_shared_api::mcs::v1beta1::{ServiceExport, ServiceImport};
 use antrea_shared_api::multicluster::v1alpha1::{
     ClusterInfoImport, Gateway, LabelIdentity, MemberClusterAnnounce, ResourceExport, ResourceImport,
@@ -21,7 +21,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::kind::Kind;
-use crate::policy::ClusterNetworkPolicy;
 use crate::send::trim;
 
 /// Which objects of a kind are watched.

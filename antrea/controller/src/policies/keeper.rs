@@ -4,6 +4,7 @@ use antrea_kit::keeper::{Keep, keep, stream};
 use antrea_kit::known::Known;
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_kit::watch::{WatchEvent, watch};
+use antrea_shared_api::crd::v1beta1::ClusterNetworkPolicy;
 use antrea_shared_api::well_known::CONTROLLER_FIELD_MANAGER;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{ClusterNetworkPolicy, Policy};
+use super::Policy;
 
 /// Runs until `stop`.
 pub(crate) async fn run(client: Client, stop: CancellationToken) -> Result<()> {

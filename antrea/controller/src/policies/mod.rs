@@ -3,12 +3,10 @@
 //! `phase` is upstream's `Pending`: accepted by the API server, not processed by Antrea.
 
 pub(crate) mod keeper;
-mod object;
 
+use antrea_shared_api::crd::v1beta1::ClusterNetworkPolicy;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-pub(crate) use object::ClusterNetworkPolicy;
 
 const TYPE: &str = "Realizable";
 const REASON: &str = "NotEnforced";
@@ -23,7 +21,8 @@ pub(crate) struct Policy {
 
 impl Policy {
     pub(crate) fn of(object: ClusterNetworkPolicy) -> Self {
-        Self { generation: object.metadata.generation.unwrap_or_default(), status: object.status }
+        let generation = object.metadata.generation.unwrap_or_default();
+        Self { generation, status: object.status.unwrap_or_default() }
     }
 
     /// The status that tells users at `now`; nothing where they are told. Conditions of other types stay. What an earlier

@@ -1,11 +1,11 @@
-//! ClusterNetworkPolicy as far as Multi-cluster knows it: an object with a spec that is kept as it is.
+//! ClusterNetworkPolicy: a policy of the whole cluster. Spec and status are kept as they are.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ClusterResourceScope, Metadata, Resource};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A ClusterNetworkPolicy of core Antrea.
+/// A policy of the whole cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterNetworkPolicy {
     /// Standard metadata.
