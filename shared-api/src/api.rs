@@ -80,7 +80,7 @@ impl TypeMeta {
 /// The object as JSON, with its kind.
 ///
 /// # Errors
-/// A number is not one of JSON's: priorities that are infinite.
+/// None that values of these types bring about.
 pub fn to_json<T: ApiObject + Serialize>(object: &T) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Typed::new(object))
 }

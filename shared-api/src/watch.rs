@@ -72,7 +72,7 @@ pub fn to_frame<T: WireObject>(event_type: EventType, object: &T) -> Vec<u8> {
 /// An event as a line of JSON, with its end. It is the same for all watchers.
 ///
 /// # Errors
-/// A number is not one of JSON's: priorities that are infinite.
+/// None that values of these types bring about.
 pub fn to_line<T: WireObject>(event_type: EventType, object: &T) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Line { event_type, object: Typed::new(object) })?;
     line.push(b'\n');
@@ -146,7 +146,7 @@ impl<T: Watched> Event<T> {
     /// The event as a line of JSON, with its end.
     ///
     /// # Errors
-    /// A number is not one of JSON's: priorities that are infinite.
+    /// None that values of these types bring about.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         match self {
             Self::Added(object) => to_line(EventType::Added, object),

@@ -35,6 +35,9 @@ pub enum Problem {
     /// A number that the field cannot have.
     #[error("{0} is out of range")]
     Range(i128),
+    /// A number that JSON does not have.
+    #[error("it is no finite number")]
+    NotFinite,
     /// A word that this version does not know.
     #[error("{word:?} is none of {}", known.join(", "))]
     Word {

@@ -108,7 +108,8 @@ impl Field for f64 {
 
     fn read(slot: &mut Option<Self>, value: Value<'_>) -> Result<(), DecodeError> {
         let Value::Fixed64(bits) = value else { return Err(Problem::WireType.into()) };
-        *slot = Some(Self::from_bits(bits));
+        let number = Some(Self::from_bits(bits)).filter(|number| number.is_finite());
+        *slot = Some(number.ok_or(Problem::NotFinite)?);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "shared-api/types",
     "shared-api/config-file",
     "antrea/config",
@@ -18,6 +18,7 @@ const PURE: [&str; 11] = [
     "antrea/pipeline",
     "antrea/hostplan",
     "antrea/agent/multicluster",
+    "antrea/agent/policy",
     "antrea/agent/proxy",
     "antrea/agent/routing",
     "multicluster/core",

@@ -56,6 +56,14 @@ fn words_and_numbers_that_are_not_known_name_their_field() {
 }
 
 #[test]
+fn priorities_are_finite() {
+    let mut writer = Writer::default();
+    writer.bytes(&f64::NAN.to_le_bytes());
+    writer.tag(4, WireType::Fixed64);
+    check_error(&writer.finish(), "priority: it is no finite number");
+}
+
+#[test]
 fn networks_have_an_address_and_a_prefix_of_its_family() {
     let block = |cidr: &dyn Fn(&mut Writer)| {
         policy(|rule| rule.nested(2, |peer| peer.nested(2, |block| block.nested(1, cidr))))
