@@ -7,9 +7,11 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::{TypeMeta, Typed, WireObject};
+use crate::api::{ApiObject, TypeMeta, Typed, WireObject};
 use crate::meta::Status;
-use crate::protobuf::{DecodeError, Envelope, Field, Fields, Problem, Value, Writer, write_enveloped};
+use crate::protobuf::{
+    DecodeError, Envelope, Field, Fields, Message, Problem, Value, Writer, write_enveloped,
+};
 use crate::word::closed_word;
 
 closed_word!(
@@ -59,8 +61,9 @@ pub enum Event<T: Watched> {
     Error(Box<Status>),
 }
 
-/// An event as a protobuf frame with its length. It is the same for all watchers.
-pub fn to_frame<T: WireObject>(event_type: EventType, object: &T) -> Vec<u8> {
+/// An event as a protobuf frame with its length. It is the same for all watchers. The object may be anything that writes
+/// itself as one of its kind.
+pub fn to_frame<T: ApiObject + Message>(event_type: EventType, object: &T) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.nested(2, |writer| writer.nested(1, |writer| write_enveloped(object, writer)));
     event_type.write(1, &mut writer);
@@ -73,7 +76,7 @@ pub fn to_frame<T: WireObject>(event_type: EventType, object: &T) -> Vec<u8> {
 ///
 /// # Errors
 /// None that values of these types bring about.
-pub fn to_line<T: WireObject>(event_type: EventType, object: &T) -> serde_json::Result<Vec<u8>> {
+pub fn to_line<T: ApiObject + Serialize>(event_type: EventType, object: &T) -> serde_json::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(&Line { event_type, object: Typed::new(object) })?;
     line.push(b'\n');
     Ok(line)

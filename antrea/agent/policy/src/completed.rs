@@ -36,7 +36,7 @@ impl<'a> CompletedRule<'a> {
 
     /// The addresses of the members of its AddressGroups, in order, each once.
     pub fn peer_addresses(&self) -> Vec<IpAddr> {
-        let members = self.peers.iter().flat_map(|group| &group.members);
+        let members = self.peers.iter().flat_map(|group| group.members());
         let mut addresses: Vec<_> = members.flat_map(|member| &member.ips).copied().collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -45,5 +45,5 @@ impl<'a> CompletedRule<'a> {
 }
 
 fn union<'a>(groups: &[&'a Group]) -> BTreeSet<&'a GroupMember> {
-    groups.iter().flat_map(|group| &group.members).collect()
+    groups.iter().flat_map(|group| group.members()).collect()
 }

@@ -1,9 +1,11 @@
 //! Groups of one kind, and which rules refer to them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use antrea_shared_api::controlplane::v1beta2::{
-    AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, GroupMember,
+    AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, ExternalEntityReference,
+    GroupMember, NodeReference, PodReference, ServiceReference,
 };
 
 use crate::{RuleId, Watch};
@@ -27,12 +29,46 @@ impl Kind {
     }
 }
 
-/// A group. A member is what is said of it: one that changes leaves, and comes as another.
+/// A group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) uid: String,
-    pub(crate) members: BTreeSet<GroupMember>,
+    members: BTreeMap<Identity, GroupMember>,
+}
+
+/// What a member is, whatever else is said of it. One that changes is in a patch as it was, to leave, and as it is, to
+/// come; should the patch not tell exactly what it was, it leaves all the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Pod(PodReference),
+    ExternalEntity(ExternalEntityReference),
+    Node(NodeReference),
+    Service(ServiceReference),
+    /// Something that only newer peers know.
+    Addresses(Vec<IpAddr>),
+}
+
+impl Identity {
+    fn of(member: &GroupMember) -> Self {
+        match member {
+            GroupMember { pod: Some(pod), .. } => Self::Pod(pod.clone()),
+            GroupMember { external_entity: Some(entity), .. } => Self::ExternalEntity(entity.clone()),
+            GroupMember { node: Some(node), .. } => Self::Node(node.clone()),
+            GroupMember { service: Some(service), .. } => Self::Service(service.clone()),
+            _ => Self::Addresses(member.ips.clone()),
+        }
+    }
+}
+
+impl Group {
+    pub(crate) fn members(&self) -> impl Iterator<Item = &GroupMember> {
+        self.members.values()
+    }
+}
+
+fn identified(members: Vec<GroupMember>) -> impl Iterator<Item = (Identity, GroupMember)> {
+    members.into_iter().map(|member| (Identity::of(&member), member))
 }
 
 /// What changed of a group.
@@ -47,7 +83,7 @@ macro_rules! group {
     ($group:ident, $patch:ident) => {
         impl From<$group> for Group {
             fn from(group: $group) -> Self {
-                let members = group.group_members.into_iter().collect();
+                let members = identified(group.group_members).collect();
                 Self { name: group.metadata.name, uid: group.metadata.uid, members }
             }
         }
@@ -92,9 +128,9 @@ impl Groups {
     pub(crate) fn patch(&mut self, patch: Patch) -> Option<&Group> {
         let group = self.groups.get_mut(&patch.name)?;
         for member in &patch.removed {
-            group.members.remove(member);
+            group.members.remove(&Identity::of(member));
         }
-        group.members.extend(patch.added);
+        group.members.extend(identified(patch.added));
         Some(group)
     }
 

@@ -98,5 +98,5 @@ pub(crate) fn applied_to_group(group: &Group) -> Vec<u8> {
 }
 
 fn parts(group: &Group) -> (Metadata, Vec<GroupMember>) {
-    (Metadata::new(&group.name, &group.uid), group.members.iter().cloned().collect())
+    (Metadata::new(&group.name, &group.uid), group.members().cloned().collect())
 }

@@ -74,6 +74,16 @@ fn patches_change_the_rules_of_their_group_alone() {
 }
 
 #[test]
+fn a_member_leaves_whatever_is_said_of_it() {
+    let mut script = Script::told(ADMITTED);
+    script.changes();
+    script.check("ag MODIFIED g +n/b=10.0.0.9 -n/b=10.0.0.2", &["p In g: a from 10.0.0.9"]);
+    script.check("ag MODIFIED g +n/b=10.0.0.8", &["p In g: a from 10.0.0.8"]);
+    script.check("ag MODIFIED g +n/c=10.0.0.8 -n/b=10.0.0.7", &["p In g: a from 10.0.0.8"]);
+    script.check("ag MODIFIED g -n/c", &["p In g: a from"]);
+}
+
+#[test]
 fn rules_that_a_policy_keeps_do_not_change() {
     let mut script = Script::told(ADMITTED);
     script.changes();
