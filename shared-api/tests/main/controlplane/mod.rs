@@ -2,6 +2,7 @@
 
 mod damage;
 mod newer_peers;
+mod numbers;
 mod recorded;
 mod tables;
 
