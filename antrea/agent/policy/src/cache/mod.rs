@@ -69,7 +69,8 @@ impl RuleCache {
     }
 
     /// Takes in what was stored, for an agent that starts while the controller is away. What the controller has sent
-    /// already is newer, and stays.
+    /// already is newer, and stays. The cache is ready then, even if nothing was stored: what that means is for the caller
+    /// to decide before.
     pub fn restore(&mut self, objects: Vec<StoredObject>) {
         let sent = std::mem::replace(&mut self.known, Watch::ALL.into());
         for object in objects {

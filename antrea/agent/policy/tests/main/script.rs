@@ -62,6 +62,11 @@ impl Script {
         lines
     }
 
+    /// What a rule is now, if it is anything.
+    pub(crate) fn state(&self, id: &RuleId) -> Option<String> {
+        self.cache.completed(id).map(|completed| state(&completed))
+    }
+
     fn describe(&mut self, id: &RuleId) -> String {
         let Some(completed) = self.cache.completed(id) else {
             return format!("{}: none", self.names.get(id).map_or("a rule of nothing here", String::as_str));
