@@ -19,6 +19,7 @@ const PURE: [&str; 12] = [
     "antrea/policy-reference",
     "antrea/hostplan",
     "antrea/agent/multicluster",
+    "antrea/agent/policy",
     "antrea/agent/proxy",
     "antrea/agent/routing",
     "multicluster/core",
