@@ -13,10 +13,14 @@ mod model;
 pub mod multicluster;
 pub mod order;
 mod pipeline;
+pub mod policy;
 pub mod probe;
 pub mod refusal;
 pub mod service;
 pub mod tables;
 
-pub use model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
+pub use model::{
+    Gateway, HOST_LOCAL_MAC, NodeTraffic, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface,
+    PolicyEnforcement,
+};
 pub use pipeline::Pipeline;

@@ -1,0 +1,255 @@
+//! The flows of all rules together, and what changes them from one set of rules to another.
+//!
+//! Changes are in an order in which the switch may stop anywhere: at every step it admits nothing that neither the rules of
+//! before nor those of afterwards admit. A rule that stays is first narrowed to what it has in common with its new form, then
+//! widened, so that what it admits is always part of one of the two. A Pod that is isolated no more is opened first, a Pod
+//! that becomes isolated is closed last. Rules that come are there before those that go are gone, so that a Pod which is
+//! admitted by one of these instead of one of those is admitted all the time.
+
+use std::collections::BTreeMap;
+
+use antrea_openflow::{Conjunction, Flow};
+use antrea_types::IpFamily;
+
+use super::clauses::{Clause, Part, isolated, parts};
+use super::{ConjunctionId, Direction, PolicyRule};
+use crate::layout::Layout;
+use crate::tables::policy_rules;
+
+/// The rules that change: to what, or to none where they go.
+pub type RuleChanges = BTreeMap<ConjunctionId, Option<PolicyRule>>;
+
+/// A change of one flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowChange {
+    /// There is none with this table, priority and match.
+    Add(Flow),
+    /// There is one, with other actions.
+    Modify(Flow),
+    /// It goes.
+    Delete(Flow),
+}
+
+/// How many flows change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// New ones.
+    pub added: usize,
+    /// Those with other actions than before.
+    pub modified: usize,
+    /// Those that are gone.
+    pub deleted: usize,
+}
+
+impl FlowCounts {
+    /// Of `changes`. A flow that changes twice counts twice.
+    pub fn of(changes: &[FlowChange]) -> Self {
+        let mut counts = Self::default();
+        for change in changes {
+            match change {
+                FlowChange::Add(_) => counts.added += 1,
+                FlowChange::Modify(_) => counts.modified += 1,
+                FlowChange::Delete(_) => counts.deleted += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// The rules that a Node enforces, and their flows. Rules of one match share its flow, which has an action for each of them.
+#[derive(Clone, Debug)]
+pub struct PolicyFlows {
+    layout: Layout,
+    families: Vec<IpFamily>,
+    rules: BTreeMap<ConjunctionId, PolicyRule>,
+    /// What packets of a selector fulfil, in the order of rules. Never empty.
+    clauses: BTreeMap<Clause, Vec<Conjunction>>,
+    /// How many rules isolate the packets of a selector. Never zero.
+    isolated: BTreeMap<Clause, usize>,
+}
+
+/// What becomes of a rule.
+struct Transition {
+    id: ConjunctionId,
+    before: Option<Form>,
+    after: Option<Form>,
+}
+
+/// A rule as it is in the switch.
+struct Form {
+    direction: Direction,
+    parts: Vec<Part>,
+    isolated: Vec<Clause>,
+}
+
+impl PolicyFlows {
+    pub(crate) const fn new(layout: Layout, families: Vec<IpFamily>) -> Self {
+        Self { layout, families, rules: BTreeMap::new(), clauses: BTreeMap::new(), isolated: BTreeMap::new() }
+    }
+
+    /// The rules.
+    pub const fn rules(&self) -> &BTreeMap<ConjunctionId, PolicyRule> {
+        &self.rules
+    }
+
+    /// Changes rules, and returns the changes of flows in the order in which they have to be made.
+    pub fn apply(&mut self, changes: RuleChanges) -> Vec<FlowChange> {
+        let transitions: Vec<Transition> =
+            changes.into_iter().map(|(id, rule)| self.transition(id, rule)).collect();
+        let (opened, closed) = self.count_isolated(&transitions);
+        let mut out = Vec::new();
+        let drop = |clause: &Clause| {
+            policy_rules::isolated(&self.layout, clause.direction, clause.selector.matching())
+        };
+        out.extend(opened.iter().filter_map(drop).map(FlowChange::Delete));
+        let closed: Vec<FlowChange> = closed.iter().filter_map(drop).map(FlowChange::Add).collect();
+        let (gone, stay): (Vec<_>, Vec<_>) = transitions.into_iter().partition(|rule| rule.after.is_none());
+        self.narrow(&stay, &mut out);
+        self.widen(&stay, &mut out);
+        self.narrow(&gone, &mut out);
+        out.extend(closed);
+        out
+    }
+
+    /// All flows, for a switch that has none of them.
+    pub fn flows(&self) -> Vec<Flow> {
+        let clauses = self.clauses.iter().filter_map(|(clause, fulfils)| self.clause_flow(clause, fulfils));
+        let mut flows: Vec<Flow> = clauses.collect();
+        for (id, rule) in &self.rules {
+            flows.extend(self.admitting(*id, rule.direction()));
+            flows.extend(self.counting(*id, rule.direction()));
+        }
+        let drop = |clause: &Clause| {
+            policy_rules::isolated(&self.layout, clause.direction, clause.selector.matching())
+        };
+        flows.extend(self.isolated.keys().filter_map(drop));
+        flows
+    }
+
+    fn transition(&mut self, id: ConjunctionId, rule: Option<PolicyRule>) -> Transition {
+        let form = |rule: &PolicyRule| Form {
+            direction: rule.direction(),
+            parts: parts(id, rule, &self.families),
+            isolated: isolated(rule, &self.families),
+        };
+        let before = self.rules.get(&id).map(form);
+        let after = rule.as_ref().map(form);
+        match rule {
+            Some(rule) => self.rules.insert(id, rule),
+            None => self.rules.remove(&id),
+        };
+        Transition { id, before, after }
+    }
+
+    /// Counts anew who is isolated; returns who is no more, and who was not.
+    fn count_isolated(&mut self, transitions: &[Transition]) -> (Vec<Clause>, Vec<Clause>) {
+        let mut changes: BTreeMap<Clause, (usize, usize)> = BTreeMap::new();
+        for Transition { before, after, .. } in transitions {
+            before
+                .iter()
+                .flat_map(|form| &form.isolated)
+                .for_each(|clause| changes.entry(*clause).or_default().0 += 1);
+            after
+                .iter()
+                .flat_map(|form| &form.isolated)
+                .for_each(|clause| changes.entry(*clause).or_default().1 += 1);
+        }
+        let (mut opened, mut closed) = (Vec::new(), Vec::new());
+        for (clause, (fewer, more)) in changes {
+            let old = self.isolated.get(&clause).copied().unwrap_or_default();
+            let new = (old + more).saturating_sub(fewer);
+            match new {
+                0 => self.isolated.remove(&clause),
+                _ => self.isolated.insert(clause, new),
+            };
+            match (old, new) {
+                (0, 0) => {}
+                (0, _) => closed.push(clause),
+                (_, 0) => opened.push(clause),
+                _ => {}
+            }
+        }
+        (opened, closed)
+    }
+
+    /// Takes from rules what they have no more. A rule that goes stops admitting with its first change.
+    fn narrow(&mut self, transitions: &[Transition], out: &mut Vec<FlowChange>) {
+        let old = || transitions.iter().filter_map(|rule| Some((rule, rule.before.as_ref()?)));
+        let moved = |rule: &Transition, form: &Form| direction(&rule.after) != Some(form.direction);
+        for (rule, form) in old().filter(|(rule, form)| moved(rule, form)) {
+            out.extend(self.admitting(rule.id, form.direction).map(FlowChange::Delete));
+        }
+        let lost = old().flat_map(|(rule, form)| difference(&form.parts, rule.after.as_ref())).collect();
+        self.take(lost, out);
+        for (rule, form) in old().filter(|(rule, form)| moved(rule, form)) {
+            out.extend(self.counting(rule.id, form.direction).map(FlowChange::Delete));
+        }
+    }
+
+    /// Gives rules what they did not have. A rule that comes begins to admit with its last change.
+    fn widen(&mut self, transitions: &[Transition], out: &mut Vec<FlowChange>) {
+        let new = || transitions.iter().filter_map(|rule| Some((rule, rule.after.as_ref()?)));
+        let moved = |rule: &Transition, form: &Form| direction(&rule.before) != Some(form.direction);
+        for (rule, form) in new().filter(|(rule, form)| moved(rule, form)) {
+            out.extend(self.counting(rule.id, form.direction).map(FlowChange::Add));
+        }
+        let gained = new().flat_map(|(rule, form)| difference(&form.parts, rule.before.as_ref())).collect();
+        self.give(gained, out);
+        for (rule, form) in new().filter(|(rule, form)| moved(rule, form)) {
+            out.extend(self.admitting(rule.id, form.direction).map(FlowChange::Add));
+        }
+    }
+
+    fn take(&mut self, mut parts: Vec<Part>, out: &mut Vec<FlowChange>) {
+        parts.sort_unstable();
+        for lost in parts.chunk_by(|left, right| left.0 == right.0) {
+            let Some((clause, _)) = lost.first() else { continue };
+            let mut fulfils = self.clauses.remove(clause).unwrap_or_default();
+            fulfils.retain(|held| lost.binary_search(&(*clause, *held)).is_err());
+            match fulfils.is_empty() {
+                true => out.extend(self.clause_flow(clause, &[]).map(FlowChange::Delete)),
+                false => {
+                    out.extend(self.clause_flow(clause, &fulfils).map(FlowChange::Modify));
+                    self.clauses.insert(*clause, fulfils);
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, mut parts: Vec<Part>, out: &mut Vec<FlowChange>) {
+        parts.sort_unstable();
+        for gained in parts.chunk_by(|left, right| left.0 == right.0) {
+            let Some((clause, _)) = gained.first() else { continue };
+            let mut fulfils = self.clauses.remove(clause).unwrap_or_default();
+            let change = if fulfils.is_empty() { FlowChange::Add } else { FlowChange::Modify };
+            fulfils.extend(gained.iter().map(|(_, conjunction)| *conjunction));
+            fulfils.sort_unstable();
+            out.extend(self.clause_flow(clause, &fulfils).map(change));
+            self.clauses.insert(*clause, fulfils);
+        }
+    }
+
+    fn clause_flow(&self, clause: &Clause, fulfils: &[Conjunction]) -> Option<Flow> {
+        policy_rules::clause(&self.layout, clause.direction, clause.selector.matching(), fulfils)
+    }
+
+    fn admitting(&self, id: ConjunctionId, direction: Direction) -> impl Iterator<Item = Flow> {
+        let flow = move |family: &IpFamily| policy_rules::admitted(&self.layout, direction, id, *family);
+        self.families.iter().filter_map(flow)
+    }
+
+    fn counting(&self, id: ConjunctionId, direction: Direction) -> impl Iterator<Item = Flow> {
+        let flows = move |family: &IpFamily| policy_rules::counted(&self.layout, direction, id, *family);
+        self.families.iter().flat_map(flows)
+    }
+}
+
+fn direction(form: &Option<Form>) -> Option<Direction> {
+    form.as_ref().map(|form| form.direction)
+}
+
+/// The parts that a rule's other form does not have.
+fn difference(parts: &[Part], other: Option<&Form>) -> Vec<Part> {
+    let others = other.map(|form| form.parts.as_slice()).unwrap_or_default();
+    parts.iter().filter(|part| others.binary_search(part).is_err()).copied().collect()
+}
