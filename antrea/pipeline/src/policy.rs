@@ -5,6 +5,9 @@
 //! where the rule names services). A clause has a flow for each address, port or service; flows are shared by all rules that
 //! have the same one. A Pod that is the target of any rule is isolated in the rule's direction: what no rule admits is
 //! dropped. A rule without peers admits nothing and isolates.
+//!
+//! An OpenFlow message has room for about 4,000 rules that share a flow; whoever has more that say the same gives them one
+//! number.
 
 mod clauses;
 mod flows;
@@ -23,7 +26,8 @@ pub use flows::{FlowChange, FlowCounts, PolicyFlows, RuleChanges};
 pub use networks::without;
 pub use ports::{InvalidPortRange, PortRange};
 
-/// The number of a rule, in flows and in the labels of the connections that it has admitted.
+/// The number of a rule, in flows and in the labels of the connections that it has admitted. Upstream keeps 1 for the answers
+/// of DNS servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConjunctionId(NonZeroU32);
 

@@ -148,11 +148,12 @@ mod tests {
     fn tables_are_told_apart_by_who_has_them() {
         let nodes = Nodes::new().unwrap();
         let which =
-            ["Classifier", "ARPSpoofGuard", "IPv6", "DNAT", "EgressRule"].map(|name| nodes.with(name));
+            ["Classifier", "ARPSpoofGuard", "IPv6", "DNAT", "EgressMark"].map(|name| nodes.with(name));
         let services = " (while kube-proxy serves Services)";
         assert_eq!(which, [Some(""), Some(" (IPv4)"), Some(" (IPv6)"), Some(services), None]);
-        let which = ["ServiceLB", "NodePortMark", "DSRServiceMark"].map(|name| nodes.with(name));
-        let words = [" (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
+        let which =
+            ["EgressRule", "ServiceLB", "NodePortMark", "DSRServiceMark"].map(|name| nodes.with(name));
+        let words = [" (NetworkPolicy)", " (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
         assert_eq!(which, words.map(Some));
     }
 

@@ -23,6 +23,11 @@ impl PortRange {
         if first > last { Err(InvalidPortRange { first, last }) } else { Ok(Self { first, last }) }
     }
 
+    /// Whether a port is one of them.
+    pub const fn contains(self, port: u16) -> bool {
+        self.first <= port && port <= self.last
+    }
+
     /// The fewest blocks of ports, each of which begins with the same bits, that make up the range.
     ///
     /// Masks with holes would need fewer for some ranges. But the switch looks up once for every different mask, and of these
