@@ -146,7 +146,7 @@ fn two_rules_of_the_same_addresses_have_their_flows_in_common() {
     assert_eq!(counts, FlowCounts { added: 10 + 2 + 3, modified: 100, deleted: 0 });
 }
 
-const OTHERS: [&str; 4] = ["10.10.1.10", "192.0.2.1", "fd00:10:0:1::a", "2001:db8::1"];
+const OTHERS: [&str; 3] = ["10.10.1.10", "192.0.2.1", "2001:db8::1"];
 const SERVICES: [(Protocol, u16); 4] =
     [(Protocol::Tcp, 80), (Protocol::Tcp, 81), (Protocol::Udp, 80), (Protocol::Sctp, 80)];
 const DIRECTIONS: [Direction; 2] = [Direction::Egress, Direction::Ingress];
@@ -180,7 +180,7 @@ impl Walk {
     /// Calls `check` with each packet in each direction: whether the old rules admit it, the new ones, each step.
     fn check(&self, check: impl Fn(&str, bool, bool, &[bool])) {
         for sent in Sent::all(&pods(DUAL), &OTHERS, &SERVICES) {
-            for direction in DIRECTIONS {
+            for direction in DIRECTIONS.into_iter().filter(|direction| sent.concerns(*direction)) {
                 let [old, new] = [&self.old, &self.new].map(|rules| rules_admit(rules, direction, &sent));
                 let steps: Vec<bool> = self.steps.iter().map(|step| step.admits(direction, &sent)).collect();
                 check(&format!("{direction:?} {sent:?}"), old, new, &steps);

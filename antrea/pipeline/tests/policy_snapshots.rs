@@ -98,7 +98,7 @@ fn masks_of_each_table() {
     SessionAffinity 1
     ServiceLB 5
     EndpointDNAT 7
-    EgressRule 23
+    EgressRule 24
     EgressDefaultRule 4
     EgressMetric 2
     L3Forwarding 11

@@ -33,6 +33,15 @@ impl Sent {
             .collect()
     }
 
+    /// Whether a Pod of this Node may have policies about it.
+    pub(crate) fn concerns(&self, direction: Direction) -> bool {
+        let (_, port) = match direction {
+            Direction::Egress => self.from,
+            Direction::Ingress => self.to,
+        };
+        port != OfPort::GATEWAY
+    }
+
     fn matching(&self) -> Match {
         let (protocol, port) = self.service;
         let transport = match protocol {
@@ -54,7 +63,7 @@ impl Sent {
 #[derive(Clone, Default)]
 pub(crate) struct Switch {
     tables: BTreeMap<&'static str, TableId>,
-    flows: BTreeMap<(TableId, FlowPriority, Match), Flow>,
+    flows: BTreeMap<TableId, BTreeMap<(FlowPriority, Match), Flow>>,
 }
 
 impl Switch {
@@ -66,19 +75,21 @@ impl Switch {
     /// Does one change, which has to say rightly whether the flow is there.
     #[track_caller]
     pub(crate) fn change(&mut self, change: &FlowChange) {
-        let key = |flow: &Flow| (flow.table, flow.priority, flow.matching.clone());
+        let (FlowChange::Add(flow) | FlowChange::Modify(flow) | FlowChange::Delete(flow)) = change;
+        let (key, table) =
+            ((flow.priority, flow.matching.clone()), self.flows.entry(flow.table).or_default());
         match change {
-            FlowChange::Add(flow) => assert_eq!(self.flows.insert(key(flow), flow.clone()), None),
-            FlowChange::Modify(flow) => {
-                let old = self.flows.insert(key(flow), flow.clone());
+            FlowChange::Add(_) => assert_eq!(table.insert(key, flow.clone()), None),
+            FlowChange::Modify(_) => {
+                let old = table.insert(key, flow.clone());
                 assert!(old.is_some_and(|old| old != *flow), "{flow}");
             }
-            FlowChange::Delete(flow) => assert!(self.flows.remove(&key(flow)).is_some(), "{flow}"),
+            FlowChange::Delete(_) => assert!(table.remove(&key).is_some(), "{flow}"),
         }
     }
 
     pub(crate) fn flows(&self) -> BTreeSet<&Flow> {
-        self.flows.values().collect()
+        self.flows.values().flat_map(BTreeMap::values).collect()
     }
 
     /// Whether the policies of a direction let a packet pass.
@@ -96,7 +107,7 @@ impl Switch {
         let fulfils = |wanted: &MatchField| {
             packet.get(wanted.field).is_some_and(|field| field.value & wanted.mask == wanted.value)
         };
-        let of_table = self.flows.values().filter(|flow| flow.table == table);
+        let of_table = self.flows.get(&table).into_iter().flat_map(BTreeMap::values);
         of_table.filter(|flow| flow.matching.fields().iter().all(fulfils)).collect()
     }
 

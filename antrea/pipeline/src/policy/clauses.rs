@@ -6,9 +6,7 @@ use antrea_openflow::{Conjunction, Match, PortMask};
 use antrea_types::{IpFamily, OfPort, Protocol};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::{
-    ConjunctionId, Direction, Peers, PolicyRule, PortRange, Ports, Sender, Services, Target, Traffic,
-};
+use super::{ConjunctionId, Direction, Peers, PolicyRule, PortRange, Ports, Sender, Services, Traffic};
 use crate::fields::TARGET_OF_PORT;
 use crate::service::transport;
 
@@ -86,9 +84,6 @@ pub(super) fn isolated(rule: &PolicyRule, families: &[IpFamily]) -> Vec<Clause> 
         Direction::Ingress => receiving(rule),
         Direction::Egress => sending(rule, families),
     };
-    if rule.direction() == Direction::Egress && families.contains(&IpFamily::V6) {
-        selectors.extend(rule.targets.iter().map(|target| Selector::FromLinkLocalOf(target.of_port)));
-    }
     selectors.sort_unstable();
     selectors.dedup();
     selectors.into_iter().map(|selector| Clause { direction: rule.direction(), selector }).collect()
@@ -99,8 +94,11 @@ fn receiving(rule: &PolicyRule) -> Vec<Selector> {
 }
 
 fn sending(rule: &PolicyRule, families: &[IpFamily]) -> Vec<Selector> {
-    let addresses = rule.targets.iter().flat_map(|target: &Target| target.ips.iter());
-    known(addresses.copied().map(IpNet::from), families).map(Selector::From).collect()
+    let addresses = rule.targets.iter().flat_map(|target| target.ips.iter());
+    let addresses = known(addresses.copied().map(IpNet::from), families).map(Selector::From);
+    let v6 = families.contains(&IpFamily::V6);
+    let link_local = rule.targets.iter().filter(|_| v6).map(|pod| Selector::FromLinkLocalOf(pod.of_port));
+    addresses.chain(link_local).collect()
 }
 
 fn senders(peers: &Peers<Sender>, families: &[IpFamily]) -> Vec<Selector> {

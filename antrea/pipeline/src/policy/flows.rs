@@ -6,7 +6,8 @@
 //! that becomes isolated is closed last. Rules that come are there before those that go are gone, so that a Pod which is
 //! admitted by one of these instead of one of those is admitted all the time.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_openflow::{Conjunction, Flow};
 use antrea_types::IpFamily;
@@ -97,32 +98,24 @@ impl PolicyFlows {
         let transitions: Vec<Transition> =
             changes.into_iter().map(|(id, rule)| self.transition(id, rule)).collect();
         let (opened, closed) = self.count_isolated(&transitions);
-        let mut out = Vec::new();
-        let drop = |clause: &Clause| {
-            policy_rules::isolated(&self.layout, clause.direction, clause.selector.matching())
-        };
-        out.extend(opened.iter().filter_map(drop).map(FlowChange::Delete));
-        let closed: Vec<FlowChange> = closed.iter().filter_map(drop).map(FlowChange::Add).collect();
         let (gone, stay): (Vec<_>, Vec<_>) = transitions.into_iter().partition(|rule| rule.after.is_none());
+        let mut out = Vec::new();
+        out.extend(self.dropping(&opened).map(FlowChange::Delete));
         self.narrow(&stay, &mut out);
         self.widen(&stay, &mut out);
         self.narrow(&gone, &mut out);
-        out.extend(closed);
+        out.extend(self.dropping(&closed).map(FlowChange::Add));
         out
     }
 
-    /// All flows, for a switch that has none of them.
+    /// All flows, for a switch that has none of them: Pods are isolated first, rules admit last.
     pub fn flows(&self) -> Vec<Flow> {
-        let clauses = self.clauses.iter().filter_map(|(clause, fulfils)| self.clause_flow(clause, fulfils));
-        let mut flows: Vec<Flow> = clauses.collect();
-        for (id, rule) in &self.rules {
-            flows.extend(self.admitting(*id, rule.direction()));
-            flows.extend(self.counting(*id, rule.direction()));
-        }
-        let drop = |clause: &Clause| {
-            policy_rules::isolated(&self.layout, clause.direction, clause.selector.matching())
-        };
-        flows.extend(self.isolated.keys().filter_map(drop));
+        let rules = || self.rules.iter().map(|(id, rule)| (*id, rule.direction()));
+        let mut flows: Vec<Flow> = self.dropping(self.isolated.keys()).collect();
+        flows.extend(rules().flat_map(|(id, direction)| self.counting(id, direction)));
+        let clauses = self.clauses.iter();
+        flows.extend(clauses.filter_map(|(clause, fulfils)| clause_flow(&self.layout, clause, fulfils)));
+        flows.extend(rules().flat_map(|(id, direction)| self.admitting(id, direction)));
         flows
     }
 
@@ -143,33 +136,27 @@ impl PolicyFlows {
 
     /// Counts anew who is isolated; returns who is no more, and who was not.
     fn count_isolated(&mut self, transitions: &[Transition]) -> (Vec<Clause>, Vec<Clause>) {
-        let mut changes: BTreeMap<Clause, (usize, usize)> = BTreeMap::new();
-        for Transition { before, after, .. } in transitions {
-            before
-                .iter()
-                .flat_map(|form| &form.isolated)
-                .for_each(|clause| changes.entry(*clause).or_default().0 += 1);
-            after
-                .iter()
-                .flat_map(|form| &form.isolated)
-                .for_each(|clause| changes.entry(*clause).or_default().1 += 1);
+        let isolated = |form: fn(&Transition) -> Option<&Form>| {
+            transitions.iter().filter_map(form).flat_map(|form| form.isolated.iter().copied())
+        };
+        let fewer: Vec<Clause> = isolated(|rule| rule.before.as_ref()).collect();
+        let more: Vec<Clause> = isolated(|rule| rule.after.as_ref()).collect();
+        let touched: BTreeSet<Clause> = fewer.iter().chain(&more).copied().collect();
+        let (closed, open): (Vec<Clause>, Vec<Clause>) =
+            touched.into_iter().partition(|clause| self.isolated.contains_key(clause));
+        for clause in more {
+            *self.isolated.entry(clause).or_default() += 1;
         }
-        let (mut opened, mut closed) = (Vec::new(), Vec::new());
-        for (clause, (fewer, more)) in changes {
-            let old = self.isolated.get(&clause).copied().unwrap_or_default();
-            let new = (old + more).saturating_sub(fewer);
-            match new {
-                0 => self.isolated.remove(&clause),
-                _ => self.isolated.insert(clause, new),
-            };
-            match (old, new) {
-                (0, 0) => {}
-                (0, _) => closed.push(clause),
-                (_, 0) => opened.push(clause),
-                _ => {}
+        for clause in fewer {
+            if let Entry::Occupied(mut count) = self.isolated.entry(clause) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
             }
         }
-        (opened, closed)
+        let now = |clause: &Clause| self.isolated.contains_key(clause);
+        (closed.into_iter().filter(|clause| !now(clause)).collect(), open.into_iter().filter(now).collect())
     }
 
     /// Takes from rules what they have no more. A rule that goes stops admitting with its first change.
@@ -204,14 +191,12 @@ impl PolicyFlows {
         parts.sort_unstable();
         for lost in parts.chunk_by(|left, right| left.0 == right.0) {
             let Some((clause, _)) = lost.first() else { continue };
-            let mut fulfils = self.clauses.remove(clause).unwrap_or_default();
+            let Some(fulfils) = self.clauses.get_mut(clause) else { continue };
             fulfils.retain(|held| lost.binary_search(&(*clause, *held)).is_err());
-            match fulfils.is_empty() {
-                true => out.extend(self.clause_flow(clause, &[]).map(FlowChange::Delete)),
-                false => {
-                    out.extend(self.clause_flow(clause, &fulfils).map(FlowChange::Modify));
-                    self.clauses.insert(*clause, fulfils);
-                }
+            let change = if fulfils.is_empty() { FlowChange::Delete } else { FlowChange::Modify };
+            out.extend(clause_flow(&self.layout, clause, fulfils).map(change));
+            if fulfils.is_empty() {
+                self.clauses.remove(clause);
             }
         }
     }
@@ -220,17 +205,19 @@ impl PolicyFlows {
         parts.sort_unstable();
         for gained in parts.chunk_by(|left, right| left.0 == right.0) {
             let Some((clause, _)) = gained.first() else { continue };
-            let mut fulfils = self.clauses.remove(clause).unwrap_or_default();
+            let fulfils = self.clauses.entry(*clause).or_default();
             let change = if fulfils.is_empty() { FlowChange::Add } else { FlowChange::Modify };
             fulfils.extend(gained.iter().map(|(_, conjunction)| *conjunction));
             fulfils.sort_unstable();
-            out.extend(self.clause_flow(clause, &fulfils).map(change));
-            self.clauses.insert(*clause, fulfils);
+            out.extend(clause_flow(&self.layout, clause, fulfils).map(change));
         }
     }
 
-    fn clause_flow(&self, clause: &Clause, fulfils: &[Conjunction]) -> Option<Flow> {
-        policy_rules::clause(&self.layout, clause.direction, clause.selector.matching(), fulfils)
+    fn dropping<'a>(&'a self, clauses: impl IntoIterator<Item = &'a Clause>) -> impl Iterator<Item = Flow> {
+        let flow = |clause: &Clause| {
+            policy_rules::isolated(&self.layout, clause.direction, clause.selector.matching())
+        };
+        clauses.into_iter().filter_map(flow)
     }
 
     fn admitting(&self, id: ConjunctionId, direction: Direction) -> impl Iterator<Item = Flow> {
@@ -242,6 +229,10 @@ impl PolicyFlows {
         let flows = move |family: &IpFamily| policy_rules::counted(&self.layout, direction, id, *family);
         self.families.iter().flat_map(flows)
     }
+}
+
+fn clause_flow(layout: &Layout, clause: &Clause, fulfils: &[Conjunction]) -> Option<Flow> {
+    policy_rules::clause(layout, clause.direction, clause.selector.matching(), fulfils)
 }
 
 fn direction(form: &Option<Form>) -> Option<Direction> {
