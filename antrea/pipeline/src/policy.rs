@@ -9,6 +9,7 @@
 //! An OpenFlow message has room for about 4,000 rules that share a flow; whoever has more that say the same gives them one
 //! number.
 
+mod changes;
 mod clauses;
 mod flows;
 mod networks;
@@ -22,7 +23,8 @@ use std::num::NonZeroU32;
 use antrea_types::{DualStack, OfPort, Protocol};
 use ipnet::IpNet;
 
-pub use flows::{FlowChange, FlowCounts, PolicyFlows, RuleChanges};
+pub use changes::{FlowChange, FlowCounts, RuleChanges};
+pub use flows::PolicyFlows;
 pub use networks::without;
 pub use ports::{InvalidPortRange, PortRange};
 

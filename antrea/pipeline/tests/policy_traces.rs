@@ -1,57 +1,19 @@
-//! Packets and policies in a real Open vSwitch, on both kinds of datapath as far as flows tell them apart.
-//!
-//! Pod a may send to Pod b and to Pods of node 2, TCP to port 80 and above; nobody else may get anything from it. Pod b gets
-//! some of that, and sends nothing. The rest is as in [`crate::trace`]; outcomes are the last table, and what it does.
+//! Packets and policies in a real Open vSwitch (`ofproto/trace`), on both kinds of datapath as far as flows tell them apart.
+//! The Node and its policies are in [`crate::policed`]; outcomes are the last table, and what it does.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Mutex, Weak};
 
-use antrea_openflow::Flow;
-use antrea_pipeline::service::ServiceProxy;
-use antrea_pipeline::{NodeTraffic, Pipeline};
-use antrea_types::OfPort;
+use antrea_pipeline::NodeTraffic;
+use antrea_pipeline::policy::Direction;
+use antrea_types::Protocol;
 
 use crate::bridge::{Bridge, shared};
 use crate::cluster::{BridgeNames, DUAL, POD_A, POD_B, node, pods, policed, services};
-use crate::packets::{ACK, Packet, SYN};
+use crate::policed::{RULES, addressing, flows, marking, serving};
 use crate::policies::rules;
-use crate::served::{self, Served, cluster_ip, everything};
-use crate::service_passages::{A, B, GATEWAY, V4, acknowledges, answers, ip, opens};
-
-const RULES: &str = "
-    2 out a to 10.10.0.11 10.10.1.0/24 fd00:10::b on tcp:80-65535 udp:2001
-    3 in b from 10.10.0.10 10.10.1.10 fd00:10::a on tcp:80 tcp:8080 udp:1000-1999 sctp:7
-    4 in b from port-2 on udp
-    5 out b to nobody";
-
-fn serving(proxy: ServiceProxy, node_traffic: NodeTraffic) -> Pipeline {
-    policed(&served::node(DUAL, proxy), node_traffic)
-}
-
-fn flows(pipeline: &Pipeline) -> Vec<Flow> {
-    let mut flows = served::node_flows(pipeline, DUAL);
-    let mut policies = pipeline.policy_flows().unwrap();
-    policies.apply(rules(&pods(DUAL), RULES));
-    flows.extend(policies.flows());
-    flows
-}
-
-fn start(node_traffic: NodeTraffic) -> Bridge {
-    let pipeline = serving(everything(DUAL), node_traffic);
-    let groups = Served::by(&everything(DUAL), DUAL).groups(&pipeline);
-    Bridge::start(BridgeNames::of(&pipeline), &flows(&pipeline), &groups)
-}
-
-/// Where packets of the Node have a mark.
-fn marking() -> Option<Arc<Bridge>> {
-    static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
-    shared(&SHARED, || start(NodeTraffic::PacketMark))
-}
-
-/// Where they have a MAC address.
-fn addressing() -> Option<Arc<Bridge>> {
-    static SHARED: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
-    shared(&SHARED, || start(NodeTraffic::SourceMac))
-}
+use crate::served::everything;
+use crate::service_passages::{A, B, GATEWAY};
+use crate::verdicts::{Sent, Switch};
 
 /// The last table that a packet comes to, and what becomes of it there.
 fn last(walk: &str) -> String {
@@ -116,6 +78,50 @@ fn a_packet_passes_if_the_policies_of_both_pods_admit_it() {
     assert_eq!(v6("tcp6,tp_dst=8080"), TO_B);
     assert_eq!(v6("tcp6,tp_dst=81"), INGRESS_DENIED);
     assert_eq!(v6("udp6,tp_dst=53"), EGRESS_DENIED);
+}
+
+/// The tests of changes rest on how these tests understand conjunctions.
+#[test]
+fn the_switch_finds_rules_as_the_tests_do() {
+    let Some(bridge) = marking() else { return };
+    let pipeline = serving(everything(DUAL), NodeTraffic::PacketMark);
+    let mut switch = Switch::new(&pipeline);
+    for change in pipeline.policy_flows().unwrap().apply(rules(&pods(DUAL), RULES)) {
+        switch.change(&change);
+    }
+    let services = [(Protocol::Tcp, 80), (Protocol::Tcp, 81), (Protocol::Udp, 1000), (Protocol::Udp, 2001)];
+    let sent = Sent::all(&pods(DUAL), &["10.10.1.10", "192.0.2.1", "2001:db8::1"], &services);
+    for sent in sent.iter().filter(|sent| sent.from.1 != sent.to.1) {
+        let admitted =
+            [Direction::Egress, Direction::Ingress].map(|direction| switch.admits(direction, sent));
+        let outcome = match admitted {
+            [false, _] => EGRESS_DENIED,
+            [true, false] => INGRESS_DENIED,
+            [true, true] => "passes",
+        };
+        let traced = bridge.outcome(&text(sent));
+        let traced = if traced.ends_with("DefaultRule: drop") { traced.as_str() } else { "passes" };
+        assert_eq!(traced, outcome, "{sent:?}");
+    }
+}
+
+fn text(sent: &Sent) -> String {
+    let mac = |port| match port {
+        POD_A => A,
+        POD_B => B,
+        _ => GATEWAY,
+    };
+    let ((from, in_port), (to, out_port), (protocol, port)) = (sent.from, sent.to, sent.service);
+    let (family, source, destination) = match from.is_ipv4() {
+        true => ("", "nw_src", "nw_dst"),
+        false => ("6", "ipv6_src", "ipv6_dst"),
+    };
+    let protocol = format!("{protocol:?}").to_lowercase();
+    format!(
+        "{protocol}{family},in_port={in_port},dl_src={},dl_dst={},{source}={from},{destination}={to},tp_dst={port}",
+        mac(in_port),
+        mac(out_port)
+    )
 }
 
 #[test]
@@ -222,59 +228,6 @@ fn link_local_addresses_lead_past_no_policy() {
     let solicitation =
         format!("{A_TO_GATEWAY},icmp6,icmpv6_type=135,icmpv6_code=0,ipv6_src=fe80::a,ipv6_dst=fd00:10::1");
     assert!(bridge.outcome(&solicitation).starts_with("IPv6: "), "{}", bridge.outcome(&solicitation));
-}
-
-#[test]
-fn a_pod_reaches_itself_through_its_service_whatever_its_policies() {
-    let Some(bridge) = marking() else { return };
-    let first = opens(POD_B, [B, GATEWAY], ip("10.10.0.11"), (cluster_ip(V4, 1), 80), 2001);
-    assert!(bridge.send(&first).reaches_output());
-    let port = bridge.answered_at(2001);
-    let answer = answers(POD_B, [B, GATEWAY], (ip("10.10.0.11"), 8080), (ip("10.10.0.1"), port));
-    assert!(bridge.send(&answer).reaches_output());
-    assert!(bridge.send(&acknowledges(&first)).reaches_output());
-}
-
-#[test]
-fn services_are_policed_by_their_endpoints() {
-    let Some(bridge) = marking() else { return };
-    let to_b = opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), (cluster_ip(V4, 1), 80), 2002);
-    assert!(bridge.send(&to_b).reaches_output());
-    let answer = answers(POD_B, [B, A], (ip("10.10.0.11"), 8080), (ip("10.10.0.10"), 2002));
-    assert!(bridge.send(&answer).reaches_output());
-    assert!(bridge.send(&acknowledges(&to_b)).reaches_output());
-    let to_host = opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), (cluster_ip(V4, 3), 80), 2003);
-    assert!(!bridge.send(&to_host).reaches_output(), "the host is no peer");
-}
-
-/// The host has translated the Node's address; the client's is its own, or, with kube-proxy, the gateway's.
-#[test]
-fn clients_outside_are_policed_behind_node_ports() {
-    let (Some(marking), Some(addressing)) = (marking(), addressing()) else { return };
-    for bridge in [marking, addressing] {
-        for (source, port) in [("192.0.2.9", 2004), ("10.10.0.1", 2005)] {
-            let to_service = (ip("169.254.0.252"), 30001);
-            let by_agent = opens(OfPort::GATEWAY, [GATEWAY, B], ip(source), to_service, port);
-            assert!(!bridge.send(&by_agent).reaches_output(), "{source}");
-            let by_kube_proxy =
-                opens(OfPort::GATEWAY, [GATEWAY, B], ip(source), (ip("10.10.0.11"), 8080), port + 10);
-            assert!(!bridge.send(&by_kube_proxy).reaches_output(), "{source}");
-        }
-    }
-}
-
-/// The sender's policy, or a Service, commits a connection before the receiver's policy denies it.
-#[test]
-fn what_follows_a_denied_packet_is_denied_too() {
-    let Some(bridge) = marking() else { return };
-    let denied = opens(POD_A, [A, B], ip("10.10.0.10"), (ip("10.10.0.11"), 81), 2006);
-    assert!(!bridge.send(&denied).reaches_output());
-    let later = Packet { tcp: (ACK, 1, 1), ..denied };
-    assert!(!bridge.send(&later).reaches_output(), "a later segment");
-    let answer = answers(POD_B, [B, A], (ip("10.10.0.11"), 81), (ip("10.10.0.10"), 2006));
-    assert!(!bridge.send(&answer).reaches_output(), "an answer to what never came");
-    let opposite = Packet { tcp: (SYN, 7, 0), ..answer };
-    assert!(!bridge.send(&opposite).reaches_output(), "a connection the other way, with the same ports");
 }
 
 /// Where kube-proxy serves Services, what it sends back to a Pod is policed then.
