@@ -5,7 +5,8 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use antrea_openflow::Flow;
+use antrea_openflow::{Cookie, Flow};
+use antrea_pipeline::policy::FlowChange;
 use antrea_pipeline::service::ServiceProxy;
 use antrea_pipeline::{NodeTraffic, Pipeline};
 
@@ -32,10 +33,27 @@ pub(crate) fn flows(pipeline: &Pipeline) -> Vec<Flow> {
     flows
 }
 
-fn start(node_traffic: NodeTraffic) -> Bridge {
+/// A bridge for one test alone.
+pub(crate) fn start(node_traffic: NodeTraffic) -> Bridge {
     let pipeline = serving(everything(DUAL), node_traffic);
     let groups = Served::by(&everything(DUAL), DUAL).groups(&pipeline);
     Bridge::start(BridgeNames::of(&pipeline), &flows(&pipeline), &groups)
+}
+
+impl Bridge {
+    /// Does a change of flows.
+    pub(crate) fn change(&self, change: &FlowChange) {
+        match change {
+            FlowChange::Add(flow) | FlowChange::Modify(flow) => {
+                self.ovs.ofctl(["add-flow", "br-int", &flow.to_string()]).unwrap();
+            }
+            FlowChange::Delete(flow) => {
+                let text = Flow { cookie: Cookie(0), ..flow.clone() }.to_string();
+                let matched = text.split(" actions=").next().unwrap();
+                self.ovs.ofctl(["--strict", "del-flows", "br-int", matched]).unwrap();
+            }
+        }
+    }
 }
 
 /// Where packets of the Node have a mark.

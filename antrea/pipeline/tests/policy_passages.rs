@@ -1,12 +1,15 @@
 //! Packets and policies in a real Open vSwitch that tracks connections: Services, and what follows a packet. The Node and its
 //! policies are in [`crate::policed`].
 
+use antrea_pipeline::NodeTraffic;
 use antrea_types::OfPort;
 
-use crate::cluster::{POD_A, POD_B};
+use crate::bridge::why_not;
+use crate::cluster::{DUAL, POD_A, POD_B, pods};
 use crate::packets::{ACK, Packet, SYN};
-use crate::policed::{addressing, marking};
-use crate::served::cluster_ip;
+use crate::policed::{RULES, addressing, marking, serving, start};
+use crate::policies::{changes, rules};
+use crate::served::{cluster_ip, everything};
 use crate::service_passages::{A, B, GATEWAY, V4, acknowledges, answers, ip, opens};
 
 #[test]
@@ -60,4 +63,33 @@ fn what_follows_a_denied_packet_is_denied_too() {
     assert!(!bridge.send(&answer).reaches_output(), "an answer to what never came");
     let opposite = Packet { tcp: (SYN, 7, 0), ..answer };
     assert!(!bridge.send(&opposite).reaches_output(), "a connection the other way, with the same ports");
+}
+
+#[test]
+fn policies_that_change_are_about_new_connections() {
+    if let Some(reason) = why_not() {
+        println!("SKIPPED policies_that_change_are_about_new_connections: {reason}");
+        return;
+    }
+    let bridge = start(NodeTraffic::PacketMark);
+    let (pipeline, pods) = (serving(everything(DUAL), NodeTraffic::PacketMark), pods(DUAL));
+    let mut policies = pipeline.policy_flows().unwrap();
+    policies.apply(rules(&pods, RULES));
+    let mut become_rules = |old: &str, new: &str| {
+        policies.apply(changes(&pods, old, new)).iter().for_each(|change| bridge.change(change));
+    };
+    let first = opens(POD_A, [A, B], ip("10.10.0.10"), (ip("10.10.0.11"), 81), 2101);
+    let answer = answers(POD_B, [B, A], (ip("10.10.0.11"), 81), (ip("10.10.0.10"), 2101));
+    assert!(!bridge.send(&first).reaches_output());
+
+    let admitting = RULES.replace("tcp:8080", "tcp:81");
+    become_rules(RULES, &admitting);
+    assert!(bridge.send(&first).reaches_output(), "the client tries again");
+    assert!(bridge.send(&answer).reaches_output());
+    assert!(bridge.send(&acknowledges(&first)).reaches_output());
+
+    become_rules(&admitting, RULES);
+    assert!(bridge.send(&acknowledges(&first)).reaches_output(), "who was let in stays");
+    let another = Packet { ports: [2102, 81], ..first };
+    assert!(!bridge.send(&another).reaches_output());
 }

@@ -12,7 +12,7 @@ use antrea_pipeline::{NodeTraffic, Pipeline};
 
 use crate::cluster::{BridgeNames, policed};
 use crate::policies::rules;
-use crate::upstream_services::{FIRST, Recorded, SECOND, TABLES};
+use crate::upstream_services::{FIRST, Recorded, SECOND, TABLES, check_same};
 
 /// Tables of features that are not realized.
 const NOT_REALIZED: [&str; 3] = ["AntreaPolicyEgressRule", "EgressMark", "AntreaPolicyIngressRule"];
@@ -88,14 +88,7 @@ fn check(node: &Recorded, recorded: &str, text: &str) {
         flow.display(&names).to_string()
     };
     let ours: BTreeSet<String> = flows.into_iter().filter(counts).map(in_round_one).collect();
-    let upstream = expected(recorded);
-    let differ =
-        |left: &BTreeSet<String>, right| left.difference(right).cloned().collect::<Vec<_>>().join("\n");
-    assert_eq!(
-        (differ(&upstream, &ours), differ(&ours, &upstream)),
-        (String::new(), String::new()),
-        "only upstream's; only ours"
-    );
+    check_same(&expected(recorded), &ours);
 }
 
 fn rest(network: &str, excepted: &[&str]) -> String {

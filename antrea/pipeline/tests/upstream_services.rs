@@ -232,7 +232,7 @@ impl Recorded {
 }
 
 #[track_caller]
-fn check_same(upstream: &BTreeSet<String>, ours: &BTreeSet<String>) {
+pub(crate) fn check_same(upstream: &BTreeSet<String>, ours: &BTreeSet<String>) {
     let differ =
         |left: &BTreeSet<String>, right| left.difference(right).cloned().collect::<Vec<_>>().join("\n");
     assert_eq!(
