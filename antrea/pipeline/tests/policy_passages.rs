@@ -1,10 +1,12 @@
 //! Packets and policies in a real Open vSwitch that tracks connections: Services, and what follows a packet. The Node and its
 //! policies are in [`crate::policed`].
 
+use std::sync::{Mutex, Weak};
+
 use antrea_pipeline::NodeTraffic;
 use antrea_types::OfPort;
 
-use crate::bridge::why_not;
+use crate::bridge::{Bridge, shared};
 use crate::cluster::{DUAL, POD_A, POD_B, pods};
 use crate::packets::{ACK, Packet, SYN};
 use crate::policed::{RULES, addressing, marking, serving, start};
@@ -67,11 +69,8 @@ fn what_follows_a_denied_packet_is_denied_too() {
 
 #[test]
 fn policies_that_change_are_about_new_connections() {
-    if let Some(reason) = why_not() {
-        println!("SKIPPED policies_that_change_are_about_new_connections: {reason}");
-        return;
-    }
-    let bridge = start(NodeTraffic::PacketMark);
+    static ALONE: Mutex<Weak<Bridge>> = Mutex::new(Weak::new());
+    let Some(bridge) = shared(&ALONE, || start(NodeTraffic::PacketMark)) else { return };
     let (pipeline, pods) = (serving(everything(DUAL), NodeTraffic::PacketMark), pods(DUAL));
     let mut policies = pipeline.policy_flows().unwrap();
     policies.apply(rules(&pods, RULES));
