@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "shared-api/types",
     "shared-api/config-file",
     "antrea/config",
