@@ -1,12 +1,18 @@
 //! Multi-cluster: what users of a ClusterSet see, and what becomes of it when something goes wrong.
 
+mod areas;
 mod asking;
 mod charts;
+mod claims;
 mod conflicts;
 mod credentials;
 mod dns;
+mod external_entities;
 mod gateways;
+mod headless;
+mod labels;
 mod membership;
+mod pods;
 mod policies;
 mod refusals;
 mod restarts;
