@@ -1,7 +1,7 @@
 //! What is to be looked at, and when: each object at most once at a time, in the order in which they came, again later
 //! after a failure, and nothing while the API server is in trouble.
 //!
-//! Members wait for imports. Exporters are answered slowly meanwhile, and once for all that changed until then.
+//! Members wait for imports. Exporters are answered after these, and once for all that changed until then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use crate::action::Task;
 
 /// Requests that are under way at once.
 const PARALLEL: usize = 16;
-/// How many of them answer exporters while others are about imports: both cost the API server as much.
-const ANSWERS_ASIDE: usize = 1;
+/// How long an answer to an exporter waits for imports that are being written: both cost the API server as much.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a request is good for; the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +49,8 @@ pub(crate) enum Failure {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     waiting: BTreeSet<Task>,
-    /// They stand in line, by the numbers that they drew.
-    line: BTreeMap<(Urgency, u64), Task>,
+    /// They stand in line, by the numbers that they drew, and since when.
+    line: BTreeMap<(Urgency, u64), (Task, Instant)>,
     drawn: u64,
     busy: BTreeSet<Task>,
     /// Objects that failed, and when they are tried again.
@@ -74,11 +74,11 @@ impl Default for Queue {
 
 impl Queue {
     /// These are to be looked at.
-    pub(crate) fn add(&mut self, tasks: impl IntoIterator<Item = Task>) {
+    pub(crate) fn add(&mut self, tasks: impl IntoIterator<Item = Task>, now: Instant) {
         for task in tasks {
             if self.waiting.insert(task.clone()) {
                 self.drawn += 1;
-                self.line.insert((Urgency::of(&task), self.drawn), task);
+                self.line.insert((Urgency::of(&task), self.drawn), (task, now));
             }
         }
     }
@@ -90,19 +90,19 @@ impl Queue {
         }
         let is_due = |task: &Task| self.failed.get(task).is_none_or(|(_, at)| *at <= now);
         let can_be = |task: &Task| !self.busy.contains(task) && is_due(task);
-        let number = *self.line.iter().find(|(_, task)| can_be(task))?.0;
-        if number.0 == Urgency::Answer && !self.has_room_for_answers() {
+        let (number, (_, since)) = self.line.iter().find(|(_, (task, _))| can_be(task))?;
+        if number.0 == Urgency::Answer && now < *since + PATIENCE && self.writes_imports() {
             return None;
         }
-        let task = self.line.remove(&number)?;
+        let number = *number;
+        let (task, _) = self.line.remove(&number)?;
         self.waiting.remove(&task);
         self.busy.insert(task.clone());
         Some(task)
     }
 
-    fn has_room_for_answers(&self) -> bool {
-        let busy = |urgency| self.busy.iter().filter(|task| Urgency::of(task) == urgency).count();
-        busy(Urgency::Import) == 0 || busy(Urgency::Answer) < ANSWERS_ASIDE
+    fn writes_imports(&self) -> bool {
+        self.busy.iter().any(|task| Urgency::of(task) == Urgency::Import)
     }
 
     /// The object is as it should be.
@@ -120,7 +120,7 @@ impl Queue {
     /// The object has to be looked at again, later each time. Whether the failure is news.
     pub(crate) fn failed(&mut self, task: &Task, failure: Failure, now: Instant, jitter: f64) -> bool {
         self.busy.remove(task);
-        self.add([task.clone()]);
+        self.add([task.clone()], now);
         match failure {
             Failure::Object => {
                 let first = || (Backoff::new(Duration::from_millis(200), Duration::from_secs(30)), now);
@@ -155,15 +155,16 @@ mod tests {
     }
 
     fn queue(tasks: &[Task]) -> (Queue, Instant) {
-        let mut queue = Queue::default();
-        queue.add(tasks.iter().cloned());
-        (queue, Instant::now())
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.add(tasks.iter().cloned(), now);
+        (queue, now)
     }
 
     #[test]
     fn imports_come_before_what_is_said_to_exporters() {
         let (mut queue, now) = queue(&[export("a"), import("z")]);
         assert_eq!(queue.next(now), Some(import("z")));
+        queue.succeeded(&import("z"));
         assert_eq!(queue.next(now), Some(export("a")));
         assert_eq!(queue.next(now), None);
     }
@@ -173,7 +174,7 @@ mod tests {
         let (mut queue, now) = queue(&[import("z"), import("a"), import("z")]);
         assert_eq!(queue.next(now), Some(import("z")));
         queue.succeeded(&import("z"));
-        queue.add([import("z")]);
+        queue.add([import("z")], now);
         assert_eq!(
             queue.next(now),
             Some(import("a")),
@@ -184,28 +185,24 @@ mod tests {
     }
 
     #[test]
-    fn exporters_are_answered_one_by_one_while_imports_are_written() {
-        let (a, b) = (export("a"), export("b"));
-        let (mut queue, now) =
-            queue(&[a.clone(), b.clone(), Task::ClusterSet("set".to_owned()), import("i")]);
-        let next: Vec<Option<Task>> = (0..4).map(|_| queue.next(now)).collect();
-        assert_eq!(
-            next,
-            [Some(import("i")), Some(Task::ClusterSet("set".to_owned())), Some(a.clone()), None]
-        );
-        queue.succeeded(&a);
-        assert_eq!(queue.next(now), Some(b));
-        queue.add([export("c"), export("d")]);
-        assert_eq!(queue.next(now), None);
+    fn exporters_are_answered_after_imports_but_do_not_wait_for_ever() {
+        let (answer, set) = (export("a"), Task::ClusterSet("set".to_owned()));
+        let (mut queue, now) = queue(&[answer.clone(), set.clone(), import("i")]);
+        let next: Vec<Option<Task>> = (0..3).map(|_| queue.next(now)).collect();
+        assert_eq!(next, [Some(import("i")), Some(set), None]);
+        queue.add([answer.clone()], now + PATIENCE / 2);
+        assert_eq!(queue.next(now + PATIENCE), Some(answer), "by the time when it came first");
+        queue.add([export("b")], now + PATIENCE);
+        assert_eq!(queue.next(now + PATIENCE), None);
         queue.succeeded(&import("i"));
-        assert_eq!([queue.next(now), queue.next(now)], [Some(export("c")), Some(export("d"))]);
+        assert_eq!(queue.next(now + PATIENCE), Some(export("b")));
     }
 
     #[test]
     fn an_object_is_under_way_once() {
         let (mut queue, now) = queue(&[import("a")]);
         queue.next(now);
-        queue.add([import("a")]);
+        queue.add([import("a")], now);
         assert_eq!(queue.next(now), None);
         queue.succeeded(&import("a"));
         assert_eq!(queue.next(now), Some(import("a")), "what came meanwhile is not lost");
@@ -217,7 +214,7 @@ mod tests {
         queue.next(now);
         assert!(queue.failed(&import("a"), Failure::Object, now, 1.0));
         assert_eq!(queue.next(now), Some(import("b")));
-        queue.add([import("a")]);
+        queue.add([import("a")], now);
         assert_eq!(queue.next(now + SECOND / 10), None, "an event does not shorten the wait");
         assert_eq!(queue.next(now + SECOND / 5), Some(import("a")));
         assert!(!queue.failed(&import("a"), Failure::Object, now, 1.0));
