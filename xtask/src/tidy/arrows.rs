@@ -9,13 +9,15 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 11] = [
+const PURE: [&str; 13] = [
     "shared-api/types",
     "shared-api/config-file",
     "antrea/config",
     "antrea/openflow",
     "antrea/packet",
     "antrea/pipeline",
+    "antrea/policy",
+    "antrea/index",
     "antrea/hostplan",
     "antrea/agent/multicluster",
     "antrea/agent/proxy",
