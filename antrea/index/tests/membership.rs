@@ -5,7 +5,7 @@ use crate::world::World;
 /// Two Namespaces, three Pods; in x, every policy admits and applies to `app=a`.
 const CLUSTER: &str = "
     namespace x team=x
-    namespace y team=y
+    namespace y team=b
     pod x/a app=a ip=10.0.0.1 node=n1
     pod x/b app=b ip=10.0.0.2 node=n2
     pod y/a app=a ip=10.0.1.1 node=n2
@@ -25,7 +25,7 @@ fn check(cluster: &str, events: &str, updates: &str) {
 fn check_selected(peer: &str, members: &str) {
     let mut world = World::of(
         "namespace x team=x env=dev
-         namespace y team=y env=dev
+         namespace y team=b env=dev
          namespace z team=z
          pod x/a app=a ip=10.0.0.1 node=n1
          pod x/b app=b tier=1 ip=10.0.0.2 node=n1
@@ -74,7 +74,7 @@ fn namespace_selectors_select_namespaces_that_are_there() {
     check_selected("{namespaceSelector: {}}", "x/a x/b x/c y/a y/b z/a");
     check_selected("{namespaceSelector: {}, podSelector: {}}", "x/a x/b x/c y/a y/b z/a");
     check_selected("{namespaceSelector: {}, podSelector: {matchLabels: {app: a}}}", "x/a y/a z/a");
-    check_selected("{namespaceSelector: {matchLabels: {team: y}}}", "y/a y/b");
+    check_selected("{namespaceSelector: {matchLabels: {team: b}}}", "y/a y/b");
     check_selected(
         "{namespaceSelector: {matchLabels: {env: dev}}, podSelector: {matchLabels: {app: b}}}",
         "x/b y/b",
@@ -262,21 +262,21 @@ fn a_policy_of_the_same_name_but_another_uid_is_another() {
 #[test]
 fn namespace_labels_move_all_pods_at_once() {
     let cluster = format!(
-        "{CLUSTER}\npolicy x/q {{podSelector: {{matchLabels: {{app: a}}}}, ingress: [{{from: [{{namespaceSelector: {{matchLabels: {{team: y}}}}}}]}}]}}"
+        "{CLUSTER}\npolicy x/q {{podSelector: {{matchLabels: {{app: a}}}}, ingress: [{{from: [{{namespaceSelector: {{matchLabels: {{team: b}}}}}}]}}]}}"
     );
-    check(&cluster, "namespace y team=z", "AG ~ namespaceSelector=team=y [n1] -(y/a 10.0.1.1)");
-    check(&cluster, "- namespace y", "AG ~ namespaceSelector=team=y [n1] -(y/a 10.0.1.1)");
+    check(&cluster, "namespace y team=z", "AG ~ namespaceSelector=team=b [n1] -(y/a 10.0.1.1)");
+    check(&cluster, "- namespace y", "AG ~ namespaceSelector=team=b [n1] -(y/a 10.0.1.1)");
     check(
         &cluster,
-        "namespace x team=y",
-        "AG ~ namespaceSelector=team=y [n1] +(x/a 10.0.0.1) +(x/b 10.0.0.2)",
+        "namespace x team=b",
+        "AG ~ namespaceSelector=team=b [n1] +(x/a 10.0.0.1) +(x/b 10.0.0.2)",
     );
     check(
         &cluster,
-        "namespace x team=y\npod x/b app=b ip=10.0.0.8 node=n2\n- pod y/a\nnamespace y team=x\npod y/b ip=10.0.1.2",
-        "AG ~ namespaceSelector=team=y [n1] +(x/a 10.0.0.1) +(x/b 10.0.0.8) -(y/a 10.0.1.1)",
+        "namespace x team=b\npod x/b app=b ip=10.0.0.8 node=n2\n- pod y/a\nnamespace y team=x\npod y/b ip=10.0.1.2",
+        "AG ~ namespaceSelector=team=b [n1] +(x/a 10.0.0.1) +(x/b 10.0.0.8) -(y/a 10.0.1.1)",
     );
-    check(&cluster, "namespace y team=z\nnamespace y team=y more=labels", "");
+    check(&cluster, "namespace y team=z\nnamespace y team=b more=labels", "");
 }
 
 #[test]

@@ -6,14 +6,14 @@ use crate::world::World;
 
 const CLUSTER: &str = "
     namespace x
-    namespace y team=y
+    namespace y team=b
     pod x/a app=a ip=10.0.0.1 node=n1
     pod x/b app=b
     pod x/c app=a node=n1
     pod y/d app=d ip=10.0.0.4 node=n2
     pod y/h app=d ip=192.168.0.1 node=n2 hostNetwork
     policy x/deny {podSelector: {}, policyTypes: [Ingress, Egress]}
-    policy x/a {podSelector: {matchLabels: {app: a}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: y}}}]}, {from: [{podSelector: {}}]}]}
+    policy x/a {podSelector: {matchLabels: {app: a}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: b}}}]}, {from: [{podSelector: {}}]}]}
     policy y/d {podSelector: {matchLabels: {app: d}}, egress: [{to: [{namespaceSelector: {}}]}]}";
 
 #[track_caller]

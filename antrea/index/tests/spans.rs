@@ -4,12 +4,12 @@ use crate::world::World;
 
 const CLUSTER: &str = "
     namespace x
-    namespace y team=y
+    namespace y team=b
     pod x/a app=a ip=10.0.0.1 node=n1
     pod x/b app=b ip=10.0.0.2 node=n2
     pod y/c app=c ip=10.0.0.3 node=n3
-    policy x/a {podSelector: {matchLabels: {app: a}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: y}}}]}]}
-    policy x/b {podSelector: {matchLabels: {app: b}}, egress: [{to: [{namespaceSelector: {matchLabels: {team: y}}}]}]}";
+    policy x/a {podSelector: {matchLabels: {app: a}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: b}}}]}]}
+    policy x/b {podSelector: {matchLabels: {app: b}}, egress: [{to: [{namespaceSelector: {matchLabels: {team: b}}}]}]}";
 
 #[track_caller]
 fn check(events: &str, updates: &str) {
@@ -27,7 +27,7 @@ fn a_policy_and_its_groups_are_for_nodes_that_have_its_pods() {
     assert_eq!(
         spans,
         [
-            "AG namespaceSelector=team=y [n1,n2] y/c 10.0.0.3",
+            "AG namespaceSelector=team=b [n1,n2] y/c 10.0.0.3",
             "ATG namespace=x And podSelector=app=a [n1] x/a on n1",
             "ATG namespace=x And podSelector=app=b [n2] x/b on n2",
             "NP x/a [n1]",
@@ -40,13 +40,13 @@ fn a_policy_and_its_groups_are_for_nodes_that_have_its_pods() {
 fn a_node_leaves_when_the_last_reason_for_it_goes() {
     check(
         "- policy x/b",
-        "AG ~ namespaceSelector=team=y [n1,n2]>[n1]
+        "AG ~ namespaceSelector=team=b [n1,n2]>[n1]
          ATG - namespace=x And podSelector=app=b [n2]
          NP - x/b [n2]",
     );
     check(
         "- pod x/b\npod x/b app=b ip=10.0.0.2 node=n1",
-        "AG ~ namespaceSelector=team=y [n1,n2]>[n1]
+        "AG ~ namespaceSelector=team=b [n1,n2]>[n1]
          ATG ~ namespace=x And podSelector=app=b [n2]>[n1] +(x/b on n1) -(x/b on n2)
          NP ~ x/b Same [n2]>[n1]",
     );
@@ -56,7 +56,7 @@ fn a_node_leaves_when_the_last_reason_for_it_goes() {
 fn a_node_enters_with_its_first_pod_only() {
     check(
         "pod x/a2 app=a ip=10.0.0.4 node=n4\npod x/a3 app=a ip=10.0.0.5 node=n4",
-        "AG ~ namespaceSelector=team=y [n1,n2]>[n1,n2,n4]
+        "AG ~ namespaceSelector=team=b [n1,n2]>[n1,n2,n4]
          ATG ~ namespace=x And podSelector=app=a [n1]>[n1,n4] +(x/a2 on n4) +(x/a3 on n4)
          NP ~ x/a Same [n1]>[n1,n4]",
     );
@@ -77,8 +77,8 @@ fn a_node_that_one_group_leaves_and_another_enters_stays() {
 #[test]
 fn a_policy_that_comes_and_a_pod_that_moves_are_one_change() {
     check(
-        "policy x/c {podSelector: {}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: y}}}]}]}\n- pod x/a",
-        "AG ~ namespaceSelector=team=y [n1,n2]>[n2]
+        "policy x/c {podSelector: {}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: b}}}]}]}\n- pod x/a",
+        "AG ~ namespaceSelector=team=b [n1,n2]>[n2]
          ATG + namespace=x And podSelector= [n2] x/b on n2
          ATG ~ namespace=x And podSelector=app=a [n1]>[] -(x/a on n1)
          NP + x/c [n2]

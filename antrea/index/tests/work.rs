@@ -65,7 +65,7 @@ fn a_policy_costs_the_members_of_its_new_groups() {
 
 #[test]
 fn a_namespace_costs_the_pods_that_it_brings() {
-    check("namespace n7 name=n7 team=t0", 4, 8);
+    check("namespace n7 name=n7 team=t0", 2, 8);
     check("namespace n7 name=n7 team=t1 more=labels", 2, 0);
     check("namespace new team=none", 0, 0);
 }

@@ -47,7 +47,8 @@ fn ips(pod: &Pod, problems: &mut Vec<Problem>) -> PodIps {
     let Some(status) = &pod.status else { return PodIps::None };
     let several = status.pod_ips.iter().flatten().map(|pod_ip| pod_ip.ip.as_str());
     // The API server fills in podIPs; objects that never passed one may have podIP only.
-    let one = status.pod_ip.as_deref().filter(|ip| !ip.is_empty() && status.pod_ips.is_none());
+    let has_several = status.pod_ips.as_ref().is_some_and(|ips| !ips.is_empty());
+    let one = status.pod_ip.as_deref().filter(|ip| !ip.is_empty() && !has_several);
     let addresses = several.chain(one).filter_map(|text| {
         let address: Result<IpAddr, _> = text.parse();
         address
