@@ -26,7 +26,7 @@ impl Index {
     pub(crate) fn compile(&mut self, namespace: NamespaceId, spec: &PolicySpec<'_>) -> State {
         let logging = self.namespaces.get(namespace).logging;
         let applied_to = self.hold_group(Scope::Namespace(namespace), Some(&spec.pods));
-        let mut uses = Uses::new();
+        let mut uses = Uses::with_capacity(spec.rules.len());
         let mut rules = Vec::with_capacity(spec.rules.len().max(spec.isolated.len()));
         for rule in &spec.rules {
             let peer = self.peer(namespace, rule, rules.len(), &mut uses);
@@ -60,8 +60,9 @@ impl Index {
     }
 
     fn peer(&mut self, namespace: NamespaceId, rule: &RuleSpec<'_>, at: usize, uses: &mut Uses) -> Peer {
-        let mut groups: Vec<GroupName> = Vec::new();
-        let mut blocks: Vec<IpBlock> = Vec::new();
+        let (groups, blocks) = rule.peers.counts();
+        let mut groups: Vec<GroupName> = Vec::with_capacity(groups);
+        let mut blocks: Vec<IpBlock> = Vec::with_capacity(blocks);
         let mut add = |index: &mut Self, scope, pods: Option<&Selector<'_>>| {
             let group = index.hold_group(scope, pods);
             let name = index.groups.get(group).name;

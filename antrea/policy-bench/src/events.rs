@@ -6,7 +6,7 @@ use antrea_index::Index;
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::consumers::Consumers;
-use crate::objects::{self, Object, peer, pod};
+use crate::objects::{self, peer, pod};
 use crate::workloads::Workload;
 use crate::{loaded, print};
 
@@ -50,8 +50,7 @@ pub(crate) fn measure_group() {
     policy.metadata.namespace = Some("namespace".to_owned());
     policy.metadata.name = Some("policy".to_owned());
     for _ in 0..ROUNDS {
-        let policy = policy.clone();
-        time(&mut index, &mut consumers, |index| Object::NetworkPolicy(Box::new(policy)).hand_to(index));
+        time(&mut index, &mut consumers, |index| drop(index.apply_network_policy(&policy)));
         index.delete_network_policy("namespace", "policy");
         index.settle(|update| consumers.take(&update));
     }

@@ -1,10 +1,12 @@
 //! One workload of `cargo xtask bench policy`, in a process of its own so that its peak memory is its own.
 //!
 //! The workloads have the counts and shapes of upstream's own benchmarks. Objects are made one by one, as a decoder
-//! would, and handed to the index; the clock runs from the first until each kind's consumer has its last update.
+//! would, in a thread of their own, and handed to the index; the clock runs from the first until each kind's consumer
+//! has its last update.
 //! Consumers are plain receivers of updates, since there is no store of the API server yet.
 
 mod consumers;
+mod decoder;
 mod events;
 mod objects;
 mod query;
@@ -27,12 +29,20 @@ struct Arguments {
     /// Beside the three consumers of everything, three for each of so many Nodes.
     #[arg(long, default_value_t = 0)]
     node_watchers: u32,
+    /// Makes the objects, and nothing else: what of the figures is theirs.
+    #[arg(long)]
+    objects_only: bool,
 }
 
 /// Prints a line a figure: its name and its value, in seconds or bytes.
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     match arguments.workload {
+        workload if arguments.objects_only => {
+            let started = Instant::now();
+            objects::make(workload, &mut drop);
+            print("seconds", started.elapsed());
+        }
         Workload::EndpointQuery => query::measure(),
         Workload::PodEvent => events::measure_pods(),
         Workload::SyncAddressGroup => events::measure_group(),
@@ -56,7 +66,7 @@ fn measure(workload: Workload, node_watchers: u32) -> Result<()> {
 /// An index that was handed a workload and told of all of it.
 fn loaded(workload: Workload, consumers: &mut Consumers) -> Index {
     let mut index = Index::default();
-    objects::make(workload, &mut |object| object.hand_to(&mut index));
+    decoder::each_object(workload, |object| object.hand_to(&mut index));
     index.settle(|update| consumers.take(&update));
     index
 }

@@ -22,11 +22,11 @@ pub(crate) enum Object {
 }
 
 impl Object {
-    pub(crate) fn hand_to(self, index: &mut Index) {
+    pub(crate) fn hand_to(&self, index: &mut Index) {
         match self {
-            Self::Namespace(namespace) => index.apply_namespace(&namespace),
-            Self::Pod(pod) => drop(index.apply_pod(&pod)),
-            Self::NetworkPolicy(policy) => drop(index.apply_network_policy(&policy)),
+            Self::Namespace(namespace) => index.apply_namespace(namespace),
+            Self::Pod(pod) => drop(index.apply_pod(pod)),
+            Self::NetworkPolicy(policy) => drop(index.apply_network_policy(policy)),
         }
     }
 }

@@ -44,9 +44,9 @@ impl<'a> PolicySpec<'a> {
         let isolated = isolated(spec.unwrap_or(&nothing), &mut problems);
         let mut rules = spec.map(|spec| rules(spec, &isolated, &mut problems)).unwrap_or_default();
         let selector = spec.and_then(|spec| spec.pod_selector.as_ref());
-        let pods = selector.map(|selector| Selector::from_resource("spec.podSelector", selector));
-        let pods = pods.unwrap_or_else(|| Ok(Selector::default())).unwrap_or_else(|problem| {
-            problems.push(problem);
+        let pods = selector.map_or_else(|| Ok(Selector::default()), Selector::from_resource);
+        let pods = pods.unwrap_or_else(|(field, reason)| {
+            problems.push(Problem::new(format!("spec.podSelector.{field}"), reason));
             rules.clear();
             Selector::default()
         });

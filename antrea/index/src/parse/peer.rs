@@ -29,6 +29,15 @@ pub(crate) enum PeersSpec<'a> {
     Some(Vec<PeerSpec<'a>>),
 }
 
+impl PeersSpec<'_> {
+    /// How many groups and blocks they mostly are.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let Self::Some(peers) = self else { return (0, 2) };
+        let blocks = peers.iter().filter(|peer| matches!(peer, PeerSpec::Block(_))).count();
+        (peers.len() - blocks, blocks)
+    }
+}
+
 /// Peers of a rule. Nothing if there are some and none can be used: no peers at all would mean everybody.
 pub(crate) fn peers<'a>(
     field: &str,
@@ -41,9 +50,9 @@ pub(crate) fn peers<'a>(
     }
     let mut usable = Vec::with_capacity(peers.len());
     for (at, peer) in peers.iter().enumerate() {
-        match read(field, at, peer) {
+        match read(peer) {
             Ok(peer) => usable.push(peer),
-            Err(problem) => problems.push(problem),
+            Err((name, reason)) => problems.push(Problem::new(format!("{field}[{at}]{name}"), reason)),
         }
     }
     (!usable.is_empty()).then_some(PeersSpec::Some(usable))
@@ -55,26 +64,23 @@ pub(crate) fn everywhere() -> [IpBlock; 2] {
     all.map(|cidr| IpBlock { cidr, except: Box::default() })
 }
 
-fn read<'a>(field: &str, at: usize, peer: &'a NetworkPolicyPeer) -> Result<PeerSpec<'a>, Problem> {
-    let field = |name: &str| format!("{field}[{at}]{name}");
-    let pods = |selector| Selector::from_resource(&field(".podSelector"), selector);
-    let namespaces = |selector| Selector::from_resource(&field(".namespaceSelector"), selector);
+/// A peer, or which of its fields is wrong, with a dot before it, and why.
+fn read(peer: &NetworkPolicyPeer) -> Result<PeerSpec<'_>, (String, String)> {
+    let selector = |name: &str, selector| {
+        Selector::from_resource(selector).map_err(|(field, reason)| (format!(".{name}.{field}"), reason))
+    };
+    let nobody = |reason: &str| Err((String::new(), format!("{reason}: admits nobody")));
     match (&peer.ip_block, &peer.namespace_selector, &peer.pod_selector) {
-        (Some(ip_block), None, None) => {
-            let read = block(ip_block);
-            read.map(PeerSpec::Block)
-                .map_err(|(name, reason)| Problem::new(field(&format!(".ipBlock.{name}")), reason))
-        }
-        (Some(_), _, _) => {
-            Err(Problem::new(field(""), "ipBlock and selectors are both there: admits nobody"))
-        }
-        (None, None, Some(selector)) => Ok(PeerSpec::Pods(pods(selector)?)),
-        (None, Some(namespace), selector) => {
-            Ok(PeerSpec::Namespaces(namespaces(namespace)?, selector.as_ref().map(pods).transpose()?))
-        }
-        (None, None, None) => {
-            Err(Problem::new(field(""), "none of ipBlock, namespaceSelector, podSelector: admits nobody"))
-        }
+        (Some(ip_block), None, None) => block(ip_block)
+            .map(PeerSpec::Block)
+            .map_err(|(field, reason)| (format!(".ipBlock.{field}"), reason)),
+        (Some(_), _, _) => nobody("ipBlock and selectors are both there"),
+        (None, None, Some(pods)) => Ok(PeerSpec::Pods(selector("podSelector", pods)?)),
+        (None, Some(namespaces), pods) => Ok(PeerSpec::Namespaces(
+            selector("namespaceSelector", namespaces)?,
+            pods.as_ref().map(|pods| selector("podSelector", pods)).transpose()?,
+        )),
+        (None, None, None) => nobody("none of ipBlock, namespaceSelector, podSelector"),
     }
 }
 

@@ -4,8 +4,6 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
-use crate::Problem;
-
 /// Conditions on labels that all have to hold, in the order of their keys. Its text is that of apimachinery's
 /// `labels.Selector`.
 #[derive(Debug, Default)]
@@ -34,15 +32,14 @@ impl<'a> Selector<'a> {
         self.0.iter()
     }
 
-    /// A selector, or which of its fields makes that nobody can say what it selects.
-    pub(crate) fn from_resource(field: &str, selector: &'a LabelSelector) -> Result<Self, Problem> {
+    /// A selector, or which of its fields makes that nobody can say what it selects, and why.
+    pub(crate) fn from_resource(selector: &'a LabelSelector) -> Result<Self, (String, String)> {
         let labels = selector.match_labels.iter().flatten();
         let mut requirements: Vec<Requirement<'a>> =
             labels.map(|(key, value)| Requirement { key, condition: Condition::Is(value) }).collect();
         for (at, expression) in selector.match_expressions.iter().flatten().enumerate() {
-            let condition = condition(expression).map_err(|(name, reason)| {
-                Problem::new(format!("{field}.matchExpressions[{at}].{name}"), reason)
-            })?;
+            let condition = condition(expression)
+                .map_err(|(name, reason)| (format!("matchExpressions[{at}].{name}"), reason))?;
             requirements.push(Requirement { key: &expression.key, condition });
         }
         requirements.sort_by_key(|requirement| requirement.key);
