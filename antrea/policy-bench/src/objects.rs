@@ -164,7 +164,7 @@ impl Maker<'_> {
             generation: Some(1),
             ..Default::default()
         };
-        let policy = NetworkPolicy { metadata, spec: Some(spec), ..Default::default() };
+        let policy = NetworkPolicy { metadata, spec: Some(spec) };
         (self.take)(Object::NetworkPolicy(Box::new(policy)));
     }
 }

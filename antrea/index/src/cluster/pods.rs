@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use antrea_policy::{NamedPort, Pod as Member, Text};
-use antrea_types::PodRef;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::Listing;
@@ -129,27 +128,23 @@ impl Index {
 
     /// Forgets a Pod.
     pub fn delete_pod(&mut self, namespace: &str, name: &str) {
-        let Some(namespace) = self.namespaces.find(namespace) else { return };
-        let Some(id) = self.pods.find(namespace, name) else { return };
-        if self.pods.get(id).class.is_none() {
-            return;
-        }
-        self.journal_pod(id);
-        self.leave_class(id);
-        self.release_pod(id);
+        let id = self.namespaces.find(namespace).and_then(|namespace| self.pods.find(namespace, name));
+        id.into_iter().for_each(|id| self.remove_pod(id));
     }
 
     pub(super) fn drop_unlisted_pods(&mut self) {
         let current = self.pods.listing;
         let all = self.pods.pool.iter().filter(|(_, record)| record.listing != current);
-        let gone: Vec<PodRef> = all
-            .filter_map(|(_, record)| record.state())
-            .map(|state| PodRef {
-                namespace: state.member.namespace.to_string(),
-                name: state.member.name.to_string(),
-            })
-            .collect();
-        gone.iter().for_each(|pod| self.delete_pod(&pod.namespace, &pod.name));
+        let gone: Vec<PodId> = all.map(|(id, _)| id).collect();
+        gone.into_iter().for_each(|id| self.remove_pod(id));
+    }
+
+    fn remove_pod(&mut self, id: PodId) {
+        if self.pods.get(id).class.is_some() {
+            self.journal_pod(id);
+            self.leave_class(id);
+            self.release_pod(id);
+        }
     }
 
     fn put_pod(&mut self, spec: PodSpec<'_>) {

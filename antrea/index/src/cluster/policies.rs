@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use antrea_policy::{ComputedPolicy, Logging};
-use antrea_types::PodRef;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 
 use super::Listing;
@@ -112,27 +111,24 @@ impl Index {
 
     /// Forgets a NetworkPolicy.
     pub fn delete_network_policy(&mut self, namespace: &str, name: &str) {
-        let Some(namespace) = self.namespaces.find(namespace) else { return };
-        let Some(id) = self.policies.find(namespace, name) else { return };
-        if self.policies.get(id).links.is_none() {
-            return;
-        }
-        self.journal_policy(id);
-        remove_sorted(&mut self.namespaces.get_mut(namespace).policies, &id);
-        self.release_policy(id);
+        let id = self.namespaces.find(namespace).and_then(|namespace| self.policies.find(namespace, name));
+        id.into_iter().for_each(|id| self.remove_policy(id));
     }
 
     pub(super) fn drop_unlisted_policies(&mut self) {
         let current = self.policies.listing;
         let all = self.policies.iter().filter(|(_, record)| record.listing != current);
-        let gone: Vec<PodRef> = all
-            .filter_map(|(_, record)| record.current())
-            .map(|(computed, _)| PodRef {
-                namespace: computed.source.namespace.to_string(),
-                name: computed.source.name.to_string(),
-            })
-            .collect();
-        gone.iter().for_each(|policy| self.delete_network_policy(&policy.namespace, &policy.name));
+        let gone: Vec<PolicyId> = all.map(|(id, _)| id).collect();
+        gone.into_iter().for_each(|id| self.remove_policy(id));
+    }
+
+    fn remove_policy(&mut self, id: PolicyId) {
+        let record = self.policies.get(id);
+        if record.links.is_some() {
+            remove_sorted(&mut self.namespaces.get_mut(record.namespace).policies, &id);
+            self.journal_policy(id);
+            self.release_policy(id);
+        }
     }
 
     /// The logging of a Namespace is another: so is that of the rules in it.
