@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 13] = [
+const PURE: [&str; 15] = [
     "shared-api/types",
     "shared-api/config-file",
     "antrea/config",
@@ -17,6 +17,8 @@ const PURE: [&str; 13] = [
     "antrea/packet",
     "antrea/pipeline",
     "antrea/policy-reference",
+    "antrea/policy",
+    "antrea/index",
     "antrea/hostplan",
     "antrea/agent/multicluster",
     "antrea/agent/policy",
