@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::shared::{self, OnALab};
 
 /// How many tests there are on the stage: the last one takes it down. Three idle clusters slow what follows.
-const TESTS: usize = 11;
+const TESTS: usize = 16;
 
 /// For every cluster to do what another one says.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
