@@ -51,6 +51,9 @@ pub trait Area: Send + 'static {
     /// The API server was away until now.
     fn interrupted(&mut self, _now: Duration) {}
 
+    /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
+    fn answered(&mut self, _subject: &Self::Subject, _refusal: Option<String>) {}
+
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;
 

@@ -137,6 +137,7 @@ impl<P: Part> Engine<P> {
 
     /// Follows the leader: another one, another connection to the same, or none any more.
     fn follow(&mut self, leader: &Leader) {
+        self.retries.hurry();
         self.area = self.part.area(leader);
         match leader {
             Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
@@ -205,7 +206,7 @@ impl<P: Part> Engine<P> {
     }
 
     fn done(&mut self, done: Done<Subject<P>>) {
-        let Done { subject, connection, actions, outcomes, result } = done;
+        let Done { subject, connection, actions, outcomes, result, refusal } = done;
         for outcome in outcomes {
             let change = match outcome {
                 // Another leader has other objects.
@@ -216,6 +217,9 @@ impl<P: Part> Engine<P> {
                 Outcome::Gone(key) => self.objects.remove(&key),
             };
             self.changed(change.as_slice());
+        }
+        if let Some(area) = &mut self.area {
+            area.answered(&subject, refusal);
         }
         self.busy.remove(&subject);
         self.dirty.insert(subject.clone());

@@ -1,5 +1,6 @@
 //! The parts of a member as components of a process.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use antrea_kit::components::Components;
@@ -146,6 +147,7 @@ impl Part for Exports {
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
             membership,
+            refusals: BTreeMap::new(),
         })
     }
 }

@@ -1,8 +1,10 @@
 //! What a member exports, and what it says of that.
 
+use std::collections::BTreeMap;
+
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
-use antrea_mc_member::export::{Exporter, Membership, Networks};
+use antrea_mc_member::export::{Exporter, Membership, Networks, Subject};
 use antrea_mc_member::kind::Kind;
 
 use crate::objects::Cluster;
@@ -21,6 +23,7 @@ fn exporter() -> Exporter {
             naming: Naming::Upstream,
             unreachable: None,
         },
+        refusals: BTreeMap::new(),
     }
 }
 
@@ -99,6 +102,28 @@ fn what_others_changed_at_the_leader_is_repaired() {
     patch ResourceExport area/west-shop-web-endpoints
       spec.endpoints: {"subsets":[{"addresses":[{"ip":"10.96.0.7"}],"ports":[{"name":"http","port":80,"protocol":"TCP"}]}]}
     "#);
+}
+
+#[test]
+fn what_the_leader_refuses_is_said_before_it_is_tried_again() {
+    let refusing = |why: &str| {
+        let subject = Subject::Service("shop".to_owned(), "web".to_owned());
+        Exporter { refusals: BTreeMap::from([(subject, why.to_owned())]), ..exporter() }
+    };
+    let mut cluster = Cluster::of(EXPORT);
+    let ready = [
+        "\"Ready\",\"status\":\"False\",\"reason\":\"Failed\",\"message\":\"no network of west\"",
+        "create Event",
+    ];
+    let told = cluster.plan(&refusing("no network of west"));
+    let (said, tried) = told.split_once("create ResourceExport").unwrap();
+    assert!(ready.iter().all(|text| said.contains(text)), "{told}");
+    assert!(tried.contains("create ResourceExport"), "{told}");
+    cluster.settle(&exporter());
+    taken(&mut cluster, SUCCEEDED);
+    let unchanged = cluster.plan(&refusing("no network of west"));
+    assert!(unchanged.contains(ready[0]), "what it took of before is not what is exported: {unchanged}");
+    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"patch status of ServiceExport shop/web");
 }
 
 #[test]

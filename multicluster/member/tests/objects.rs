@@ -92,11 +92,16 @@ impl Cluster {
 
     /// The same, but only the first lines: what is done to which objects.
     pub(crate) fn settle_briefly(&mut self, area: &impl Area) -> String {
-        let log = self.settle(area);
-        log.lines()
-            .filter(|line| !line.starts_with(' '))
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect()
+        brief(&self.settle(area))
+    }
+
+    /// What an area asks for at first, whatever is answered.
+    pub(crate) fn plan(&mut self, area: &impl Area) -> String {
+        let actions = self.round(area, &mut Vec::new());
+        actions.iter().fold(String::new(), |mut log, action| {
+            writeln!(log, "{action}").unwrap();
+            log
+        })
     }
 
     fn round(&mut self, area: &impl Area, problems: &mut Vec<String>) -> Vec<Action> {
@@ -139,6 +144,11 @@ impl Cluster {
             }
         }
     }
+}
+
+fn brief(log: &str) -> String {
+    let firsts = log.lines().filter(|line| !line.starts_with(' '));
+    firsts.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn merge(target: &mut Value, patch: &Value) {

@@ -9,6 +9,9 @@ use tokio::time::Instant;
 
 use crate::action::Action;
 
+/// How long something waits that never succeeds. Whoever mends its cause watches for it.
+const LONGEST: Duration = Duration::from_secs(10);
+
 /// What is known of the last attempts for each subject that is not settled.
 #[derive(Debug)]
 pub(super) struct Retries<S>(BTreeMap<S, Retry>);
@@ -29,7 +32,7 @@ impl<S> Default for Retries<S> {
 impl<S: Clone + Ord> Retries<S> {
     fn of(&mut self, subject: &S) -> &mut Retry {
         self.0.entry(subject.clone()).or_insert_with(|| Retry {
-            backoff: Backoff::new(Duration::from_millis(500), Duration::from_secs(30)),
+            backoff: Backoff::new(Duration::from_millis(500), LONGEST),
             at: None,
             last: Vec::new(),
         })
@@ -51,9 +54,16 @@ impl<S: Clone + Ord> Retries<S> {
         retry.last = actions;
     }
 
-    /// Nothing is left to do.
+    /// Nothing is left to do. Where something had failed before, its cause is gone, which may be that of others, too.
     pub(super) fn settled(&mut self, subject: &S) {
-        self.0.remove(subject);
+        if self.0.remove(subject).is_some_and(|retry| !retry.backoff.is_fresh()) {
+            self.hurry();
+        }
+    }
+
+    /// Whatever waits is due.
+    pub(super) fn hurry(&mut self) {
+        self.0.values_mut().for_each(|retry| retry.at = None);
     }
 
     /// Whether the same requests were just answered well, and are to wait before they are sent once more.
@@ -101,6 +111,20 @@ mod tests {
         assert!(retries.next(&dirty, first).unwrap() - first >= Duration::from_millis(500));
         retries.settled(&"web");
         assert!(!retries.must_wait(&"web", now));
+    }
+
+    #[test]
+    fn what_waits_is_tried_as_soon_as_something_else_succeeds_that_had_failed() {
+        let (mut retries, now) = (Retries::default(), Instant::now());
+        retries.failed(&"web", now);
+        retries.succeeded(&"cart", create("a"));
+        retries.settled(&"cart");
+        assert!(retries.must_wait(&"web", now), "this one had not failed");
+        retries.failed(&"api", now);
+        retries.succeeded(&"api", create("a"));
+        retries.settled(&"api");
+        assert!(!retries.must_wait(&"web", now));
+        assert!(!retries.failed(&"web", now), "it is no news");
     }
 
     #[test]

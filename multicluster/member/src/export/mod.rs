@@ -82,6 +82,8 @@ pub struct Exporter {
     pub networks: Networks,
     /// Whether there is a leader.
     pub membership: Membership,
+    /// What it refuses, and why.
+    pub refusals: BTreeMap<Subject, String>,
 }
 
 impl Area for Exporter {
@@ -97,6 +99,13 @@ impl Area for Exporter {
             Membership::None | Membership::Joined { unreachable: Some(_), .. } => LOCAL,
             Membership::Joined { .. } => ALL,
         }
+    }
+
+    fn answered(&mut self, subject: &Subject, refusal: Option<String>) {
+        match refusal {
+            Some(why) => self.refusals.insert(subject.clone(), why),
+            None => self.refusals.remove(subject),
+        };
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {

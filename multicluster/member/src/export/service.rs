@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Networks, Problem, SERVICE_LABEL};
+use super::{Exporter, Membership, Networks, Problem, SERVICE_LABEL, Subject};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
@@ -35,13 +35,17 @@ pub(super) fn plan(
         return Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() };
     };
     let decision = decide_on(exporter, objects, name, &export);
-    let (mut actions, problem) = exports(exporter, objects, name, &export, &decision, now);
-    let progress = match &problem {
-        Some(problem) => Progress::Refused(problem.to_string(), Conflicts::Unknown),
-        None => progress(exporter, objects, name),
-    };
-    actions.extend(report(&key, object, &decision, &progress, now));
-    Plan { actions, problems: problem.into_iter().collect() }
+    let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
+    let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
+    let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
+    let is_refused = refusal.is_some();
+    let progress = progress(exporter, objects, name, refusal);
+    let mut actions = [exports, report(&key, object, &decision, &progress, now)];
+    if is_refused {
+        // Nothing is sent after what fails, and another attempt may fail like the last: the user is told first.
+        actions.reverse();
+    }
+    Plan { actions: actions.concat(), problems: problem.into_iter().collect() }
 }
 
 fn decide_on(
@@ -146,8 +150,14 @@ fn withdraw(exporter: &Exporter, objects: &Objects, name: &NamespacedName, kept:
 }
 
 /// How far the exports have come, as the leader says. What it said of the export before a change holds until it says
-/// something else: endpoints that come and go do not change whether a Service is exported.
-fn progress(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> Progress {
+/// something else: endpoints that come and go do not change whether a Service is exported. What it refuses even to take
+/// is not exported, whatever it said before.
+fn progress(
+    exporter: &Exporter,
+    objects: &Objects,
+    name: &NamespacedName,
+    refusal: Option<String>,
+) -> Progress {
     match &exporter.membership {
         Membership::None => return Progress::NoClusterSet,
         Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
@@ -155,6 +165,12 @@ fn progress(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> Pr
     }
     let keys = keys(exporter, name);
     let there: Vec<&Value> = keys.iter().filter_map(|key| objects.get(key)).collect();
+    if let Some(why) = refusal {
+        return Progress::Refused(
+            why,
+            there.first().map_or(Conflicts::Unknown, |service| conflicts(service)),
+        );
+    }
     if there.len() < keys.len() {
         return Progress::Pending(None);
     }
