@@ -120,7 +120,7 @@ fn fail_over<F>(
     wait_for_gateway(stage, member, first)?;
     stage.example.wait_for_answers()?;
     let detection = elected.duration_since(failed)?;
-    let recovery = answers.recovered().and_then(|at| at.duration_since(elected).ok()).unwrap_or_default();
+    let recovery = answers.prompt_since(elected)?.duration_since(elected)?;
     println!("{}: seen in {detection:.1?}, recovered in {recovery:.1?}; {}", failure.what, answers.summary());
     ensure!(detection <= failure.within, "{}: seen after {detection:?}", failure.what);
     ensure!(recovery <= RECOVERY, "{}: recovered after {recovery:?}", failure.what);

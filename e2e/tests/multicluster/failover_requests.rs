@@ -30,6 +30,9 @@ const START: &str =
 /// A request that took so long was sent more than once: TCP sends again after a second.
 const PROMPT: Duration = Duration::from_millis(900);
 
+/// So many requests in a row are no accident: of those to a cluster that cannot be reached every second one is prompt.
+const RUN: usize = 10;
+
 /// Requests that go on.
 pub(super) struct Requests {
     from: Pod,
@@ -106,10 +109,15 @@ impl Answers {
         self.0.iter().filter(|answer| answer.outcome == outcome).count()
     }
 
-    /// When requests that are new were answered at once again: when the last one was asked that was not.
-    pub(super) fn recovered(&self) -> Option<SystemTime> {
-        let last = self.0.iter().rfind(|answer| !answer.is_prompt())?;
-        Some(UNIX_EPOCH + last.asked)
+    /// From when on, after `change`, requests were prompt again: that one, and those that followed.
+    pub(super) fn prompt_since(&self, change: SystemTime) -> Result<SystemTime> {
+        let change = change.duration_since(UNIX_EPOCH)?;
+        let mut runs = self.0.windows(RUN).filter(|run| run.iter().all(Answer::is_prompt));
+        let run = runs.find(|run| run.first().is_some_and(|first| first.asked >= change));
+        let first = run
+            .and_then(|run| run.first())
+            .with_context(|| format!("never prompt again: {}", self.summary()))?;
+        Ok(UNIX_EPOCH + first.asked)
     }
 
     /// How many there were, failed, broke and were late, and how long the slowest took that was answered.
@@ -155,7 +163,17 @@ fn requests_are_prompt_late_broken_or_failed() {
                  1000.250000 1005.250000 broken\n1000.400000 1000.500000 pod-b\nstopped\n";
     let answers = Answers::read(lines).unwrap();
     assert_eq!(answers.summary(), "5 requests, 1 failed, 1 broke, 1 late, the slowest took 1.03s");
-    assert_eq!(answers.recovered(), Some(UNIX_EPOCH + Duration::from_millis(1_000_300)));
+    assert!(answers.prompt_since(UNIX_EPOCH).is_err());
     assert!(answers.ensure_none_failed().is_err());
     assert!(Answers::read("1 2\n").is_err());
+}
+
+#[test]
+fn requests_are_prompt_again_when_many_in_a_row_are() {
+    let prompt = (10..30).map(|n| format!("{n}.5 {n}.6 pod-b\n"));
+    let lines = prompt.chain(["5.5 5.6 pod-b\n6.5 11.5 failed\n".to_owned()]).collect::<String>();
+    let answers = Answers::read(&lines).unwrap();
+    let since = |change| answers.prompt_since(UNIX_EPOCH + Duration::from_secs(change)).ok();
+    let at = |millis| Some(UNIX_EPOCH + Duration::from_millis(millis));
+    assert_eq!([since(5), since(15), since(25)], [at(10_500), at(15_500), None]);
 }
