@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{
-    Action, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn, Match,
-    MeterId, Move, SubField, TableId,
+    Action, Conjunction, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn,
+    Match, MeterId, Move, SubField, TableId,
 };
 use antrea_types::MacAddr;
 
@@ -174,6 +174,12 @@ impl FlowBuilder {
     /// Commits the packet's connection, goes on in `table`.
     pub fn commit_as(self, commit: CtCommit, table: Option<TableId>) -> Self {
         self.then(CtCommit { table, ..commit }.into())
+    }
+
+    /// Fulfils clauses of conjunctions.
+    pub fn fulfil(mut self, clauses: &[Conjunction]) -> Self {
+        self.flow.actions.extend(clauses.iter().copied().map(Action::Conjunction));
+        self
     }
 
     /// The flow, going on in `table`.
