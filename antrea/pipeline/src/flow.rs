@@ -17,6 +17,8 @@ use crate::layout::OpenTable;
 
 /// For packets that no other flow matches.
 pub const MISS: FlowPriority = FlowPriority(0);
+/// For what is left over even by those.
+pub const REST: FlowPriority = FlowPriority(180);
 /// For what is left over by the flows of a feature.
 pub const LOW: FlowPriority = FlowPriority(190);
 /// For most flows.

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::shared::{self, OnALab};
 
 /// How many tests there are on the stage: the last one takes it down. Three idle clusters slow what follows.
-const TESTS: usize = 19;
+const TESTS: usize = 24;
 
 /// A Common Area of A without ClusterSet.
 pub(super) const SECOND_AREA: &str = "second-area";
