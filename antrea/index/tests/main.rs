@@ -1,5 +1,7 @@
 //! Tests of the index from outside: objects in, updates out.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 mod bad_input;
 mod conversion;
 mod membership;

@@ -67,7 +67,7 @@ fn policy(a: usize, b: usize, c: usize) -> String {
         format!("{{{}}}", fields.concat())
     };
     let pods = field("podSelector", pick(&PODS, a + 1));
-    let ports = if c % 3 == 0 { "ports: [{port: http}]" } else { "" };
+    let ports = if c.is_multiple_of(3) { "ports: [{port: http}]" } else { "" };
     format!("{{{pods} ingress: [{{from: [{}, {}]}}], egress: [{{{ports}}}]}}", peer(b), peer(c))
 }
 
@@ -121,7 +121,7 @@ proptest! {
         for (at, numbers) in events.iter().enumerate() {
             let (key, value) = event(*numbers);
             world.event(&line(&key, &value));
-            if at % 5 == 0 {
+            if at.is_multiple_of(5) {
                 world.settle();
             }
         }

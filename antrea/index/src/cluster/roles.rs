@@ -61,8 +61,9 @@ impl Counted {
         }
         sum_up(&mut reasons);
         let old = self.span.clone();
-        let mut counts = Vec::with_capacity(self.counts.len());
-        let mut nodes = Vec::with_capacity(self.counts.len());
+        let most = self.counts.len() + reasons.len();
+        let mut counts = Vec::with_capacity(most);
+        let mut nodes = Vec::with_capacity(most);
         let mut keep = |node: &Text, count: i32| {
             if let Ok(count @ 1..) = u32::try_from(count) {
                 nodes.push(node.clone());
@@ -79,6 +80,7 @@ impl Counted {
             keep(node, known(*count).saturating_add(more));
         }
         reasons.for_each(|(new, more)| keep(new, *more));
+        counts.shrink_to_fit();
         self.counts = counts;
         if nodes == old.nodes() {
             return None;
@@ -90,15 +92,21 @@ impl Counted {
 
 /// One entry a Node, sorted by name. Equal names are one text, which is found faster by its place in memory.
 fn sum_up(reasons: &mut Vec<Reason>) {
-    if reasons.len() > 1 {
-        reasons.sort_unstable_by_key(|(node, _)| node.address());
-        reasons.dedup_by(|(node, more), (kept, sum)| {
-            let is_same = node.address() == kept.address();
-            *sum = if is_same { sum.saturating_add(*more) } else { *sum };
-            is_same
-        });
-        reasons.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    if reasons.is_sorted_by(|(one, _), (other, _)| one.address() == other.address() || one < other) {
+        add_neighbours(reasons);
+        return;
     }
+    reasons.sort_unstable_by_key(|(node, _)| node.address());
+    add_neighbours(reasons);
+    reasons.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+}
+
+fn add_neighbours(reasons: &mut Vec<Reason>) {
+    reasons.dedup_by(|(node, more), (kept, sum)| {
+        let is_same = node.address() == kept.address();
+        *sum = if is_same { sum.saturating_add(*more) } else { *sum };
+        is_same
+    });
 }
 
 #[cfg(test)]

@@ -95,5 +95,7 @@ fn is_placed(pod: &Arc<Pod>) -> bool {
 }
 
 fn reasons(pods: &[Arc<Pod>], more: i32) -> Vec<Reason> {
-    pods.iter().filter_map(|pod| Some((pod.node.clone()?, more))).collect()
+    let mut reasons = Vec::with_capacity(pods.len());
+    reasons.extend(pods.iter().filter_map(|pod| Some((pod.node.clone()?, more))));
+    reasons
 }

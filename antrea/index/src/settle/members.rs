@@ -22,8 +22,9 @@ impl Index {
     pub(crate) fn pods_of(&self, group: &Group) -> Vec<Arc<Pod>> {
         let mut pods = Vec::new();
         self.each_class(group.scope, group.pods, |class| {
-            let members = self.pods.class(class).pods.iter();
-            pods.extend(members.filter_map(|pod| self.pods.get(*pod).member().cloned()));
+            let members = &self.pods.class(class).pods;
+            pods.reserve(members.len());
+            pods.extend(members.iter().filter_map(|pod| self.pods.get(*pod).member().cloned()));
         });
         self.counter.touched(pods.len());
         pods
