@@ -23,7 +23,7 @@ pub use labels::LabelExporter;
 
 use crate::area::{Area, Plan};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, label as label_of, read, text};
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, read, text};
 
 /// What is exported, and all that belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,9 +137,6 @@ impl Area for Exporter {
         }
     }
 }
-
-/// The Service that an EndpointSlice belongs to.
-const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
 fn service(key: &Key) -> Subject {
     Subject::Service(key.namespace.clone(), key.name.clone())
