@@ -5,7 +5,7 @@ use antrea_kit::untyped::Untyped;
 use anyhow::{Context, Result, bail};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::action::Action;
 use crate::kind::{Kind, Side};
@@ -132,15 +132,23 @@ pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
         Kind::Pod => name == "metadata",
         _ => name != "apiVersion" && name != "kind",
     });
-    remove(fields.get_mut("metadata"), "managedFields");
-    if kind == Kind::Node {
-        remove(fields.get_mut("status"), "images");
+    if let Some(Value::Object(status)) = fields.get_mut("status").filter(|_| kind == Kind::Node) {
+        status.shift_remove("images");
     }
-    object
+    compact(object)
 }
 
-fn remove(object: Option<&mut Value>, name: &str) {
-    if let Some(fields) = object.and_then(Value::as_object_mut) {
-        fields.shift_remove(name);
+/// The same value in no more room than it needs: what is read grows by doubling, and is kept for long.
+fn compact(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, compact(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.into_iter().map(compact).collect();
+            items.shrink_to_fit();
+            items.into()
+        }
+        value => value,
     }
 }

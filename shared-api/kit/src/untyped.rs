@@ -2,15 +2,17 @@
 //! and everything in it; and an object that does not fit its type does not stop the watch of all others.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// An object as the API server wrote it. Its metadata as a type are no more than what watches go by: name, Namespace
-/// and version.
+/// An object as the API server wrote it, but without `metadata.managedFields`, which often are more than all the rest.
+/// Its metadata as a type are no more than what watches go by: name, Namespace and version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Untyped {
     metadata: ObjectMeta,
@@ -33,7 +35,46 @@ impl From<Value> for Untyped {
 
 impl<'de> Deserialize<'de> for Untyped {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self::from)
+        Without(&["metadata", "managedFields"]).deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// Reads a JSON object without what is at this path in it: nothing is made of that, not even for a moment.
+struct Without(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Without {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Without {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = access.next_key::<String>()? {
+            let value = match self.0 {
+                [last] if name == *last => {
+                    access.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                [first, rest @ ..] if name == *first => access.next_value_seed(Self(rest))?,
+                _ => access.next_value()?,
+            };
+            fields.insert(name, value);
+        }
+        Ok(fields.into())
     }
 }
 
@@ -77,19 +118,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_kept_as_it_is_written_whatever_its_metadata_are() {
-        let check = |text: &str, name: Option<&str>, version: Option<&str>| {
+    fn an_object_is_kept_as_it_is_written_but_for_managed_fields() {
+        let check = |text: &str, kept: &str, name: Option<&str>, version: Option<&str>| {
             let untyped: Untyped = serde_json::from_str(text).unwrap();
-            assert_eq!(serde_json::to_string(&untyped).unwrap(), text);
+            assert_eq!(serde_json::to_string(&untyped).unwrap(), kept);
             assert_eq!(untyped.meta().name.as_deref(), name);
             assert_eq!(untyped.meta().resource_version.as_deref(), version);
         };
-        check(
-            r#"{"metadata":{"name":"a","resourceVersion":"7","labels":5},"spec":null}"#,
-            Some("a"),
-            Some("7"),
-        );
-        check(r#"{"metadata":{"name":1}}"#, None, None);
-        check("{}", None, None);
+        let text =
+            r#"{"metadata":{"name":"a","resourceVersion":"7","labels":5},"spec":{"managedFields":[1]}}"#;
+        check(text, text, Some("a"), Some("7"));
+        let managed = r#"{"metadata":{"managedFields":[{"fieldsV1":{"f:spec":{}}}],"name":"a"}}"#;
+        check(managed, r#"{"metadata":{"name":"a"}}"#, Some("a"), None);
+        for text in [r#"{"metadata":{"name":1}}"#, r#"{"metadata":null}"#, "{}"] {
+            check(text, text, None, None);
+        }
+        serde_json::from_str::<Untyped>("[]").unwrap_err();
     }
 }
