@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::kind::Kind;
-use crate::objects::{Key, text};
+use crate::objects::{Key, at, text};
 
 /// One request. Written for an operator, it is `create Service shop/antrea-mc-web` and the like.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ pub fn ensure_status(key: &Key, actual: &Value, status: &Value) -> Option<Action
 
 /// A patch that names the UID is refused where the object was deleted and made anew by somebody else.
 fn bind(patch: &mut Value, actual: &Value) {
-    if let Some(uid) = actual.pointer("/metadata/uid") {
+    if let Some(uid) = at(actual, "/metadata/uid") {
         patch["metadata"]["uid"] = uid.clone();
     }
 }

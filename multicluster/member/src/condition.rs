@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::objects::text;
+use crate::objects::{at, text};
 
 /// A condition that is to be in an object's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +32,8 @@ impl Condition {
 
 /// The conditions of `object` as they should be, those of others included. `now` is when a status changed.
 pub fn conditions(object: &Value, wanted: &[Condition], now: Timestamp) -> Value {
-    let generation = object.pointer("/metadata/generation").cloned();
-    let existing =
-        object.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let generation = at(object, "/metadata/generation").cloned();
+    let existing = at(object, "/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let foreign = existing
         .iter()
         .filter(|there| !wanted.iter().any(|condition| condition.condition_type == text(there, "/type")))

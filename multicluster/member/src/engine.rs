@@ -2,6 +2,7 @@
 //! a time, and waits after a failure.
 
 mod problems;
+mod queue;
 mod requests;
 mod retries;
 
@@ -28,6 +29,7 @@ use crate::objects::{Change, Objects};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
 use problems::report;
+use queue::Queue;
 use requests::{Done, carry_out};
 use retries::Retries;
 
@@ -59,7 +61,7 @@ struct Engine<P: Part> {
     area: Option<P::Area>,
     clients: Clients,
     objects: Objects,
-    dirty: BTreeSet<Subject<P>>,
+    dirty: Queue<Subject<P>>,
     busy: BTreeSet<Subject<P>>,
     running: FuturesUnordered<Running<P>>,
     retries: Retries<Subject<P>>,
@@ -122,7 +124,7 @@ impl<P: Part> Engine<P> {
             area: None,
             clients: Clients { local, leader: None },
             objects: Objects::default(),
-            dirty: BTreeSet::new(),
+            dirty: Queue::default(),
             busy: BTreeSet::new(),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
@@ -222,7 +224,7 @@ impl<P: Part> Engine<P> {
             area.answered(&subject, refusal);
         }
         self.busy.remove(&subject);
-        self.dirty.insert(subject.clone());
+        self.dirty.add(subject.clone());
         if let Err(error) = result {
             if self.retries.failed(&subject, Instant::now()) {
                 warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
@@ -243,7 +245,7 @@ impl<P: Part> Engine<P> {
     /// When something is to be done though nothing happens.
     fn next_look(&self) -> Option<Instant> {
         let tick = self.tick.map(|tick| self.began + tick);
-        tick.into_iter().chain(self.retries.next(&self.dirty, Instant::now())).min()
+        tick.into_iter().chain(self.retries.next(self.dirty.all(), Instant::now())).min()
     }
 
     /// Starts what is to be done about subjects that are not busy and need not wait.
@@ -254,15 +256,13 @@ impl<P: Part> Engine<P> {
         }
         let now = Instant::now();
         while self.running.len() < PARALLEL {
-            let is_due = |subject: &&Subject<P>| {
-                !self.busy.contains(*subject) && !self.retries.must_wait(subject, now)
-            };
-            let Some(subject) = self.dirty.iter().find(is_due).cloned() else { return };
-            self.dirty.remove(&subject);
+            let is_due =
+                |subject: &Subject<P>| !self.busy.contains(subject) && !self.retries.must_wait(subject, now);
+            let Some(subject) = self.dirty.take(is_due) else { return };
             let plan = area.plan(&self.objects, &subject, Timestamp::now());
             report(&mut self.problems, &subject, plan.problems);
             if self.retries.repeats(&subject, &plan.actions, now) {
-                self.dirty.insert(subject);
+                self.dirty.add(subject);
                 continue;
             }
             if plan.actions.is_empty() {

@@ -1,5 +1,7 @@
 //! The objects that decisions are made of: everything that was listed and watched, as JSON, by kind and name.
 
+mod slices;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
@@ -7,6 +9,9 @@ use std::ops::Bound;
 use antrea_kit::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+pub use slices::SERVICE_LABEL;
+use slices::Slices;
 
 use crate::kind::Kind;
 
@@ -42,19 +47,27 @@ impl fmt::Display for Key {
     }
 }
 
+/// What is at a JSON pointer (RFC 6901) that escapes nothing: decisions ask for so many that nothing is copied for it.
+pub fn at<'a>(object: &'a Value, pointer: &str) -> Option<&'a Value> {
+    pointer.split('/').skip(1).try_fold(object, |value, token| match value {
+        Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+        value => value.get(token),
+    })
+}
+
 /// The text at a JSON pointer; empty where there is none.
 pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    at(object, pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A label of an object.
 pub fn label<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    object.pointer("/metadata/labels")?.get(name)?.as_str()
+    at(object, "/metadata/labels")?.get(name)?.as_str()
 }
 
 /// An annotation of an object.
 pub fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    object.pointer("/metadata/annotations")?.get(name)?.as_str()
+    at(object, "/metadata/annotations")?.get(name)?.as_str()
 }
 
 /// The version that its metadata tell.
@@ -91,6 +104,7 @@ pub struct Objects {
     /// The newest version that the watch of a kind has told of.
     seen: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
+    slices: Slices,
 }
 
 impl Objects {
@@ -109,16 +123,19 @@ impl Objects {
         self.from(Key::new(kind, "", "")).take_while(move |(key, _)| key.kind == kind)
     }
 
-    /// The objects of a kind and Namespace whose names begin like that.
-    pub fn named<'a>(
+    /// The objects of a kind in a Namespace.
+    pub fn within<'a>(
         &'a self,
         kind: Kind,
         namespace: &'a str,
-        prefix: &'a str,
     ) -> impl Iterator<Item = (&'a Key, &'a Value)> {
-        let is_one =
-            move |key: &Key| key.kind == kind && key.namespace == namespace && key.name.starts_with(prefix);
-        self.from(Key::new(kind, namespace, prefix)).take_while(move |(key, _)| is_one(key))
+        let is_one = move |key: &Key| key.kind == kind && key.namespace == namespace;
+        self.from(Key::new(kind, namespace, "")).take_while(move |(key, _)| is_one(key))
+    }
+
+    /// The EndpointSlices of a Service, by its name in their label.
+    pub fn slices(&self, namespace: &str, service: &str) -> impl Iterator<Item = (&Key, &Value)> {
+        self.slices.of(namespace, service).filter_map(|key| self.objects.get_key_value(&key))
     }
 
     fn from(&self, first: Key) -> impl Iterator<Item = (&Key, &Value)> {
@@ -173,8 +190,13 @@ impl Objects {
     }
 
     fn set(&mut self, key: Key, object: Value) -> Option<Change> {
-        let before = self.objects.insert(key.clone(), object);
-        (before.as_ref() != self.objects.get(&key)).then_some(Change { key, before })
+        if self.get(&key) == Some(&object) {
+            return None;
+        }
+        let before = self.forget_one(&key);
+        self.slices.add(&key, &object);
+        self.objects.insert(key.clone(), object);
+        Some(Change { key, before })
     }
 
     fn saw(&mut self, kind: Kind, version: u64) {
@@ -188,15 +210,22 @@ impl Objects {
 
     /// The object is gone.
     pub fn remove(&mut self, key: &Key) -> Option<Change> {
-        let before = self.objects.remove(key)?;
+        let before = self.forget_one(key)?;
         Some(Change { key: key.clone(), before: Some(before) })
+    }
+
+    fn forget_one(&mut self, key: &Key) -> Option<Value> {
+        let before = self.objects.remove(key)?;
+        self.slices.remove(key, &before);
+        Some(before)
     }
 
     /// Nothing is known of a kind any more: whom it was learned from is gone.
     pub fn forget(&mut self, kind: Kind) {
         self.listed.remove(&kind);
         self.seen.remove(&kind);
-        self.objects.retain(|key, _| key.kind != kind);
+        let gone: Vec<Key> = self.all(kind).map(|(key, _)| key.clone()).collect();
+        gone.iter().for_each(|key| drop(self.forget_one(key)));
     }
 }
 
@@ -245,6 +274,34 @@ mod tests {
         assert_eq!(objects.learn(KIND, WatchEvent::Applied(object("a", 3))), []);
         assert_eq!(objects.learn(KIND, WatchEvent::Deleted(object("a", 4))), []);
         assert_eq!(known(&objects), "a@5");
+    }
+
+    #[test]
+    fn slices_are_found_by_their_service() {
+        let slice = |name: &str, service: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { SERVICE_LABEL: service } } });
+        let mut objects = Objects::default();
+        let all = vec![slice("a", "web"), slice("b", "web-2"), slice("c", "web")];
+        objects.learn(Kind::EndpointSlice, WatchEvent::Resynced(all));
+        let of = |objects: &Objects, service: &str| -> Vec<String> {
+            objects.slices("shop", service).map(|(key, _)| key.name.clone()).collect()
+        };
+        assert_eq!(
+            (of(&objects, "web"), of(&objects, "web-2")),
+            (vec!["a".into(), "c".into()], vec!["b".into()])
+        );
+        objects.learn(Kind::EndpointSlice, WatchEvent::Applied(slice("a", "web-2")));
+        objects.learn(Kind::EndpointSlice, WatchEvent::Deleted(slice("c", "web")));
+        assert_eq!((of(&objects, "web"), of(&objects, "web-2")), (vec![], vec!["a".into(), "b".into()]));
+        objects.forget(Kind::EndpointSlice);
+        assert_eq!(of(&objects, "web-2"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_value_is_found_as_its_pointer_says() {
+        let object = json!({ "a": [{ "b": "c" }], "": 1 });
+        for pointer in ["", "/a", "/a/0", "/a/0/b", "/a/1", "/a/b", "/a/0/b/c", "/"] {
+            assert_eq!(at(&object, pointer), object.pointer(pointer), "{pointer:?}");
+        }
     }
 
     #[test]

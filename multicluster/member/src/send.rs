@@ -1,14 +1,15 @@
 //! Sends requests, and says what the objects are like afterwards.
 
 use antrea_kit::kube_client::{bounded, status_code};
+use antrea_kit::untyped::Untyped;
 use anyhow::{Context, Result, bail};
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::action::Action;
 use crate::kind::{Kind, Side};
-use crate::objects::Key;
+use crate::objects::{Key, is_leaving};
 
 /// The field manager of whatever the controller writes.
 pub(crate) const FIELD_MANAGER: &str = "antrea-mc-controller";
@@ -61,10 +62,9 @@ impl Clients {
         let api = self.api(key)?;
         let answer = match action {
             Action::Create(_, object) => {
-                let object: DynamicObject = serde_json::from_value(object.clone())?;
                 let parameters =
                     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-                match bounded(api.create(&parameters, &object)).await {
+                match bounded(api.create(&parameters, &Untyped::from(object.clone()))).await {
                     // Watches may lag behind, or not choose it: what to do about it is planned again.
                     Err(error) if status_code(&error) == Some(409) => bounded(api.get(&key.name)).await,
                     answer => answer,
@@ -79,7 +79,7 @@ impl Clients {
             Action::Delete(_, uid) => return delete(&api, key, uid).await,
         };
         match answer {
-            Ok(object) => is(key.kind, &object),
+            Ok(object) => Ok(is(key.kind, object)),
             // It was deleted meanwhile: what to do now is planned again.
             Err(error) if !matches!(action, Action::Create(..)) && status_code(&error) == Some(404) => {
                 Ok(Outcome::Gone(key.clone()))
@@ -88,7 +88,7 @@ impl Clients {
         }
     }
 
-    fn api(&self, key: &Key) -> Result<Api<DynamicObject>> {
+    fn api(&self, key: &Key) -> Result<Api<Untyped>> {
         let client = match (key.kind.side(), &self.leader) {
             (Side::Local, _) => self.local.clone(),
             (Side::Leader, Some(leader)) => leader.clone(),
@@ -106,14 +106,14 @@ fn patch_parameters() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-async fn delete(api: &Api<DynamicObject>, key: &Key, uid: &str) -> Result<Outcome> {
+async fn delete(api: &Api<Untyped>, key: &Key, uid: &str) -> Result<Outcome> {
     let uid = (!uid.is_empty()).then(|| uid.to_owned());
     let preconditions = uid.map(|uid| Preconditions { uid: Some(uid), resource_version: None });
     let parameters = DeleteParams { preconditions, ..DeleteParams::default() };
     match bounded(api.delete(&key.name, &parameters)).await {
         // It waits for its finalizers.
         Ok(answer) => match answer.left() {
-            Some(object) if object.metadata.deletion_timestamp.is_some() => is(key.kind, &object),
+            Some(left) if is_leaving(&left.object) => Ok(is(key.kind, left)),
             _ => Ok(Outcome::Gone(key.clone())),
         },
         Err(error) if status_code(&error) == Some(404) => Ok(Outcome::Gone(key.clone())),
@@ -121,26 +121,34 @@ async fn delete(api: &Api<DynamicObject>, key: &Key, uid: &str) -> Result<Outcom
     }
 }
 
-fn is(kind: Kind, object: &DynamicObject) -> Result<Outcome> {
-    let mut object = serde_json::to_value(object)?;
-    trim(&mut object);
-    Ok(Outcome::Is(kind, object))
+fn is(kind: Kind, answer: Untyped) -> Outcome {
+    Outcome::Is(kind, trim(kind, answer.object))
 }
 
-/// Leaves out what nobody needs and what takes room.
-pub(crate) fn trim(object: &mut Value) {
-    let kind = object.get("kind").and_then(Value::as_str).map(str::to_owned);
-    let Some(fields) = object.as_object_mut() else { return };
-    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+/// Leaves out what nobody needs and what takes room, and what only some answers have.
+pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
+    let Some(fields) = object.as_object_mut() else { return object };
+    fields.retain(|name, _| match kind {
+        Kind::Pod => name == "metadata",
+        _ => name != "apiVersion" && name != "kind",
+    });
+    if let Some(Value::Object(status)) = fields.get_mut("status").filter(|_| kind == Kind::Node) {
+        status.shift_remove("images");
     }
-    match kind.as_deref() {
-        Some("Node") => {
-            if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
-                status.remove("images");
-            }
+    compact(object)
+}
+
+/// The same value in no more room than it needs: what is read grows by doubling, and is kept for long.
+fn compact(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, compact(value))).collect::<Map<_, _>>().into()
         }
-        Some("Pod") => fields.retain(|name, _| name == "metadata"),
-        _ => {}
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.into_iter().map(compact).collect();
+            items.shrink_to_fit();
+            items.into()
+        }
+        value => value,
     }
 }

@@ -1,5 +1,7 @@
 //! What a member makes of ResourceImports.
 
+use std::collections::BTreeMap;
+
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
 use antrea_types::IpFamily;
@@ -67,6 +69,30 @@ fn web() -> Cluster {
 fn a_service_becomes_a_service_slices_of_each_cluster_and_a_service_import() {
     let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
     insta::assert_snapshot!(cluster.settle(&importer()));
+}
+
+#[test]
+fn five_hundred_services_take_one_request_an_object_and_one_for_the_status() {
+    let of = |number: u32| {
+        let rename = |import: &str| import.replace("web", &format!("web{number}"));
+        [rename(SERVICE), rename(ENDPOINTS)]
+    };
+    let imports: Vec<String> = (0..500).flat_map(of).collect();
+    let mut all: Vec<&str> = imports.iter().map(String::as_str).collect();
+    all.push(NAMESPACE);
+    let log = Cluster::of(&objects(&all)).settle_briefly(&importer());
+    let mut requests: BTreeMap<&str, u32> = BTreeMap::new();
+    for (request, _) in log.lines().filter_map(|line| line.rsplit_once(' ')) {
+        *requests.entry(request).or_default() += 1;
+    }
+    let expected = [
+        // From two clusters each.
+        ("create EndpointSlice", 1000),
+        ("create Service", 500),
+        ("create ServiceImport", 500),
+        ("patch status of ServiceImport", 500),
+    ];
+    assert_eq!(requests, BTreeMap::from(expected));
 }
 
 #[test]

@@ -53,9 +53,9 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn of(yaml: &str) -> Self {
-        let mut objects = Objects::default();
+        let (all, mut objects) = (read(yaml), Objects::default());
         for kind in KINDS {
-            let of_kind = read(yaml).into_iter().filter(|object| kind_of(object) == kind);
+            let of_kind = all.iter().filter(|object| kind_of(object) == kind).cloned();
             objects.learn(kind, WatchEvent::Resynced(of_kind.collect()));
         }
         Self { objects, now: 1_800_000_000, serial: 0 }

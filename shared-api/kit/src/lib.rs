@@ -21,4 +21,5 @@ pub mod query;
 pub mod server;
 pub mod serving_certificate;
 pub mod status;
+pub mod untyped;
 pub mod watch;

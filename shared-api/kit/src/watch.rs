@@ -41,7 +41,24 @@ pub async fn watch<K, T>(
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let kind = K::kind(&());
+    watch_kind(&K::kind(&()), api, config, map, events, stop).await
+}
+
+/// The same for objects whose kind is no type.
+///
+/// # Errors
+/// Never, as above.
+pub async fn watch_kind<K, T>(
+    kind: &str,
+    api: Api<K>,
+    config: watcher::Config,
+    map: impl Fn(K) -> Option<T>,
+    events: mpsc::Sender<WatchEvent<T>>,
+    stop: CancellationToken,
+) -> anyhow::Result<()>
+where
+    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
     let mut stream = std::pin::pin!(watch_objects(api, config));
     let mut listed = Vec::new();
     let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
@@ -50,14 +67,14 @@ where
             // Each attempt begins with Init, before anything was asked.
             Ok(event) => {
                 if !matches!(event, Event::Init) && !backoff.is_fresh() {
-                    info!(%kind, "Watch goes on");
+                    info!(kind, "Watch goes on");
                     backoff.reset();
                 }
                 translate(event, &map, &mut listed)
             }
             Err(error) => {
                 if backoff.is_fresh() {
-                    report(&kind, &error);
+                    report(kind, &error);
                 }
                 stop.run_until_cancelled(tokio::time::sleep(backoff.wait(jitter()))).await;
                 None

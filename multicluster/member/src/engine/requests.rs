@@ -1,6 +1,7 @@
 //! The requests about one subject, and what came of them.
 
 use anyhow::{Error, Result};
+use futures::future::join_all;
 use kube::Error::Api;
 
 use crate::action::Action;
@@ -19,7 +20,8 @@ pub(super) struct Done<S> {
     pub(super) refusal: Option<String>,
 }
 
-/// Sends requests one after the other, up to the first that fails.
+/// Sends requests up to the first that fails: objects that follow one another are created at the same time, as none of
+/// them needs another, whatever else one after the other.
 pub(super) async fn carry_out<S>(
     clients: Clients,
     connection: u64,
@@ -27,17 +29,28 @@ pub(super) async fn carry_out<S>(
     actions: Vec<Action>,
 ) -> Done<S> {
     let (mut outcomes, mut result, mut refusal) = (Vec::new(), Ok(()), None);
-    for action in &actions {
-        match clients.send(action).await {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) => {
-                refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
-                result = Err(error);
-                break;
+    for together in together(&actions) {
+        let answers = join_all(together.iter().map(|action| clients.send(action))).await;
+        for (action, answer) in together.iter().zip(answers) {
+            match answer {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
+                    result = Err(error);
+                }
             }
+        }
+        if result.is_err() {
+            break;
         }
     }
     Done { subject, connection, actions, outcomes, result, refusal }
+}
+
+/// Requests that are sent at the same time.
+fn together(actions: &[Action]) -> impl Iterator<Item = &[Action]> {
+    let creates = |action: &Action| matches!(action, Action::Create(..));
+    actions.chunk_by(move |one, next| creates(one) && creates(next))
 }
 
 /// What an API server says that refuses what it was asked, rather than being unable to answer now.
@@ -45,5 +58,24 @@ fn refusal_of(error: &Error) -> Option<String> {
     match error.downcast_ref()? {
         Api(status) if [400, 403, 413, 422].contains(&status.code) => Some(status.message.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::kind::Kind;
+    use crate::objects::Key;
+
+    #[test]
+    fn objects_are_created_at_the_same_time_and_whatever_else_is_done_one_by_one() {
+        let key = Key::new(Kind::Service, "shop", "web");
+        let create = Action::Create(key.clone(), Value::Null);
+        let delete = Action::Delete(key, String::new());
+        let all = [&create, &create, &delete, &delete, &create].map(Clone::clone);
+        let sizes: Vec<usize> = together(&all).map(<[Action]>::len).collect();
+        assert_eq!(sizes, [2, 1, 1, 1]);
     }
 }

@@ -10,7 +10,7 @@ use super::{Exporter, Membership, Problem};
 use crate::action::{Action, ensure, exactly};
 use crate::area::Plan;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, is_leaving, read};
+use crate::objects::{Key, Objects, at, is_leaving, read};
 
 /// The networks of this cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
         ([], actual) => actual.map(|actual| Action::delete(&key, actual)),
         ([active, next @ ..], actual) => {
             let info = json!(info(exporter, active, next));
-            let info = exactly(actual.and_then(|actual| actual.pointer("/spec/clusterInfo")), &info);
+            let info = exactly(actual.and_then(|actual| at(actual, "/spec/clusterInfo")), &info);
             let of = (exporter.namespace.as_str(), exporter.cluster.as_str());
             ensure(
                 Kind::ResourceExport,

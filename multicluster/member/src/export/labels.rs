@@ -13,7 +13,7 @@ use super::{Membership, Problem};
 use crate::action::{Action, ensure};
 use crate::area::{Area, Plan};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, is_leaving, read, text};
+use crate::objects::{Change, Key, Objects, at, is_leaving, read, text};
 
 /// The label that every Namespace has: its name. So the labels of a Pod say which Namespace it is in, and each
 /// Namespace is decided on alone.
@@ -113,10 +113,10 @@ fn labels(objects: &Objects, namespace: &str) -> BTreeSet<String> {
     let Some(home) = objects.get(&Key::new(Kind::Namespace, "", namespace)) else { return BTreeSet::new() };
     let mut of_home = labels_of(home);
     of_home.entry(NAMESPACE_LABEL.to_owned()).or_insert_with(|| namespace.to_owned());
-    let pods = objects.named(Kind::Pod, namespace, "").map(|(_, pod)| normalized(&of_home, &labels_of(pod)));
+    let pods = objects.within(Kind::Pod, namespace).map(|(_, pod)| normalized(&of_home, &labels_of(pod)));
     pods.collect()
 }
 
 fn labels_of(object: &Value) -> Labels {
-    object.pointer("/metadata/labels").and_then(read).unwrap_or_default()
+    at(object, "/metadata/labels").and_then(read).unwrap_or_default()
 }

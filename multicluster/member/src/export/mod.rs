@@ -13,7 +13,6 @@ use std::fmt;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_mc_core::names::Naming;
-use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ pub use labels::LabelExporter;
 
 use crate::area::{Area, Plan};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, label as label_of, read, text};
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
 
 /// What is exported, and all that belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,9 +137,6 @@ impl Area for Exporter {
     }
 }
 
-/// The Service that an EndpointSlice belongs to.
-const SERVICE_LABEL: &str = "kubernetes.io/service-name";
-
 fn service(key: &Key) -> Subject {
     Subject::Service(key.namespace.clone(), key.name.clone())
 }
@@ -148,12 +144,12 @@ fn service(key: &Key) -> Subject {
 impl Exporter {
     /// What a ResourceExport of this cluster is about; nothing where it is another cluster's.
     fn subject_of(&self, object: &Value) -> Option<Subject> {
-        let spec = read::<ResourceExport>(object)?.spec;
-        if spec.cluster_id != self.cluster.as_str() {
+        if text(object, "/spec/clusterID") != self.cluster.as_str() {
             return None;
         }
+        let part = |pointer| text(object, pointer).to_owned();
         match text(object, "/spec/kind") {
-            "Service" | "Endpoints" => Some(Subject::Service(spec.namespace, spec.name)),
+            "Service" | "Endpoints" => Some(Subject::Service(part("/spec/namespace"), part("/spec/name"))),
             "ClusterInfo" => Some(Subject::ClusterInfo),
             _ => None,
         }

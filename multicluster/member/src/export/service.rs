@@ -13,13 +13,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Networks, Problem, SERVICE_LABEL, Subject};
+use super::{Exporter, Membership, Networks, Problem, Subject};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
 use crate::event::warning;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, is_leaving, label, read, text};
+use crate::objects::{Key, Objects, at, is_leaving, read, text};
 
 /// What is to be done about the Service of this name.
 pub(super) fn plan(
@@ -56,11 +56,8 @@ fn decide_on(
 ) -> Decision {
     let service = objects.get(&Key::new(Kind::Service, name.namespace(), name.name()));
     let service = service.filter(|service| !is_leaving(service)).and_then(read::<Service>);
-    let slices: Vec<EndpointSlice> = objects
-        .named(Kind::EndpointSlice, name.namespace(), "")
-        .filter(|(_, slice)| label(slice, SERVICE_LABEL) == Some(name.name()))
-        .filter_map(|(_, slice)| read(slice))
-        .collect();
+    let slices: Vec<EndpointSlice> =
+        objects.slices(name.namespace(), name.name()).filter_map(|(_, slice)| read(slice)).collect();
     let slices: Vec<&EndpointSlice> = slices.iter().collect();
     decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter))
 }
@@ -117,7 +114,7 @@ fn exports(
         if actual.is_some_and(is_leaving) {
             continue;
         }
-        let payload = exactly(actual.and_then(|actual| actual.pointer("/spec")?.get(field)), &payload);
+        let payload = exactly(actual.and_then(|actual| at(actual, "/spec")?.get(field)), &payload);
         let of = (name.namespace(), name.name());
         actions.extend(ensure(
             Kind::ResourceExport,
@@ -198,7 +195,7 @@ fn progress_of(exports: &[&Value]) -> Progress {
 
 /// The first condition of one of these types. Upstream's leader writes one of `Succeeded` and `Failure`.
 fn condition_of<'a>(export: &'a Value, types: &[&str]) -> Option<&'a Value> {
-    let conditions = export.pointer("/status/conditions")?.as_array()?;
+    let conditions = at(export, "/status/conditions")?.as_array()?;
     conditions.iter().find(|condition| types.contains(&text(condition, "/type")))
 }
 

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::area::{Area, Plan};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, is_leaving, label, read, text};
+use crate::objects::{Change, Key, Objects, at, is_leaving, label, read, text};
 
 /// What stands in the label `endpointslice.kubernetes.io/managed-by` of EndpointSlices that are imported.
 pub const MANAGED_BY: &str = "antrea-mc-controller.antrea.io";
@@ -179,16 +179,16 @@ impl Importer {
 }
 
 fn subject_of_import(object: &Value) -> Option<Subject> {
-    let spec = read::<ResourceImport>(object)?.spec;
-    match spec.kind {
+    let part = |pointer| text(object, pointer).to_owned();
+    Some(match read(at(object, "/spec/kind")?)? {
         ImportKind::ServiceImport | ImportKind::Endpoints => {
-            Some(Subject::Service(spec.namespace, spec.name))
+            Subject::Service(part("/spec/namespace"), part("/spec/name"))
         }
-        ImportKind::AntreaClusterNetworkPolicy => Some(Subject::Policy(spec.name)),
-        ImportKind::ClusterInfo => Some(Subject::Cluster(text(object, "/metadata/name").to_owned())),
-        ImportKind::LabelIdentity => Some(Subject::Labels(text(object, "/metadata/name").to_owned())),
-        ImportKind::ExternalEntity | ImportKind::Other(_) => None,
-    }
+        ImportKind::AntreaClusterNetworkPolicy => Subject::Policy(part("/spec/name")),
+        ImportKind::ClusterInfo => Subject::Cluster(part("/metadata/name")),
+        ImportKind::LabelIdentity => Subject::Labels(part("/metadata/name")),
+        ImportKind::ExternalEntity | ImportKind::Other(_) => return None,
+    })
 }
 
 /// The imports of kind AntreaClusterNetworkPolicy.

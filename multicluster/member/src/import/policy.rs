@@ -13,7 +13,7 @@ use crate::area::Plan;
 use crate::condition::{Condition, written};
 use crate::event::warning;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, annotation, text};
+use crate::objects::{Key, Objects, annotation, at, text};
 
 /// The reason that upstream gives for a policy that is not imported.
 const FAILED: &str = "ACNPImportFailed";
@@ -80,7 +80,7 @@ fn wanted(key: &Key, actual: Option<&Value>, spec: &Map<String, Value>) -> Value
 
 /// What antrea-controller says of enforcing the policy, if anything.
 fn realizable(policy: &Value) -> Option<&Value> {
-    let conditions = policy.pointer("/status/conditions")?.as_array()?;
+    let conditions = at(policy, "/status/conditions")?.as_array()?;
     conditions.iter().find(|condition| text(condition, "/type") == "Realizable")
 }
 
@@ -98,7 +98,7 @@ fn report(
     let key = Key::new(Kind::ResourceImport, &importer.area, name);
     let Some(object) = objects.get(&key) else { return Vec::new() };
     let mut statuses: Vec<Value> =
-        object.pointer("/status/clusterStatuses").and_then(Value::as_array).cloned().unwrap_or_default();
+        at(object, "/status/clusterStatuses").and_then(Value::as_array).cloned().unwrap_or_default();
     let own = statuses.iter().position(|status| text(status, "/clusterID") == importer.cluster.as_str());
     let before =
         own.and_then(|own| statuses[own].pointer("/conditions")?.as_array().cloned()).unwrap_or_default();

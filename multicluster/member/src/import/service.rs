@@ -186,7 +186,8 @@ fn withdraw(objects: &Objects, namespace: &str, name: &str) -> Plan<Problem> {
             || key.kind == Kind::ServiceImport && service_import::is_of_upstream(objects, object, &service);
         is_ours.then(|| Action::delete(&key, object))
     };
-    let slices = slices::existing(objects, namespace, name).map(|(key, slice)| Action::delete(key, slice));
+    let slices = slices::existing(objects, namespace, name);
+    let slices = slices.into_iter().map(|(key, slice)| Action::delete(key, slice));
     // The ServiceImport first: as long as there is the Service, it can be told whose it is.
     let actions = ours(import).into_iter().chain(slices).chain(ours(service.clone())).collect();
     Plan { actions, problems: Vec::new() }

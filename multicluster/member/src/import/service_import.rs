@@ -13,7 +13,7 @@ use crate::action::{ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, is_leaving};
+use crate::objects::{Key, Objects, at, is_leaving};
 
 /// Adds what is to be done about the ServiceImport. `service` is the derived Service that is there.
 pub(super) fn plan(
@@ -37,15 +37,15 @@ pub(super) fn plan(
     }
     plan.actions.extend(ensure(Kind::ServiceImport, actual, &wanted(imported, actual, &ips)));
     let Some(actual) = actual.filter(|actual| !is_leaving(actual)) else { return };
-    let slices = slices::existing(objects, imported.namespace, imported.name).next();
+    let has_slices = !slices::existing(objects, imported.namespace, imported.name).is_empty();
     let ready = ready(imported, &ips, &plan.problems);
-    plan.actions.extend(ensure_status(&key, actual, &status(imported, actual, slices.is_some(), ready, now)));
+    plan.actions.extend(ensure_status(&key, actual, &status(imported, actual, has_slices, ready, now)));
 }
 
 /// Whether upstream made a ServiceImport, whose ServiceImports carry no mark: it has the address of the derived Service.
 pub(super) fn is_of_upstream(objects: &Objects, import: &Value, derived: &Key) -> bool {
     let service = objects.get(derived).filter(|service| is_ours(service));
-    let ips = import.pointer("/spec/ips").cloned().unwrap_or_default();
+    let ips = at(import, "/spec/ips").cloned().unwrap_or_default();
     service.is_some_and(|service| {
         let own = cluster_ips(service);
         !own.is_empty() && ips == json!(own)
@@ -56,7 +56,7 @@ fn wanted(imported: &Imported<'_>, actual: Option<&Value>, ips: &[String]) -> Va
     let template = &imported.import.metadata;
     let mut annotations = template.annotations.clone();
     annotations.insert(IMPORTED_SERVICE.to_owned(), "true".to_owned());
-    let owned = |pointer, wanted| exactly(actual.and_then(|actual| actual.pointer(pointer)), &wanted);
+    let owned = |pointer, wanted| exactly(actual.and_then(|actual| at(actual, pointer)), &wanted);
     let spec = &imported.import.spec;
     let ports = spec.ports.iter().map(|port| {
         json!({

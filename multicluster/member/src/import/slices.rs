@@ -6,7 +6,6 @@ use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::names::{derived_service_name, endpoint_slice_name};
 use antrea_shared_api::mcs;
 use antrea_shared_api::multicluster::v1alpha1::{EndpointSliceTemplate, ImportedEndpoints, SliceEndpoint};
-use antrea_shared_api::multicluster::well_known::DERIVED_PREFIX;
 use antrea_shared_api::multicluster::well_known::annotation::IMPORTED_SERVICE;
 use antrea_types::IpFamily;
 use k8s_openapi::api::core::v1::EndpointSubset;
@@ -16,26 +15,21 @@ use super::service::Imported;
 use super::{Importer, MANAGED_BY};
 use crate::action::{Action, ensure};
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, is_leaving, label, text};
+use crate::objects::{Key, Objects, SERVICE_LABEL, is_leaving, label, text};
 
 /// The most endpoints of a slice, as Kubernetes' own controller has it.
 const MOST: usize = 100;
 /// Who manages a slice.
 const MANAGED_BY_LABEL: &str = "endpointslice.kubernetes.io/managed-by";
-/// The Service that a slice belongs to.
-const SERVICE_LABEL: &str = "kubernetes.io/service-name";
 
 /// The slices that were made for the imported Service `namespace/name`.
-pub(super) fn existing<'a>(
-    objects: &'a Objects,
-    namespace: &'a str,
-    name: &'a str,
-) -> impl Iterator<Item = (&'a Key, &'a Value)> {
-    objects.named(Kind::EndpointSlice, namespace, DERIVED_PREFIX).filter(move |(_, slice)| {
+pub(super) fn existing<'a>(objects: &'a Objects, namespace: &str, name: &str) -> Vec<(&'a Key, &'a Value)> {
+    let is_ours = |(_, slice): &(&Key, &Value)| {
         label(slice, MANAGED_BY_LABEL) == Some(MANAGED_BY)
             && label(slice, mcs::label::SERVICE_NAME) == Some(name)
             && !is_leaving(slice)
-    })
+    };
+    objects.slices(namespace, &derived_service_name(name)).filter(is_ours).collect()
 }
 
 /// What is to be done about the slices. `owner` is the derived Service; without one what is there stays as it is.
@@ -59,6 +53,7 @@ pub(super) fn plan(
         })
         .collect();
     let superfluous = existing(objects, imported.namespace, imported.name)
+        .into_iter()
         .filter(|(there, _)| !wanted.iter().any(|slice| key(slice) == **there));
     actions.extend(superfluous.map(|(key, slice)| Action::delete(key, slice)));
     actions

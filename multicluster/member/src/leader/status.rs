@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::condition::{Condition, written};
-use crate::objects::text;
+use crate::objects::{at, text};
 
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Link {
 
 /// The status of a ClusterSet. `not_renewed` is why the token cannot be renewed.
 pub fn status(set: &Value, link: &Link, not_renewed: Option<&str>, leader: &str, now: Timestamp) -> Value {
-    let before = |pointer: &str| set.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
         .find(|status| text(status, "/clusterID") == leader)
@@ -61,7 +61,7 @@ pub fn status(set: &Value, link: &Link, not_renewed: Option<&str>, leader: &str,
     json!({
         "totalClusters": 1,
         "readyClusters": (*link == Link::Connected).then_some(1),
-        "observedGeneration": set.pointer("/metadata/generation"),
+        "observedGeneration": at(set, "/metadata/generation"),
         "conditions": all(&before("/status/conditions"), &own),
         "clusterStatuses": [{ "clusterID": leader, "conditions": all(&of_leader, &[connection, is_leader]) }],
     })
