@@ -1,7 +1,8 @@
-//! A program of the control plane that is stopped: connections to it stay open and nothing answers, which is the worst
-//! way to be away.
+//! A program of the control plane, or of a Node, that is stopped: connections to it stay open and nothing answers, which
+//! is the worst way to be away.
 
 use antrea_e2e::names::Place;
+use antrea_e2e::plan::Plan;
 use antrea_e2e::processes;
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -17,8 +18,11 @@ pub(crate) struct Paused {
 
 impl Paused {
     pub(crate) fn pause(cluster: &Cluster<'_>, program: &'static str) -> Result<Self> {
-        let plan = cluster.lab.plan();
-        let here = processes::in_namespace(&plan.namespace(Place::Cluster(cluster.plan()?.id))?)?;
+        Self::in_place(cluster.lab.plan(), Place::Cluster(cluster.plan()?.id), program)
+    }
+
+    pub(crate) fn in_place(plan: &Plan, place: Place, program: &'static str) -> Result<Self> {
+        let here = processes::in_namespace(&plan.namespace(place)?)?;
         let found = here.into_iter().filter(|process| process.program == program);
         let paused = Self { program, processes: found.map(|process| Pid::from_raw(process.pid)).collect() };
         ensure!(!paused.processes.is_empty(), "there is no {program} to stop");

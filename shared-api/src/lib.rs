@@ -3,14 +3,24 @@
 //! Kinds are in modules by group and version, one file each. The JSON is upstream's: field names, what is left out
 //! when it is empty, and which objects have neither spec nor status. Objects recorded from upstream are in
 //! `tests/golden/`, and must come through unchanged.
+//!
+//! Custom resources are in [`crd`], [`multicluster`] and [`mcs`]. What antrea-controller serves itself, as JSON and as
+//! Kubernetes' protobuf, is in [`controlplane`], [`stats`] and [`system`], with [`meta`], [`protobuf`] and [`watch`] below.
 
+pub mod api;
+pub mod controlplane;
 pub mod crd;
 pub mod definitions;
 pub mod labels;
 pub mod mcs;
+pub mod meta;
 pub mod multicluster;
 mod object;
+pub mod protobuf;
 mod schema;
+pub mod stats;
+pub mod system;
 pub mod validation;
+pub mod watch;
 pub mod well_known;
 mod word;

@@ -1,4 +1,4 @@
-//! Words of the API with a known set of values that neighbours of other versions may extend.
+//! Words of the API with a known set of values, which neighbours of other versions may extend.
 
 /// Declares an enum of words. A word that is not known is kept as `Other` and written back as it was: it makes one
 /// object invalid, but never a whole list unreadable.
@@ -80,3 +80,81 @@ macro_rules! word {
     };
 }
 pub(crate) use word;
+
+/// Declares an enum of words that decide what is let through: one that is not known makes the object unreadable, since
+/// nobody can tell what it would allow. Its name in the API is for the message that says so.
+macro_rules! closed_word {
+    (
+        $(#[$documentation:meta])*
+        $name:ident $field:literal {
+            $( $(#[$variant_documentation:meta])* $variant:ident = $text:literal, )*
+        }
+    ) => {
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $( $(#[$variant_documentation])* $variant, )*
+        }
+
+        impl $name {
+            /// The words that are known.
+            pub const KNOWN: &'static [&'static str] = &[$($text),*];
+
+            /// The word as it is written.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $text, )*
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::protobuf::Problem;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                match word {
+                    $( $text => Ok(Self::$variant), )*
+                    _ => Err(Self::Err::Word { word: word.to_owned(), known: Self::KNOWN }),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = <String as serde::Deserialize>::deserialize(deserializer)?;
+                word.parse().map_err(|problem| serde::de::Error::custom(format_args!("{}: {problem}", $field)))
+            }
+        }
+
+        impl $crate::protobuf::Field for $name {
+            fn write(&self, number: u32, writer: &mut $crate::protobuf::Writer) {
+                writer.bytes_field(number, self.as_str().as_bytes());
+            }
+
+            fn read(
+                slot: &mut Option<Self>,
+                value: $crate::protobuf::Value<'_>,
+            ) -> Result<(), $crate::protobuf::DecodeError> {
+                *slot = Some($crate::protobuf::text(value)?.parse::<Self>()?);
+                Ok(())
+            }
+
+            fn absent() -> Result<Self, $crate::protobuf::DecodeError> {
+                Err($crate::protobuf::Problem::Missing.into())
+            }
+        }
+    };
+}
+pub(crate) use closed_word;

@@ -17,7 +17,7 @@ use antrea_ovs::openflow::Connection;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
+use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement};
 use anyhow::Result;
 
 use crate::bridge::Ports;
@@ -50,6 +50,7 @@ pub(crate) fn pipeline_config(
             None => Services::ByHost { cidrs: config.service_cidrs },
         },
         multicluster: if multicluster.is_some() { Multicluster::On } else { Multicluster::Off },
+        policies: PolicyEnforcement::Off,
     }
 }
 

@@ -42,6 +42,9 @@ pub enum PktSource {
 }
 
 impl PktSource {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Tunnel, Self::Gateway, Self::Pod];
+
     /// The register's bits.
     pub const FIELD: SubField = SubField::new(Field::Reg0, 0, 3);
 
@@ -77,6 +80,13 @@ impl PktDestination {
 
 /// Both MAC addresses have to be written before the packet is delivered to a Pod.
 pub const REWRITE_MAC: Mark = Mark::bit(Field::Reg0, 9);
+
+/// `FromNode`: the Node itself has sent the packet. Only where the packet cannot keep the mark [`HOST_LOCAL_SOURCE`]; no
+/// upstream pipeline uses the bit.
+pub const FROM_NODE: Mark = Mark::bit(Field::Reg4, 29);
+
+/// The mark that the host gives packets of its own.
+pub const HOST_LOCAL_SOURCE: Mark = Mark::bit(Field::PktMark, 31);
 
 /// `SvcNoEp`: the packet is to a Service without endpoints.
 pub const SERVICE_WITHOUT_ENDPOINT: Mark = Mark::bit(Field::Reg0, 14);
@@ -148,6 +158,18 @@ pub const FROM_EXTERNAL: Mark = Mark::bit(Field::Reg4, 27);
 /// The packet was sent by a Pod of this Node or by the Node itself.
 pub const FROM_LOCAL: Mark = Mark::bit(Field::Reg4, 28);
 
+/// `TFEgressConjID`: the rule that lets the packet leave its Pod.
+pub const EGRESS_RULE: SubField = SubField::whole(Field::Reg5);
+
+/// `TFIngressConjID`: the rule that lets the packet reach its Pod.
+pub const INGRESS_RULE: SubField = SubField::whole(Field::Reg6);
+
+/// The rule that lets a connection reach its Pod.
+pub const INGRESS_RULE_OF_CONNECTION: SubField = SubField::new(Field::CtLabel, 0, 31);
+
+/// The rule that lets a connection leave its Pod.
+pub const EGRESS_RULE_OF_CONNECTION: SubField = SubField::new(Field::CtLabel, 32, 63);
+
 /// `ServiceGroupID`: the group that chose the endpoint.
 pub const SERVICE_GROUP: SubField = SubField::whole(Field::Reg7);
 
@@ -201,11 +223,17 @@ mod tests {
         ("RemoteEndpoint", REMOTE_ENDPOINT.range),
         ("FromExternal", FROM_EXTERNAL.range),
         ("FromLocal", FROM_LOCAL.range),
+        ("FromNode", FROM_NODE.range),
+        ("TFEgressConjID", EGRESS_RULE),
+        ("TFIngressConjID", INGRESS_RULE),
         ("ServiceGroupID", SERVICE_GROUP),
+        ("HostLocalSource", HOST_LOCAL_SOURCE.range),
         ("ConnSource", CONN_SOURCE),
         ("Service", SERVICE_CONNECTION.range),
         ("ConnSNAT", CONN_SNAT.range),
         ("Hairpin", HAIRPIN.range),
+        ("ingress rule of a connection", INGRESS_RULE_OF_CONNECTION),
+        ("egress rule of a connection", EGRESS_RULE_OF_CONNECTION),
     ];
 
     #[test]
@@ -239,11 +267,17 @@ mod tests {
         RemoteEndpoint NXM_NX_REG4[26]
         FromExternal NXM_NX_REG4[27]
         FromLocal NXM_NX_REG4[28]
+        FromNode NXM_NX_REG4[29]
+        TFEgressConjID NXM_NX_REG5[]
+        TFIngressConjID NXM_NX_REG6[]
         ServiceGroupID NXM_NX_REG7[]
+        HostLocalSource NXM_NX_PKT_MARK[31]
         ConnSource NXM_NX_CT_MARK[0..3]
         Service NXM_NX_CT_MARK[4]
         ConnSNAT NXM_NX_CT_MARK[5]
         Hairpin NXM_NX_CT_MARK[6]
+        ingress rule of a connection NXM_NX_CT_LABEL[0..31]
+        egress rule of a connection NXM_NX_CT_LABEL[32..63]
         ");
     }
 

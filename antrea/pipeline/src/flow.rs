@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{
-    Action, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn, Match,
-    MeterId, Move, SubField, TableId,
+    Action, Conjunction, Controller, Cookie, CtCommit, CtLookup, Field, Flow, FlowPriority, GroupId, Learn,
+    Match, MeterId, Move, SubField, TableId,
 };
 use antrea_types::MacAddr;
 
@@ -17,6 +17,8 @@ use crate::layout::OpenTable;
 
 /// For packets that no other flow matches.
 pub const MISS: FlowPriority = FlowPriority(0);
+/// For what is left over even by those.
+pub const REST: FlowPriority = FlowPriority(180);
 /// For what is left over by the flows of a feature.
 pub const LOW: FlowPriority = FlowPriority(190);
 /// For most flows.
@@ -172,6 +174,12 @@ impl FlowBuilder {
     /// Commits the packet's connection, goes on in `table`.
     pub fn commit_as(self, commit: CtCommit, table: Option<TableId>) -> Self {
         self.then(CtCommit { table, ..commit }.into())
+    }
+
+    /// Fulfils clauses of conjunctions.
+    pub fn fulfil(mut self, clauses: &[Conjunction]) -> Self {
+        self.flow.actions.extend(clauses.iter().copied().map(Action::Conjunction));
+        self
     }
 
     /// The flow, going on in `table`.

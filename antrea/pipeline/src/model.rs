@@ -21,7 +21,34 @@ pub struct PipelineConfig {
     pub services: Services,
     /// Whether there are other clusters.
     pub multicluster: Multicluster,
+    /// Whether NetworkPolicies are enforced.
+    pub policies: PolicyEnforcement,
 }
+
+/// Whether NetworkPolicies are enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyEnforcement {
+    /// They are not; there are no tables for them.
+    Off,
+    /// They are.
+    On {
+        /// How the Node's own packets are known, which no policy keeps from its Pods.
+        node_traffic: NodeTraffic,
+    },
+}
+
+/// How packets that the Node itself sends to its Pods are told from those that it forwards. Never by their address: what
+/// comes from outside may have that of the gateway, too, when kube-proxy has masqueraded it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeTraffic {
+    /// By bit 31 of the packet's mark, which the kernel hands over (datapath `system`).
+    PacketMark,
+    /// By [`HOST_LOCAL_MAC`], into which the host turns the mark, since a tap device loses it (datapath `netdev`).
+    SourceMac,
+}
+
+/// The source MAC of the Node's own packets where they cannot keep their mark: `02:6d` and the mark, big-endian.
+pub const HOST_LOCAL_MAC: MacAddr = MacAddr([0x02, 0x6d, 0x80, 0x00, 0x00, 0x00]);
 
 impl PipelineConfig {
     /// The IP families in use.

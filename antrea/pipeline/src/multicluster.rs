@@ -30,6 +30,13 @@ pub enum GatewayRole {
         /// The Gateway's end of the tunnel inside the cluster (`internalIP`).
         gateway: IpAddr,
     },
+    /// Sends them there, too, and is the next Gateway: those of other clusters can ask it already whether it is there.
+    Standby {
+        /// As of a regular Node.
+        gateway: IpAddr,
+        /// The address that it will have as the Gateway.
+        address: Ipv4Addr,
+    },
     /// Is the Gateway.
     Gateway {
         /// The address that other clusters see, as the end of the tunnel and as the source of connections (`gatewayIP`).
@@ -40,9 +47,25 @@ pub enum GatewayRole {
 impl GatewayRole {
     /// The far end of the tunnel that packets to another cluster's Gateway leave by.
     pub(crate) const fn tunnel_to(&self, remote: Ipv4Addr) -> IpAddr {
+        match self.other_gateway() {
+            Some(gateway) => gateway,
+            None => IpAddr::V4(remote),
+        }
+    }
+
+    /// The address that other clusters know this Node by.
+    pub const fn address(&self) -> Option<Ipv4Addr> {
         match self {
-            Self::Regular { gateway } => *gateway,
-            Self::Gateway { .. } => IpAddr::V4(remote),
+            Self::Regular { .. } => None,
+            Self::Standby { address, .. } | Self::Gateway { address } => Some(*address),
+        }
+    }
+
+    /// The Gateway that this Node sends to; none where it is that itself.
+    pub(crate) const fn other_gateway(&self) -> Option<IpAddr> {
+        match self {
+            Self::Regular { gateway } | Self::Standby { gateway, .. } => Some(*gateway),
+            Self::Gateway { .. } => None,
         }
     }
 }

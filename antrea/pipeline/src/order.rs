@@ -5,9 +5,10 @@
 
 use crate::tables::{
     arp_responder, arp_spoof_guard, classifier, conntrack_commit, conntrack_state, conntrack_zone, dnat,
-    dsr_service_mark, endpoint_dnat, ipv6, l2_forwarding_calc, l3_dec_ttl, l3_forwarding, node_port_mark,
-    output, pipeline_root_classifier, pre_routing_classifier, service_lb, session_affinity, snat, snat_mark,
-    spoof_guard, un_snat,
+    dsr_service_mark, egress_default_rule, egress_metric, egress_rule, endpoint_dnat, ingress_default_rule,
+    ingress_metric, ingress_rule, ingress_security_classifier, ipv6, l2_forwarding_calc, l3_dec_ttl,
+    l3_forwarding, node_port_mark, output, pipeline_root_classifier, pre_routing_classifier, service_lb,
+    session_affinity, snat, snat_mark, spoof_guard, un_snat,
 };
 
 /// What a table does with packets that none of its other flows match (priority 0).
@@ -148,9 +149,9 @@ const IP: &[StageTables] = &[
         &[
             Table::pass("EgressSecurityClassifier"),
             Table::pass("AntreaPolicyEgressRule"),
-            Table::pass("EgressRule"),
-            Table::pass("EgressDefaultRule"),
-            Table::pass("EgressMetric"),
+            egress_rule::TABLE,
+            egress_default_rule::TABLE,
+            egress_metric::TABLE,
         ],
     ),
     stage(
@@ -162,11 +163,11 @@ const IP: &[StageTables] = &[
     stage(
         Stage::IngressSecurity,
         &[
-            Table::pass("IngressSecurityClassifier"),
+            ingress_security_classifier::TABLE,
             Table::pass("AntreaPolicyIngressRule"),
-            Table::pass("IngressRule"),
-            Table::pass("IngressDefaultRule"),
-            Table::pass("IngressMetric"),
+            ingress_rule::TABLE,
+            ingress_default_rule::TABLE,
+            ingress_metric::TABLE,
         ],
     ),
     stage(Stage::Conntrack, &[conntrack_commit::TABLE]),

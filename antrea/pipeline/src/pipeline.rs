@@ -7,10 +7,11 @@ use antrea_openflow::message::PacketOut;
 use antrea_openflow::{Flow, Group, Meter, TableId};
 use antrea_types::OfPort;
 
-use crate::features::{multicluster, pod_connectivity, root, service, service_without_proxy};
+use crate::features::{multicluster, network_policy, pod_connectivity, root, service, service_without_proxy};
 use crate::layout::Layout;
-use crate::model::{Peer, PipelineConfig, PodInterface};
+use crate::model::{Peer, PipelineConfig, PodInterface, PolicyEnforcement};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
+use crate::policy::PolicyFlows;
 use crate::service::{Backend, EndpointGroup, Frontend};
 use crate::tables::{service_lb, session_affinity};
 use crate::{probe, refusal};
@@ -27,7 +28,8 @@ impl Pipeline {
     /// Chooses and numbers the tables that the Node's features need.
     pub fn new(config: PipelineConfig) -> Self {
         let services = service_without_proxy::tables(&config).chain(service::tables(&config));
-        let features = pod_connectivity::tables(&config).chain(services);
+        let features =
+            pod_connectivity::tables(&config).chain(services).chain(network_policy::tables(&config));
         let required = root::TABLES.iter().chain(features).map(|table| table.name).collect();
         Self { layout: Layout::new(&required), config }
     }
@@ -49,6 +51,7 @@ impl Pipeline {
         flows.extend(pod_connectivity::base_flows(layout, config));
         flows.extend(service_without_proxy::base_flows(layout, config));
         flows.extend(service::base_flows(layout, config));
+        flows.extend(network_policy::base_flows(layout, config));
         flows.extend(root::miss_flows(layout));
         in_table_order(flows)
     }
@@ -64,6 +67,7 @@ impl Pipeline {
     pub fn pod_flows(&self, pod: &PodInterface) -> Vec<Flow> {
         let mut flows = pod_connectivity::pod_flows(&self.layout, &self.config, pod);
         flows.extend(service::pod_flows(&self.layout, pod));
+        flows.extend(network_policy::pod_flows(&self.layout, pod));
         in_table_order(flows)
     }
 
@@ -103,6 +107,16 @@ impl Pipeline {
     /// A group of endpoints. It has as many buckets as there are endpoints, be they more than fit into one message.
     pub fn service_group(&self, group: &EndpointGroup) -> Group {
         service::group(&self.layout, group)
+    }
+
+    /// The flows of the rules of NetworkPolicies, of which there are none yet; nothing where policies are not enforced.
+    pub fn policy_flows(&self) -> Option<PolicyFlows> {
+        match self.config.policies {
+            PolicyEnforcement::On { .. } => {
+                Some(PolicyFlows::new(self.layout.clone(), self.config.families().collect()))
+            }
+            PolicyEnforcement::Off => None,
+        }
     }
 
     /// The table of frontends.

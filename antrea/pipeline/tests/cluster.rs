@@ -5,7 +5,10 @@ use std::net::IpAddr;
 use antrea_openflow::{Flow, Names, TableId};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
+use antrea_pipeline::{
+    Gateway, NodeTraffic, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface,
+    PolicyEnforcement,
+};
 use antrea_types::{DualStack, IpFamily, OfPort};
 use ipnet::IpNet;
 
@@ -52,7 +55,14 @@ pub(crate) fn node_with(families: Families, services: Services) -> Pipeline {
         local_pod_cidrs: families.keep(dual(["10.10.0.0/24", "fd00:10::/64"])),
         services,
         multicluster: Multicluster::On,
+        policies: PolicyEnforcement::Off,
     })
+}
+
+/// The same Node where policies are enforced.
+pub(crate) fn policed(pipeline: &Pipeline, node_traffic: NodeTraffic) -> Pipeline {
+    let policies = PolicyEnforcement::On { node_traffic };
+    Pipeline::new(PipelineConfig { policies, ..pipeline.config().clone() })
 }
 
 pub(crate) fn services() -> DualStack<IpNet> {

@@ -21,6 +21,11 @@ pub(crate) fn regular() -> GatewayRole {
     GatewayRole::Regular { gateway: "172.18.0.2".parse().unwrap() }
 }
 
+/// The Gateway is node 2, and this Node the next one.
+pub(crate) fn standby() -> GatewayRole {
+    GatewayRole::Standby { gateway: "172.18.0.2".parse().unwrap(), address: "172.18.0.1".parse().unwrap() }
+}
+
 /// It is this Node.
 pub(crate) fn gateway() -> GatewayRole {
     GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap() }

@@ -200,3 +200,24 @@ fn clients_in_other_clusters_are_refused_through_the_tunnel() {
     );
     insta::assert_snapshot!(refused(VIRTUAL, "192.0.2.9", (ip("192.0.2.80"), 80)), @"set_field:0a:00:00:00:00:01->eth_dst,output:32769");
 }
+
+/// A packet of another cluster, with the outer source of its tunnel.
+fn through_the_tunnel(bridge: &Bridge, tunnel: &str, source: &str, to: &str) -> String {
+    let walk = bridge.walk(&format!(
+        "in_port=antrea-tun0,tun_src={tunnel},tun_dst=172.18.0.1,dl_src=0a:00:00:00:00:02,dl_dst={BETWEEN_CLUSTERS},\
+         tcp,nw_src={source},nw_dst={to},nw_ttl=64,tp_dst=80"
+    ));
+    walk.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_other_clusters_send_to_a_node_that_is_no_gateway_any_more_goes_to_the_one_that_is() {
+    let Some(bridge) = regular_bridge() else { return };
+    let service = cluster_ip(V4, 2).to_string();
+    let from_peer = through_the_tunnel(&bridge, REMOTE_GATEWAY, REMOTE_GATEWAY, &service);
+    insta::assert_snapshot!(from_peer, @"PipelineRootClassifier > Classifier > UnSNAT: set(ipv4(ttl=63)),tunnel to 172.18.0.2");
+    let from_own_gateway = through_the_tunnel(&bridge, "172.18.0.2", REMOTE_GATEWAY, "10.10.0.11");
+    assert!(from_own_gateway.ends_with("Output: pod-b"), "{from_own_gateway}");
+    let from_a_peer_node = through_the_tunnel(&bridge, "172.18.0.3", "10.10.2.10", REMOTE_SERVICE);
+    assert_eq!(from_a_peer_node, from_peer);
+}

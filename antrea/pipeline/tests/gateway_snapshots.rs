@@ -6,7 +6,9 @@ use antrea_pipeline::{Pipeline, PipelineConfig};
 use antrea_types::DualStack;
 
 use crate::cluster::{DUAL, V4};
-use crate::clusters::{flows, gateway, multicluster_services, regular, remote_clusters, untunnelled};
+use crate::clusters::{
+    flows, gateway, multicluster_services, regular, remote_clusters, standby, untunnelled,
+};
 use crate::served::{cluster_ips_only, everything, node, node_flows};
 use crate::snapshots::text;
 
@@ -25,6 +27,11 @@ fn check(name: &str, role: &GatewayRole) {
 #[test]
 fn flows_of_a_regular_node() {
     check("flows_of_a_regular_node", &regular());
+}
+
+#[test]
+fn flows_of_the_next_gateway() {
+    check("flows_of_the_next_gateway", &standby());
 }
 
 #[test]

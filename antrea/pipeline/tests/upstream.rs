@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use antrea_openflow::{Cookie, Flow};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
+use antrea_pipeline::{
+    Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement,
+};
 use antrea_types::{DualStack, OfPort};
 
 use crate::cluster::{BridgeNames, POD_A, POD_B, all_flows};
@@ -81,6 +83,7 @@ impl Recorded {
             local_pod_cidrs: v4(format!("10.11.{}.0/24", self.subnet)).map(|text| text.parse().unwrap()),
             services: Services::ByHost { cidrs: DualStack::default() },
             multicluster: Multicluster::Off,
+            policies: PolicyEnforcement::Off,
         })
     }
 

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
-use antrea_pipeline::{Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface};
+use antrea_pipeline::{
+    Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement,
+};
 use antrea_types::{DualStack, IpFamily, OfPort};
 
 use crate::cluster::{BridgeNames, POD_A, POD_B, all_flows};
@@ -177,6 +179,7 @@ impl Recorded {
                 refusal_rate: 5000,
             }),
             multicluster: Multicluster::Off,
+            policies: PolicyEnforcement::Off,
         })
     }
 
@@ -188,7 +191,7 @@ impl Recorded {
         all_flows(pipeline, &self.pods(), &[self.peer()])
     }
 
-    fn pods(&self) -> Vec<PodInterface> {
+    pub(crate) fn pods(&self) -> Vec<PodInterface> {
         let addresses = [(POD_A, 3), (POD_B, 4)];
         let pod = |(mac, (of_port, host)): (&&str, (OfPort, u8))| PodInterface {
             of_port,
@@ -229,7 +232,7 @@ impl Recorded {
 }
 
 #[track_caller]
-fn check_same(upstream: &BTreeSet<String>, ours: &BTreeSet<String>) {
+pub(crate) fn check_same(upstream: &BTreeSet<String>, ours: &BTreeSet<String>) {
     let differ =
         |left: &BTreeSet<String>, right| left.difference(right).cloned().collect::<Vec<_>>().join("\n");
     assert_eq!(
@@ -267,7 +270,7 @@ pub(crate) const FIRST: Recorded = Recorded {
     peer_ip: "172.18.2.12",
 };
 
-const SECOND: Recorded = Recorded {
+pub(crate) const SECOND: Recorded = Recorded {
     flows: include_str!("golden/upstream-service-c2n2-flows.txt"),
     groups: include_str!("golden/upstream-service-c2n2-groups.txt"),
     services: "

@@ -27,9 +27,23 @@ pub const GATEWAY: &str = "multicluster.antrea.io/gateway";
 /// For a Gateway to be known to all other clusters.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A ClusterSet with its Common Area in c1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterSet {
+    /// Its ID.
+    pub id: &'static str,
+    /// The Namespace of the Common Area.
+    pub area: &'static str,
+}
+
+/// The one that [`form`] makes.
+const FIRST: ClusterSet = ClusterSet { id: NAME, area: COMMON_AREA };
+
 /// One cluster of the set.
 #[derive(Debug, Clone)]
 pub struct Member {
+    /// The set.
+    set: ClusterSet,
     /// Its place in the lab.
     pub cluster: ClusterId,
     /// Its administrator's kubectl.
@@ -62,7 +76,7 @@ pub fn members(lab: &Lab, product: &Product) -> Result<Vec<Member>> {
     let member = |cluster: ClusterId| {
         let kubectl = lab.kubectl(cluster)?;
         let antctl = Antctl::new(&product.multicluster.programs, &kubectl);
-        Ok(Member { cluster, kubectl, antctl, folder: state::folder(&lab.plan().name) })
+        Ok(Member { set: FIRST, cluster, kubectl, antctl, folder: state::folder(&lab.plan().name) })
     };
     lab.plan().clusters.iter().map(|cluster| member(cluster.id)).collect()
 }
@@ -73,9 +87,7 @@ pub fn members(lab: &Lab, product: &Product) -> Result<Vec<Member>> {
 /// What antctl says, or what is not there in time.
 pub fn form(members: &[Member]) -> Result<()> {
     let leader = leader(members)?;
-    let config = leader.file("join.yaml")?;
-    let init = ["init", "--clusterset", NAME, "--clusterid", &leader.id(), "-n", COMMON_AREA, "-j", &config];
-    leader.antctl.text(&init)?;
+    leader.init()?;
     members.iter().try_for_each(|member| leader.create_token(member).map(drop))?;
     all_at_once(members, |member| {
         member.join()?;
@@ -98,6 +110,12 @@ impl Member {
         cluster_id(self.cluster)
     }
 
+    /// The same cluster as a member of another ClusterSet.
+    #[must_use]
+    pub fn in_set(&self, set: ClusterSet) -> Self {
+        Self { set, ..self.clone() }
+    }
+
     /// The Node that is its Gateway at first.
     pub fn first_node(&self) -> NodeId {
         NodeId { cluster: self.cluster, number: 1 }
@@ -108,12 +126,22 @@ impl Member {
         format!("{}-token", self.id())
     }
 
+    /// As the leader: makes the ClusterSet.
+    ///
+    /// # Errors
+    /// What antctl says.
+    pub fn init(&self) -> Result<()> {
+        let (ClusterSet { id, area }, config) = (self.set, self.join_config()?);
+        let init = ["init", "--clusterset", id, "--clusterid", &self.id(), "-n", area, "-j", &config];
+        self.antctl.text(&init).map(drop)
+    }
+
     /// As the leader: makes the credentials of another, or new ones, and returns the file they are in.
     ///
     /// # Errors
     /// What antctl says.
     pub fn create_token(&self, of: &Self) -> Result<String> {
-        let (name, id, file) = (of.token_name(), of.id(), of.file(&format!("{}.yaml", of.token_name()))?);
+        let (name, id, file) = (of.token_name(), of.id(), of.token_file()?);
         self.antctl.text(&[
             "create",
             "membertoken",
@@ -121,7 +149,7 @@ impl Member {
             "--cluster-id",
             &id,
             "-n",
-            COMMON_AREA,
+            of.set.area,
             "-o",
             &file,
         ])?;
@@ -133,7 +161,7 @@ impl Member {
     /// # Errors
     /// What antctl says.
     pub fn join(&self) -> Result<()> {
-        let (config, token) = (self.file("join.yaml")?, self.file(&format!("{}.yaml", self.token_name()))?);
+        let (config, token) = (self.join_config()?, self.token_file()?);
         let join = ["join", "-f", &config, "--clusterid", &self.id(), "--token-secret-file", &token];
         self.antctl.text(&join).map(drop)
     }
@@ -143,7 +171,7 @@ impl Member {
     /// # Errors
     /// What antctl says.
     pub fn leave(&self) -> Result<()> {
-        self.antctl.text(&["leave", "--clusterset", NAME]).map(drop)
+        self.antctl.text(&["leave", "--clusterset", self.set.id]).map(drop)
     }
 
     /// Marks a Node as a possible Gateway.
@@ -186,8 +214,18 @@ impl Member {
         })
     }
 
+    /// What members are told of the leader.
+    fn join_config(&self) -> Result<String> {
+        self.file("join.yaml")
+    }
+
+    fn token_file(&self) -> Result<String> {
+        self.file(&format!("{}.yaml", self.token_name()))
+    }
+
+    /// A file that belongs to the ClusterSet.
     fn file(&self, name: &str) -> Result<String> {
-        let path = self.folder.join(name);
+        let path = self.folder.join(format!("{}-{name}", self.set.id));
         path.to_str().map(str::to_owned).with_context(|| format!("{} is no text", path.display()))
     }
 }

@@ -1,43 +1,76 @@
-//! Another Node becomes the Gateway.
+//! Another Node becomes the Gateway as somebody wants it: the old one goes when the new one works.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
 
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result, ensure};
 
-use super::asking::Asking;
+use super::failover_requests::Requests;
 use super::stage::{Stage, on_the_stage, until};
 
 #[test]
-fn requests_find_the_new_gateway_when_the_annotation_moves() {
-    on_the_stage("requests_find_the_new_gateway_when_the_annotation_moves", |stage| {
-        let b = stage.b()?;
-        let (first, second) = (b.first_node(), NodeId { number: 2, ..b.first_node() });
-        let asking = Asking::start(&stage.example.client, SocketAddr::V4(stage.example.imported))?;
-        for (from, to) in [(first, second), (second, first)] {
-            b.choose_gateway(to)?;
-            b.dismiss_gateway(from)?;
-            wait_for_gateway(stage, b, to)?;
-            stage.example.wait_for_answers()?;
+fn no_request_fails_while_another_node_becomes_the_gateway() {
+    on_the_stage("no_request_fails_while_another_node_becomes_the_gateway", |stage| {
+        for (member, role) in [(stage.b()?, "is asked"), (stage.a()?, "asks")] {
+            let (first, second) = (member.first_node(), second_node(member));
+            let moved = format!("the annotation moved in the cluster that {role}");
+            during(stage, &moved, || {
+                member.choose_gateway(second)?;
+                member.dismiss_gateway(first)?;
+                wait_for_gateway(stage, member, second)
+            })?;
+            member.choose_gateway(first)?;
+            let cordoned = format!("the Gateway was cordoned in the cluster that {role}");
+            during(stage, &cordoned, || {
+                member.kubectl.text(&["cordon", &second.to_string()])?;
+                wait_for_gateway(stage, member, first)
+            })?;
+            member.kubectl.text(&["uncordon", &second.to_string()])?;
+            member.dismiss_gateway(second)?;
         }
-        let answers = asking.end(&["pod-b", "pod-c"])?;
-        println!("Answers while the Gateway moved twice: {answers:?}");
         Ok(())
     });
 }
 
-/// Waits until a cluster has this Gateway, and A knows it.
-fn wait_for_gateway(stage: &Stage, member: &Member, node: NodeId) -> Result<()> {
+/// Asks while the Gateway changes: all are answered.
+fn during(stage: &Stage, what: &str, change: impl FnOnce() -> Result<()>) -> Result<()> {
+    let requests = Requests::start(&stage.example.client, SocketAddr::V4(stage.example.imported))?;
+    let began = Instant::now();
+    change()?;
+    let took = began.elapsed();
+    stage.example.wait_for_answers()?;
+    let answers = requests.end()?;
+    println!("{what}: {took:.1?} until everybody knew the other Gateway; {}", answers.summary());
+    answers.ensure_none_failed().with_context(|| what.to_owned())
+}
+
+/// The one that is no Gateway at first.
+pub(super) fn second_node(member: &Member) -> NodeId {
+    NodeId { number: 2, ..member.first_node() }
+}
+
+/// Waits until a cluster has this Gateway alone, and the others know it.
+pub(super) fn wait_for_gateway(stage: &Stage, member: &Member, node: NodeId) -> Result<()> {
     let transport = stage.lab.plan().node(node)?.transport_ips.v4.context("there is no IPv4")?;
     let known = ["get", "clusterinfoimport", "-n", "kube-system", &format!("{}-clusterinfo", member.id())];
     until(&format!("{node} to be the Gateway"), || {
-        let gateways = member.gateways()?;
-        let names: Vec<_> = gateways.iter().map(|gateway| &gateway["metadata"]["name"]).collect();
-        ensure!(names == [&node.to_string()], "the Gateways are {names:?}");
-        let import = stage.a()?.kubectl.json(&known)?;
-        let ip = import["spec"]["gatewayInfos"][0]["gatewayIP"].as_str().unwrap_or_default();
-        ensure!(ip.parse::<IpAddr>().ok() == Some(transport), "A knows {ip}, and it is {transport}");
+        let names = gateways(member)?;
+        ensure!(names == [node.to_string()], "the Gateways are {names:?}");
+        for other in stage.members().iter().filter(|other| other.cluster != member.cluster) {
+            let import = other.kubectl.json(&known)?;
+            let infos = import["spec"]["gatewayInfos"].as_array().cloned().unwrap_or_default();
+            let ips: Vec<IpAddr> =
+                infos.iter().filter_map(|info| info["gatewayIP"].as_str()?.parse().ok()).collect();
+            ensure!(ips == [transport], "{} knows {ips:?}, and it is {transport}", other.id());
+        }
         Ok(())
     })
+}
+
+/// The names of the Nodes that are Gateways.
+pub(super) fn gateways(member: &Member) -> Result<Vec<String>> {
+    let names = member.gateways()?;
+    Ok(names.iter().filter_map(|gateway| gateway["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }

@@ -47,7 +47,7 @@ fn export_while_away(stage: &Stage, away: &Member, exporter: &Member) -> Result<
     let (kubectl, export) = (&exporter.kubectl, ["serviceexport", LATE]);
     kubectl.apply(&nginx::export(LATE).to_string())?;
     scale_controller(away, 0)?;
-    kubectl.apply(&late().to_string())?;
+    kubectl.apply(&service(LATE).to_string())?;
     scale_controller(away, 1)?;
     wait_for_condition(kubectl, &export, ("Ready", "True", None))?;
     stage.wait_for_endpoints(LATE, &[nginx::cluster_ip(kubectl, LATE)?.to_string()])?;
@@ -97,11 +97,12 @@ fn restart_agent(member: &Member, node: NodeId) -> Result<()> {
     })
 }
 
-fn late() -> serde_json::Value {
+/// A Service whose endpoints are the Pods of the example.
+pub(super) fn service(name: &str) -> serde_json::Value {
     json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": { "name": LATE, "namespace": "default" },
+        "metadata": { "name": name, "namespace": "default" },
         "spec": { "selector": { "server": "netexec" }, "ports": [{ "port": 80 }] },
     })
 }

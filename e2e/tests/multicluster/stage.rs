@@ -1,16 +1,17 @@
 //! The ClusterSet that the tests share: three clusters of two Nodes, A leads and is a member, B and C export Service
-//! `nginx`, which Pod `pod-a` of A asks.
+//! `nginx`, which Pod `pod-a` of A asks. Everything is on that is off by default.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use antrea_e2e::install::{NAMESPACE, multicluster};
+use antrea_e2e::install::{NAMESPACE, Product, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::{self, Member};
-use antrea_e2e::multicluster::nginx::{self, Example};
-use antrea_e2e::plan::Install;
+use antrea_e2e::multicluster::nginx::{self, Example, Server};
+use antrea_e2e::plan::{Install, Request};
+use antrea_e2e::pods::Pod;
 use antrea_e2e::scenario::{Extent, is_wanted, product, request};
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
@@ -19,7 +20,10 @@ use serde_json::Value;
 use crate::shared::{self, OnALab};
 
 /// How many tests there are on the stage: the last one takes it down. Three idle clusters slow what follows.
-const TESTS: usize = 11;
+const TESTS: usize = 24;
+
+/// A Common Area of A without ClusterSet.
+pub(super) const SECOND_AREA: &str = "second-area";
 
 /// For every cluster to do what another one says.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,7 +55,7 @@ pub(super) fn on_the_stage(name: &str, test: impl FnOnce(&Stage) -> Result<()>) 
 
 fn make() -> Result<Stage> {
     let request = nginx::request(request(Install::AntreaMc).name)?;
-    let product = cluster_set::with_modes(product()?, request.clusters);
+    let product = with_everything_on(cluster_set::with_modes(product()?, request.clusters), &request)?;
     let (lab, (members, example)) = shared::make(&request, &product, |lab| {
         let members = cluster_set::members(lab, &product)?;
         cluster_set::form(&members)?;
@@ -60,6 +64,20 @@ fn make() -> Result<Stage> {
         Ok((members, example))
     })?;
     Ok(Stage { lab, members, example })
+}
+
+/// Pods reach Pods of other clusters, labels of Pods are exchanged, and the leader has a Common Area more.
+fn with_everything_on(mut product: Product, request: &Request) -> Result<Product> {
+    product.settings.push("multicluster.enablePodToPodConnectivity=true".to_owned());
+    for cluster in request.plan(&[])?.clusters {
+        let pods = cluster.pod_cidrs.v4.with_context(|| format!("{} has no IPv4", cluster.id))?;
+        for setting in [format!("podCIDRs={{{pods}}}"), "enableStretchedNetworkPolicy=true".to_owned()] {
+            product.multicluster = product.multicluster.with(cluster.id, &format!("controller.{setting}"));
+        }
+    }
+    let areas = format!("controller.leader.namespaces={{{SECOND_AREA}}}");
+    product.multicluster = product.multicluster.with(cluster_set::LEADER, &areas);
+    Ok(product)
 }
 
 fn down_after_the_last() -> Result<()> {
@@ -92,9 +110,18 @@ impl Stage {
 
     /// The ClusterIP of `nginx` in one of the exporters.
     pub(super) fn exported_ip(&self, member: &Member) -> Result<String> {
+        Ok(self.exporter(member)?.cluster_ip.to_string())
+    }
+
+    /// The Pod behind it.
+    pub(super) fn server(&self, member: &Member) -> Result<Pod> {
+        Ok(self.exporter(member)?.pod.clone())
+    }
+
+    fn exporter(&self, member: &Member) -> Result<&Server> {
         let mut servers = self.example.servers.iter();
         let server = servers.find(|server| server.cluster == member.cluster);
-        Ok(server.with_context(|| format!("{} exports nothing", member.id()))?.cluster_ip.to_string())
+        server.with_context(|| format!("{} exports nothing", member.id()))
     }
 
     /// Waits until A has these endpoints of a Service.

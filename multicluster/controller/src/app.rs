@@ -75,7 +75,8 @@ fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Se
         common_areas: roles.common_areas().to_vec(),
         member: roles.member_namespace().map(str::to_owned),
     };
-    webhooks::Settings { config: config.webhook, installation }
+    let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
+    webhooks::Settings { config: config.webhook, installation, farewell }
 }
 
 /// Whether this replica works: as the election says, or always.

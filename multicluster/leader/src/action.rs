@@ -7,7 +7,7 @@ use antrea_shared_api::multicluster::v1alpha2::ClusterSetStatus;
 
 use crate::change::Change;
 
-/// An object of the Common Area that may differ from what it should be; the most urgent kind first.
+/// An object of the Common Area that may differ from what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Task {
     /// A ResourceImport.

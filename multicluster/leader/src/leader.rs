@@ -156,7 +156,7 @@ impl Leader {
                     censuses.set(namespace, self.area.census());
                 }
             }
-            self.queue.add(self.area.settle(now()));
+            self.queue.add(self.area.settle(now()), now());
             self.send();
         }
     }

@@ -1,5 +1,7 @@
-//! What is to be looked at, and when: each object at most once at a time, again later after a failure, and nothing while
-//! the API server is in trouble.
+//! What is to be looked at, and when: each object at most once at a time, in the order in which they came, again later
+//! after a failure, and nothing while the API server is in trouble.
+//!
+//! Members wait for imports. Exporters are answered after these, and once for all that changed until then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -10,6 +12,29 @@ use crate::action::Task;
 
 /// Requests that are under way at once.
 const PARALLEL: usize = 16;
+/// How long an answer to an exporter waits for imports that are being written: both cost the API server as much.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a request is good for; the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// All members wait for it.
+    Import,
+    /// It says who is a member.
+    Membership,
+    /// It tells an exporter what became of its export.
+    Answer,
+}
+
+impl Urgency {
+    const fn of(task: &Task) -> Self {
+        match task {
+            Task::Import(_) => Self::Import,
+            Task::ClusterSet(_) | Task::Announce(_) => Self::Membership,
+            Task::Export(_) => Self::Answer,
+        }
+    }
+}
 
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +49,9 @@ pub(crate) enum Failure {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     waiting: BTreeSet<Task>,
+    /// They stand in line, by the numbers that they drew, and since when.
+    line: BTreeMap<(Urgency, u64), (Task, Instant)>,
+    drawn: u64,
     busy: BTreeSet<Task>,
     /// Objects that failed, and when they are tried again.
     failed: BTreeMap<Task, (Backoff, Instant)>,
@@ -35,6 +63,8 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             waiting: BTreeSet::new(),
+            line: BTreeMap::new(),
+            drawn: 0,
             busy: BTreeSet::new(),
             failed: BTreeMap::new(),
             pause: (Backoff::new(Duration::from_millis(500), Duration::from_secs(10)), None),
@@ -44,8 +74,13 @@ impl Default for Queue {
 
 impl Queue {
     /// These are to be looked at.
-    pub(crate) fn add(&mut self, tasks: impl IntoIterator<Item = Task>) {
-        self.waiting.extend(tasks);
+    pub(crate) fn add(&mut self, tasks: impl IntoIterator<Item = Task>, now: Instant) {
+        for task in tasks {
+            if self.waiting.insert(task.clone()) {
+                self.drawn += 1;
+                self.line.insert((Urgency::of(&task), self.drawn), (task, now));
+            }
+        }
     }
 
     /// The most urgent object that can be looked at now; it is under way until it has succeeded or failed.
@@ -54,10 +89,20 @@ impl Queue {
             return None;
         }
         let is_due = |task: &Task| self.failed.get(task).is_none_or(|(_, at)| *at <= now);
-        let task = self.waiting.iter().find(|task| !self.busy.contains(*task) && is_due(task))?.clone();
+        let can_be = |task: &Task| !self.busy.contains(task) && is_due(task);
+        let (number, (_, since)) = self.line.iter().find(|(_, (task, _))| can_be(task))?;
+        if number.0 == Urgency::Answer && now < *since + PATIENCE && self.writes_imports() {
+            return None;
+        }
+        let number = *number;
+        let (task, _) = self.line.remove(&number)?;
         self.waiting.remove(&task);
         self.busy.insert(task.clone());
         Some(task)
+    }
+
+    fn writes_imports(&self) -> bool {
+        self.busy.iter().any(|task| Urgency::of(task) == Urgency::Import)
     }
 
     /// The object is as it should be.
@@ -75,7 +120,7 @@ impl Queue {
     /// The object has to be looked at again, later each time. Whether the failure is news.
     pub(crate) fn failed(&mut self, task: &Task, failure: Failure, now: Instant, jitter: f64) -> bool {
         self.busy.remove(task);
-        self.waiting.insert(task.clone());
+        self.add([task.clone()], now);
         match failure {
             Failure::Object => {
                 let first = || (Backoff::new(Duration::from_millis(200), Duration::from_secs(30)), now);
@@ -105,26 +150,59 @@ mod tests {
         Task::Import(name.to_owned())
     }
 
+    fn export(name: &str) -> Task {
+        Task::Export(name.to_owned())
+    }
+
     fn queue(tasks: &[Task]) -> (Queue, Instant) {
-        let mut queue = Queue::default();
-        queue.add(tasks.iter().cloned());
-        (queue, Instant::now())
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.add(tasks.iter().cloned(), now);
+        (queue, now)
     }
 
     #[test]
     fn imports_come_before_what_is_said_to_exporters() {
-        let export = Task::Export("a".to_owned());
-        let (mut queue, now) = queue(&[export.clone(), import("z")]);
+        let (mut queue, now) = queue(&[export("a"), import("z")]);
         assert_eq!(queue.next(now), Some(import("z")));
-        assert_eq!(queue.next(now), Some(export));
+        queue.succeeded(&import("z"));
+        assert_eq!(queue.next(now), Some(export("a")));
         assert_eq!(queue.next(now), None);
+    }
+
+    #[test]
+    fn who_came_first_is_served_first_and_once() {
+        let (mut queue, now) = queue(&[import("z"), import("a"), import("z")]);
+        assert_eq!(queue.next(now), Some(import("z")));
+        queue.succeeded(&import("z"));
+        queue.add([import("z")], now);
+        assert_eq!(
+            queue.next(now),
+            Some(import("a")),
+            "what changes all the time does not come before others"
+        );
+        assert_eq!(queue.next(now), Some(import("z")));
+        assert_eq!(queue.next(now), None);
+    }
+
+    #[test]
+    fn exporters_are_answered_after_imports_but_do_not_wait_for_ever() {
+        let (answer, set) = (export("a"), Task::ClusterSet("set".to_owned()));
+        let (mut queue, now) = queue(&[answer.clone(), set.clone(), import("i")]);
+        let next: Vec<Option<Task>> = (0..3).map(|_| queue.next(now)).collect();
+        assert_eq!(next, [Some(import("i")), Some(set), None]);
+        queue.add([answer.clone()], now + PATIENCE / 2);
+        assert_eq!(queue.next(now + PATIENCE), Some(answer), "by the time when it came first");
+        queue.add([export("b")], now + PATIENCE);
+        assert_eq!(queue.next(now + PATIENCE), None);
+        queue.succeeded(&import("i"));
+        assert_eq!(queue.next(now + PATIENCE), Some(export("b")));
     }
 
     #[test]
     fn an_object_is_under_way_once() {
         let (mut queue, now) = queue(&[import("a")]);
         queue.next(now);
-        queue.add([import("a")]);
+        queue.add([import("a")], now);
         assert_eq!(queue.next(now), None);
         queue.succeeded(&import("a"));
         assert_eq!(queue.next(now), Some(import("a")), "what came meanwhile is not lost");
@@ -136,7 +214,7 @@ mod tests {
         queue.next(now);
         assert!(queue.failed(&import("a"), Failure::Object, now, 1.0));
         assert_eq!(queue.next(now), Some(import("b")));
-        queue.add([import("a")]);
+        queue.add([import("a")], now);
         assert_eq!(queue.next(now + SECOND / 10), None, "an event does not shorten the wait");
         assert_eq!(queue.next(now + SECOND / 5), Some(import("a")));
         assert!(!queue.failed(&import("a"), Failure::Object, now, 1.0));
@@ -151,8 +229,8 @@ mod tests {
         assert!(queue.failed(&import("a"), Failure::Server, now, 1.0));
         assert!(!queue.failed(&import("b"), Failure::Server, now, 1.0));
         assert_eq!(queue.next(now), None);
-        assert_eq!(queue.next(now + SECOND / 2), Some(import("a")));
+        assert_eq!(queue.next(now + SECOND / 2), Some(import("c")));
         queue.answered();
-        assert_eq!(queue.next(now), Some(import("b")));
+        assert_eq!(queue.next(now), Some(import("a")), "who failed stands in line again");
     }
 }

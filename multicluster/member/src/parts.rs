@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::engine::{self, Part};
 use crate::export::{Exporter, LabelExporter, Membership, Networks};
-use crate::gateway::{Election, Failed, NodeIpKind, Participation, Reports};
+use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader};
@@ -214,6 +214,7 @@ impl Part for Gateways {
             participation,
             reports: Reports::default(),
             failed: Failed::default(),
+            handovers: Handovers::default(),
         })
     }
 }

@@ -307,10 +307,13 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
     cluster.apply(&GATEWAY.replace("n1", "n2").replace("09:00", "09:10").replace("0.5", "0.6"));
     insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
     patch ResourceExport area/west-clusterinfo
-      spec.clusterInfo: {"gatewayInfos":[{"gatewayIP":"172.18.0.6"}]}
+      spec.clusterInfo: {"gatewayInfos":[{"gatewayIP":"172.18.0.5"},{"gatewayIP":"172.18.0.6"}]}
     "#);
     cluster.delete(Kind::Gateway, "kube-system", "n1");
-    assert_eq!(cluster.settle(&exporter()), "");
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"gatewayInfos":[{"gatewayIP":"172.18.0.6"}]}
+    "#);
     cluster.delete(Kind::Gateway, "kube-system", "n2");
     insta::assert_snapshot!(cluster.settle(&exporter()), @"delete ResourceExport area/west-clusterinfo");
 }

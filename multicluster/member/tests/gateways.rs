@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use antrea_mc_member::area::Area;
-use antrea_mc_member::gateway::{Election, Failed, NodeIpKind, Participation, Reports};
+use antrea_mc_member::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ fn election() -> Election {
         participation: Participation::Member,
         reports: Reports::default(),
         failed: Failed::default(),
+        handovers: Handovers::default(),
     }
 }
 
@@ -169,7 +170,7 @@ fn a_gateway_that_reaches_nobody_is_replaced_and_one_that_lost_a_peer_is_not() {
 }
 
 /// How the agent of a Node is, while that is the Gateway.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Agent {
     /// It reports that it reaches others.
     Works,
@@ -270,6 +271,64 @@ fn the_gateway_comes_back_when_the_other_one_fails_later() {
     assert_eq!(life.pass(20, [Works, CutOff]), "0 n1");
     assert_eq!(life.pass(20, [Away, Works]), "0 n1, 6 n2");
     assert_eq!(life.pass(20, [Works, Away]), "0 n2, 6 n1");
+}
+
+#[test]
+fn a_gateway_that_works_goes_when_the_new_one_does_too() {
+    for (agents, expected) in [
+        ([Works, Works], "0 n1+n2, 2 n2"),
+        ([Works, CutOff], "0 n1+n2, 12 n2"),
+        ([Works, Away], "0 n1+n2, 12 n2"),
+        ([CutOff, Works], "0 n2"),
+        ([Away, Works], "0 n1+n2, 2 n2"),
+        ([Away, Away], "0 n1+n2, 6 n2"),
+    ] {
+        let mut life = Life::new();
+        life.pass(60, [Works, Works]);
+        life.cluster.apply(&node(1, YES, "spec: {unschedulable: true}"));
+        assert_eq!(life.pass(60, agents), expected, "{agents:?}");
+    }
+}
+
+#[test]
+fn a_gateway_whose_node_is_gone_does_not_wait_for_the_new_one() {
+    let mut life = Life::new();
+    life.pass(60, [Works, Works]);
+    life.cluster.delete(Kind::Node, "", "n1");
+    assert_eq!(life.pass(60, [Works, Away]), "0 n2");
+}
+
+const HANDOVER: &str = "
+kind: Gateway
+metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}
+gatewayIP: 172.18.0.1
+internalIP: 172.18.0.1
+serviceCIDR: 10.96.0.0/16
+status: {probe: {heartbeatTime: '2026-11-21T10:00:00.000000Z', peers: [{clusterID: east, reached: true}, {clusterID: north, reached: false}], nodes: {probed: 2, reached: 2}}}
+---
+kind: Gateway
+metadata: {name: n2, namespace: kube-system, creationTimestamp: '2026-11-21T10:00:00Z'}
+gatewayIP: 172.18.0.2
+internalIP: 172.18.0.2
+serviceCIDR: 10.96.0.0/16
+status: {probe: {heartbeatTime: '2026-11-21T10:00:00.000000Z', ";
+
+#[test]
+fn the_new_gateway_has_to_reach_whom_the_old_one_reaches() {
+    for (probe, done) in [
+        ("nodes: {probed: 2, reached: 2}", ""),
+        ("peers: [{clusterID: north, reached: true}], nodes: {probed: 2, reached: 2}", ""),
+        ("peers: [{clusterID: east, reached: false}], nodes: {probed: 2, reached: 2}", ""),
+        ("peers: [{clusterID: east, reached: true}], nodes: {probed: 2, reached: 0}", ""),
+        (
+            "peers: [{clusterID: east, reached: true}], nodes: {probed: 2, reached: 1}",
+            "delete Gateway kube-system/n1\n",
+        ),
+    ] {
+        let mut cluster = Cluster::of(&[node(2, YES, ""), node(1, "", "")].concat());
+        cluster.apply(&format!("{HANDOVER}{probe}}}}}"));
+        assert_eq!(cluster.settle_briefly(&election()), done, "{probe}");
+    }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounce, ResourceExport};
-use antrea_shared_api::multicluster::v1alpha2::{CLUSTER_ID_CLAIM, ClusterClaim, ClusterSet};
+use antrea_shared_api::multicluster::v1alpha2::{
+    CLUSTER_ID_CLAIM, CLUSTER_SET_ID_CLAIM, ClusterClaim, ClusterSet,
+};
 use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
 use antrea_shared_api::multicluster::well_known::announce_name;
 use k8s_openapi::Metadata;
@@ -73,9 +75,12 @@ impl Area {
         self.infos.all()?.get(cluster.as_str()).map(AsRef::as_ref)
     }
 
-    /// The ID that a ClusterClaim gives the cluster.
-    pub(crate) fn claimed_id(&self) -> Option<&str> {
-        self.cluster_claims.all()?.get(CLUSTER_ID_CLAIM).map(String::as_str)
+    /// The ID that a ClusterClaim gives the cluster in this ClusterSet; none where another claims it for another one.
+    pub(crate) fn claimed_id(&self, set: &str) -> Option<&str> {
+        let claims = self.cluster_claims.all()?;
+        let claim = |name: &str| claims.get(name).map(String::as_str).filter(|value| !value.is_empty());
+        let of_set = claim(CLUSTER_SET_ID_CLAIM).is_none_or(|claimed| claimed == set);
+        claim(CLUSTER_ID_CLAIM).filter(|_| of_set)
     }
 
     pub(crate) fn is_complete(&self) -> bool {

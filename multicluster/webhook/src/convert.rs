@@ -51,7 +51,8 @@ pub fn convert(object: &Value, wanted: &str, surroundings: &Surroundings) -> Res
         (V1ALPHA1, V1ALPHA2) => {
             let set: v1alpha1::ClusterSet = read(object)?;
             let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
-            let new = set.to_v1alpha2(surroundings.claimed_id(namespace));
+            let name = set.metadata.name.as_deref().unwrap_or_default();
+            let new = set.to_v1alpha2(surroundings.claimed_id(namespace, name));
             Ok(new.map_or_else(|_| without_id(object), |new| json!(new)))
         }
         (V1ALPHA2, V1ALPHA1) => Ok(json!(read::<v1alpha2::ClusterSet>(object)?.to_v1alpha1())),

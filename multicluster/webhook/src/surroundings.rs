@@ -105,8 +105,8 @@ impl Surroundings {
         area.cluster_sets().map(Some)
     }
 
-    /// The ID that a ClusterClaim gives the cluster.
-    pub(crate) fn claimed_id(&self, namespace: &str) -> Option<&str> {
-        self.areas.get(namespace)?.claimed_id()
+    /// The ID that a ClusterClaim gives the cluster in a ClusterSet of this Namespace.
+    pub(crate) fn claimed_id(&self, namespace: &str, set: &str) -> Option<&str> {
+        self.areas.get(namespace)?.claimed_id(set)
     }
 }

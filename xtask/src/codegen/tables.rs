@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
 use anyhow::Result;
 use ipnet::IpNet;
@@ -63,14 +63,21 @@ struct Nodes {
     without_services: Names,
     /// Where the agent serves Services: ClusterIPs; NodePorts, too; and with endpoints that answer directly.
     proxied: [Names; 3],
+    /// Where policies are enforced.
+    policed: Names,
 }
 
 impl Nodes {
     fn new() -> Result<Self> {
         Ok(Self {
-            v4: names(&[IpFamily::V4], by_host(&[IpFamily::V4])?)?,
-            v6: names(&[IpFamily::V6], by_host(&[IpFamily::V6])?)?,
-            without_services: names(&IpFamily::ALL, by_host(&[])?)?,
+            v4: names(&[IpFamily::V4], by_host(&[IpFamily::V4])?, PolicyEnforcement::Off)?,
+            v6: names(&[IpFamily::V6], by_host(&[IpFamily::V6])?, PolicyEnforcement::Off)?,
+            without_services: names(&IpFamily::ALL, by_host(&[])?, PolicyEnforcement::Off)?,
+            policed: names(
+                &IpFamily::ALL,
+                by_host(&[])?,
+                PolicyEnforcement::On { node_traffic: NodeTraffic::PacketMark },
+            )?,
             proxied: [
                 by_agent(ExternalTraffic::ByHost, DirectServerReturn::Off)?,
                 by_agent(node_ports(), DirectServerReturn::Off)?,
@@ -86,6 +93,7 @@ impl Nodes {
             (true, true) => Some(" (while kube-proxy serves Services)"),
             (true, false) => Some(" (IPv4)"),
             (false, true) => Some(" (IPv6)"),
+            (false, false) if self.policed.contains(table) => Some(" (NetworkPolicy)"),
             (false, false) => self.with_proxy(table),
         }
     }
@@ -105,6 +113,7 @@ fn by_agent(external: ExternalTraffic, direct_server_return: DirectServerReturn)
     names(
         &IpFamily::ALL,
         Services::ByProxy(ServiceProxy { external, direct_server_return, refusal_rate: 5000 }),
+        PolicyEnforcement::Off,
     )
 }
 
@@ -117,7 +126,7 @@ fn nets(families: &[IpFamily], v4: &str, v6: &str) -> Result<DualStack<IpNet>> {
     Ok(both.into_iter().filter(|net| families.contains(&IpFamily::of_net(net))).collect())
 }
 
-fn names(families: &[IpFamily], services: Services) -> Result<Names> {
+fn names(families: &[IpFamily], services: Services, policies: PolicyEnforcement) -> Result<Names> {
     let ips = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let ips = ips.into_iter().filter(|ip| families.contains(&IpFamily::of(ip))).collect();
     let pipeline = Pipeline::new(PipelineConfig {
@@ -126,6 +135,7 @@ fn names(families: &[IpFamily], services: Services) -> Result<Names> {
         local_pod_cidrs: nets(families, "10.10.0.0/24", "fd00:10::/64")?,
         services,
         multicluster: Multicluster::Off,
+        policies,
     });
     Ok(pipeline.table_names().into_iter().map(|(_, name)| name).collect())
 }
@@ -138,11 +148,12 @@ mod tests {
     fn tables_are_told_apart_by_who_has_them() {
         let nodes = Nodes::new().unwrap();
         let which =
-            ["Classifier", "ARPSpoofGuard", "IPv6", "DNAT", "EgressRule"].map(|name| nodes.with(name));
+            ["Classifier", "ARPSpoofGuard", "IPv6", "DNAT", "EgressMark"].map(|name| nodes.with(name));
         let services = " (while kube-proxy serves Services)";
         assert_eq!(which, [Some(""), Some(" (IPv4)"), Some(" (IPv6)"), Some(services), None]);
-        let which = ["ServiceLB", "NodePortMark", "DSRServiceMark"].map(|name| nodes.with(name));
-        let words = [" (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
+        let which =
+            ["EgressRule", "ServiceLB", "NodePortMark", "DSRServiceMark"].map(|name| nodes.with(name));
+        let words = [" (NetworkPolicy)", " (AntreaProxy)", " (proxyAll)", " (LoadBalancerModeDSR)"];
         assert_eq!(which, words.map(Some));
     }
 

@@ -9,15 +9,19 @@ use anyhow::{Context, Result};
 use crate::project;
 
 /// Crates without sockets, clients and clocks.
-const PURE: [&str; 11] = [
+const PURE: [&str; 15] = [
     "shared-api/types",
     "shared-api/config-file",
     "antrea/config",
     "antrea/openflow",
     "antrea/packet",
     "antrea/pipeline",
+    "antrea/policy-reference",
+    "antrea/policy",
+    "antrea/index",
     "antrea/hostplan",
     "antrea/agent/multicluster",
+    "antrea/agent/policy",
     "antrea/agent/proxy",
     "antrea/agent/routing",
     "multicluster/core",

@@ -1,5 +1,6 @@
 //! The Gateways of this cluster: one, and two while one replaces the other.
 
+use std::cmp::Reverse;
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_shared_api::multicluster::v1alpha1::Gateway;
@@ -60,10 +61,12 @@ impl LocalGateway {
     }
 }
 
-/// The Gateway that Nodes send to. A new one has to say that it works before it gets the connections of one that does.
-pub(crate) fn active(gateways: &[LocalGateway]) -> Option<&Addresses> {
+/// The Node and the addresses of the Gateway that Nodes send to: of those that work as well the oldest. All Nodes change over
+/// at once when it goes, which it does when the next one works.
+pub(crate) fn active(gateways: &[LocalGateway]) -> Option<(&str, &Addresses)> {
     let sound = gateways.iter().filter(|gateway| gateway.addresses.is_ok());
-    sound.max_by_key(|gateway| (gateway.report, gateway.created, &gateway.name))?.sound()
+    let active = sound.min_by_key(|gateway| (Reverse(gateway.report), gateway.created, &gateway.name))?;
+    Some((&active.name, active.sound()?))
 }
 
 fn report(object: &Gateway) -> Report {

@@ -62,14 +62,18 @@ pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluste
     plan
 }
 
-/// A Node whose own Gateway object is not the one that others send to is a Gateway, too: connections that it has made are
-/// answered to it.
+/// A Node that has a Gateway object, and not the one that all send to, is the next Gateway.
 fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
-    let own = gateways.iter().find(|gateway| gateway.name == own.node.as_str());
-    match own.and_then(LocalGateway::sound) {
-        Some(addresses) => Some(GatewayRole::Gateway { address: addresses.external }),
-        None => active(gateways).map(|addresses| GatewayRole::Regular { gateway: addresses.internal }),
+    let (name, active) = active(gateways)?;
+    let gateway = active.internal;
+    if name == own.node.as_str() {
+        return Some(GatewayRole::Gateway { address: active.external });
     }
+    let own = gateways.iter().find(|gateway| gateway.name == own.node.as_str());
+    Some(match own.and_then(LocalGateway::sound) {
+        Some(own) => GatewayRole::Standby { gateway, address: own.external },
+        None => GatewayRole::Regular { gateway },
+    })
 }
 
 /// What this cluster has: its networks, and the addresses of its Nodes and Gateways.
@@ -127,6 +131,9 @@ impl fmt::Display for ClusterSetPlan {
         match &self.role {
             None => writeln!(f, "no Gateway")?,
             Some(GatewayRole::Regular { gateway }) => writeln!(f, "by the Gateway {gateway}")?,
+            Some(GatewayRole::Standby { gateway, address }) => {
+                writeln!(f, "by the Gateway {gateway}, stands by as {address}")?;
+            }
             Some(GatewayRole::Gateway { address }) => writeln!(f, "is the Gateway {address}")?,
         }
         for (name, cluster) in &self.clusters {

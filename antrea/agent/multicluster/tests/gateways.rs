@@ -51,38 +51,38 @@ fn the_node_of_the_gateway_is_it_and_the_others_send_to_its_internal_address() {
 }
 
 #[test]
-fn of_two_gateways_that_say_nothing_the_newer_one_is_sent_to() {
+fn of_two_gateways_that_say_nothing_the_older_one_is_sent_to() {
     assert_snapshot!(roles(&format!("{N1}{N2}")), @r"
     n1 is the Gateway 203.0.113.1
-    n2 is the Gateway 203.0.113.2
-    n3 by the Gateway 172.18.0.2
+    n2 by the Gateway 172.18.0.1, stands by as 203.0.113.2
+    n3 by the Gateway 172.18.0.1
     ");
 }
 
 #[test]
-fn a_new_gateway_gets_nothing_before_it_works() {
+fn a_new_gateway_gets_nothing_while_the_old_one_works() {
     assert_snapshot!(roles(&format!("{N1}{WORKS}{N2}")), @r"
     n1 is the Gateway 203.0.113.1
-    n2 is the Gateway 203.0.113.2
+    n2 by the Gateway 172.18.0.1, stands by as 203.0.113.2
     n3 by the Gateway 172.18.0.1
     ");
     assert_snapshot!(roles(&format!("{N1}{WORKS}{N2}{WORKS}")), @r"
     n1 is the Gateway 203.0.113.1
-    n2 is the Gateway 203.0.113.2
-    n3 by the Gateway 172.18.0.2
+    n2 by the Gateway 172.18.0.1, stands by as 203.0.113.2
+    n3 by the Gateway 172.18.0.1
     ");
 }
 
 #[test]
 fn a_gateway_that_is_cut_off_loses_to_one_that_says_nothing() {
     assert_snapshot!(roles(&format!("{N1}{CUT_OFF}{N2}")), @r"
-    n1 is the Gateway 203.0.113.1
+    n1 by the Gateway 172.18.0.2, stands by as 203.0.113.1
     n2 is the Gateway 203.0.113.2
     n3 by the Gateway 172.18.0.2
     ");
     assert_snapshot!(roles(&format!("{N1}{N2}{CUT_OFF}")), @r"
     n1 is the Gateway 203.0.113.1
-    n2 is the Gateway 203.0.113.2
+    n2 by the Gateway 172.18.0.1, stands by as 203.0.113.2
     n3 by the Gateway 172.18.0.1
     ");
 }
@@ -95,7 +95,7 @@ fn a_gateway_that_is_alone_is_sent_to_even_if_it_is_cut_off() {
 #[test]
 fn gateways_of_one_second_are_told_apart_by_name() {
     let yaml = format!("{N1}{N2}").replace("T10:", "T09:");
-    assert_snapshot!(planned(&own("n3"), &yaml), @"by the Gateway 172.18.0.2");
+    assert_snapshot!(planned(&own("n3"), &yaml), @"by the Gateway 172.18.0.1");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use antrea_pipeline::service::{
     Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
     Origin, ServiceProxy, Services, SessionAffinity,
 };
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig};
+use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement};
 use antrea_types::{DualStack, IpFamily, OfPort};
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use serde_json::Value;
@@ -48,6 +48,7 @@ pub(crate) fn pipeline() -> Pipeline {
             refusal_rate: 5000,
         }),
         multicluster: Multicluster::Off,
+        policies: PolicyEnforcement::Off,
     })
 }
 

@@ -192,7 +192,10 @@ impl MulticlusterController {
             Some(GatewayRole::Regular { gateway }) => {
                 info!(%gateway, "Other clusters are reached by a Gateway");
             }
-            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is a Gateway"),
+            Some(GatewayRole::Standby { gateway, address }) => {
+                info!(%gateway, %address, "This Node is the next Gateway");
+            }
+            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is the Gateway"),
         }
         self.role = role;
     }

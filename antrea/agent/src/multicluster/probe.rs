@@ -9,7 +9,6 @@ use antrea_agent_multicluster::{FlowSource, PeerGateway};
 use antrea_agent_routing::NodeRoutes;
 use antrea_host::EchoSocket;
 use antrea_kit::kube_client::bounded;
-use antrea_pipeline::multicluster::GatewayRole;
 use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe, ProbedPeer};
 use antrea_shared_api::well_known::AGENT_FIELD_MANAGER;
 use antrea_types::NodeName;
@@ -111,11 +110,11 @@ impl Prober {
     }
 }
 
-/// The address of this Node as a Gateway, if it is one.
+/// The address of this Node as a Gateway, if it is one or the next one.
 fn own_address(wanted: &FlowSources) -> Option<Ipv4Addr> {
     wanted.values().find_map(|source| match source {
-        FlowSource::Role(GatewayRole::Gateway { address }) => Some(*address),
-        _ => None,
+        FlowSource::Role(role) => role.address(),
+        FlowSource::Cluster(..) => None,
     })
 }
 

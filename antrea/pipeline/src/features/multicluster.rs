@@ -31,6 +31,10 @@ pub fn role_flows(layout: &Layout, config: &PipelineConfig, role: &GatewayRole) 
         flows.extend(output::between_tunnels(layout, tunnel));
         flows.extend(host_endpoint_flows(layout, config));
     }
+    if let Some(gateway) = role.other_gateway() {
+        flows.extend(un_snat::from_own_gateway(layout, gateway));
+        flows.extend(un_snat::to_own_gateway(layout, gateway));
+    }
     flows
 }
 
@@ -69,9 +73,11 @@ pub fn cluster_flows(
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
-        if let GatewayRole::Gateway { address } = role {
-            flows.extend(un_snat::probe_of_gateway(layout, mac, *address, gateway));
-            flows.extend(un_snat::answer_of_gateway(layout, *address, gateway));
+        if let Some(address) = role.address() {
+            flows.extend(un_snat::probe_of_gateway(layout, mac, address, gateway));
+            flows.extend(un_snat::answer_of_gateway(layout, address, gateway));
+        }
+        if let GatewayRole::Gateway { .. } = role {
             let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
             flows
                 .extend(transports.filter_map(|transport| {

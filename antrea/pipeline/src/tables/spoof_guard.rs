@@ -1,7 +1,7 @@
 //! SpoofGuard: lets packets pass only from the address and MAC that belong to the port they came from.
 //!
 //! Stage Validation. Matches in_port, dl_src, nw_src or ipv6_src; next tables: for IPv6 the IPv6 table, for IPv4 the
-//! one behind it; the rest is dropped. Filled by PodConnectivity (gateway, Pods).
+//! one behind it; the rest is dropped. Filled by PodConnectivity (gateway, Pods) and NetworkPolicy (the Node itself).
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,8 +10,10 @@ use antrea_types::{IpFamily, MacAddr, OfPort};
 use ipnet::{IpNet, Ipv6Net};
 
 use crate::cookie::Category;
-use crate::flow::NORMAL;
+use crate::fields::FROM_NODE;
+use crate::flow::{HIGH, NORMAL};
 use crate::layout::Layout;
+use crate::model::HOST_LOCAL_MAC;
 use crate::order::Table;
 use crate::tables::ipv6;
 
@@ -26,6 +28,15 @@ pub fn from_gateway(layout: &Layout, gateway: OfPort, family: IpFamily) -> Optio
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::PodConnectivity);
     Some(flow.matching(Match::new().ip(family).in_port(gateway)).goto(after(layout, family)))
+}
+
+/// What the Node itself sends, where its source MAC says so. Only the gateway's port is believed, and Pods see the gateway's
+/// own MAC.
+pub fn from_node(layout: &Layout, gateway: OfPort, mac: MacAddr, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().ip(family).in_port(gateway).eth_src(HOST_LOCAL_MAC);
+    let flow = table.flow(HIGH, Category::PodConnectivity).matching(matching);
+    Some(flow.load(FROM_NODE).set_eth_src(mac).goto(after(layout, family)))
 }
 
 /// What a Pod sends from one of its addresses.

@@ -10,7 +10,7 @@ use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
 use crate::fields::{PktSource, snat_ct_zone};
-use crate::flow::{FlowBuilder, HIGH, NORMAL};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
@@ -27,6 +27,26 @@ pub fn answers(layout: &Layout, address: IpAddr) -> Option<Flow> {
 /// From another cluster to this Gateway.
 pub fn from_other_clusters(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
     translated(layout, Category::Multicluster, gateway.into())
+}
+
+/// What the Gateway of this cluster sends on to Pods that packets reach without a tunnel, with the MAC of packets between
+/// clusters.
+pub fn from_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = between_clusters().tun_src(gateway);
+    let flow = table.flow(LOW, Category::Multicluster).matching(matching).marked(PktSource::Tunnel.mark());
+    Some(flow.goto(table.next()))
+}
+
+/// From another cluster that does not know yet that this Node is not the Gateway any more: to that one.
+pub fn to_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    let flow = layout.open(&TABLE)?.flow(REST, Category::Multicluster).matching(between_clusters());
+    let flow = flow.marked(PktSource::Tunnel.mark()).set_tunnel_dst(gateway).dec_ttl();
+    Some(flow.output_to_in_port().done())
+}
+
+fn between_clusters() -> Match {
+    Match::new().ip(IpFamily::V4).eth_dst(VIRTUAL_MAC)
 }
 
 /// ICMP echo requests, and answers (RFC 792).

@@ -1,6 +1,7 @@
 {{/*
 A webhook of one kind. Argument: dict with name, path, group, version, resources (with their subresources), operations,
-namespaces (where; without it, everywhere), and failure (what happens without the controller).
+namespaces (where; without it, everywhere), failure (what happens without the controller), and only (conditions in CEL by
+their names: where one does not hold, the controller is not asked).
 */}}
 {{- define "antrea-mc.webhook" -}}
 - name: {{ .name }}
@@ -18,6 +19,13 @@ namespaces (where; without it, everywhere), and failure (what happens without th
       - key: kubernetes.io/metadata.name
         operator: In
         values: {{ toJson . }}
+  {{- end }}
+  {{- with .only }}
+  matchConditions:
+    {{- range $name, $holds := . }}
+    - name: {{ $name }}
+      expression: {{ $holds | quote }}
+    {{- end }}
   {{- end }}
   rules:
     - apiGroups: [{{ .group }}]
@@ -39,6 +47,8 @@ namespaces (where; without it, everywhere), and failure (what happens without th
 {{- if ne .Values.mode "member" -}}
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $all "namespaces" $areas -}}
 {{- $_ := set $kinds "memberclusterannounce" (merge (dict "resources" (list "memberclusterannounces" "memberclusterannounces/status")) $in) -}}
+{{- /* The leader's own writes, two for each export, are allowed whatever they are. */ -}}
+{{- $_ := set $in "only" (dict "not-by-the-leader" (printf "request.userInfo.username != 'system:serviceaccount:%s:antrea-mc-controller'" .Release.Namespace)) -}}
 {{- $_ := set $kinds "resourceexport" (merge (dict "resources" (list "resourceexports" "resourceexports/status")) $in) -}}
 {{- $_ := set $kinds "resourceimport" (merge (dict "resources" (list "resourceimports" "resourceimports/status")) $in) -}}
 {{- end -}}

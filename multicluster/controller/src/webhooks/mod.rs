@@ -31,6 +31,8 @@ const NAME: &str = "antrea-mc-controller";
 const SERVICE: &str = "antrea-mc-webhook-service";
 /// The ConfigMap with the certificate that they need.
 const CA: &str = "antrea-mc-ca";
+/// For how long a replica that ends in a Pod still answers: API servers ask it until they have heard of its end.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 /// How long the parts have to end.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -38,6 +40,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct Settings {
     pub(crate) config: Webhook,
     pub(crate) installation: Installation,
+    /// For how long it is served after the end was announced.
+    pub(crate) farewell: Duration,
 }
 
 /// What tells others whether this replica can be asked.
@@ -53,7 +57,7 @@ impl Readiness {
     }
 }
 
-/// Serves until `stop`.
+/// Serves until `stop`, and a little longer.
 ///
 /// # Errors
 /// When somebody else has the port, or a part ends by itself.
@@ -63,7 +67,7 @@ pub(crate) async fn run(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> Result<()> {
-    let Settings { config, installation } = settings;
+    let Settings { config, installation, farewell } = settings;
     let namespace = installation.controller.clone();
     let obtained = stop.run_until_cancelled(authority::obtain(&client, &namespace));
     let Some(authority) = obtained.await else { return Ok(()) };
@@ -87,7 +91,11 @@ pub(crate) async fn run(
     components.add("webhook-lookups", |stop| lookups.run(client.clone(), stop));
     components.add("webhook-ca", |stop| ca_publisher::run(client, publication, stop));
     components.add("webhook-trust", |stop| trust.run(stop));
-    components.run_until(stop.cancelled(), GRACE).await?;
+    let over = async {
+        stop.cancelled().await;
+        tokio::time::sleep(farewell).await;
+    };
+    components.run_until(over, GRACE).await?;
     Ok(())
 }
 

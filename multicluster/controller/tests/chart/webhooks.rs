@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::helm::{Chart, MODES, texts};
 
-/// A line for each webhook: its name and path, what it is asked about, and where.
+/// A line for each webhook: its name and path, what it is asked about, where, and under which conditions.
 fn list(objects: &[Value]) -> String {
     let configurations = objects.iter().filter(|object| !object["webhooks"].is_null());
     let webhooks = configurations.flat_map(|object| object["webhooks"].as_array().unwrap());
@@ -19,8 +19,12 @@ fn line(webhook: &Value) -> String {
         [] => "everywhere".to_owned(),
         some => format!("in {}", some.join(" ")),
     };
+    let conditions = webhook["matchConditions"].as_array();
+    let conditions = conditions.into_iter().flatten();
+    let conditions: String =
+        conditions.map(|condition| format!(" where {}", condition["expression"].as_str().unwrap())).collect();
     format!(
-        "{} {}: {} {} {namespaces}",
+        "{} {}: {} {} {namespaces}{conditions}",
         webhook["name"].as_str().unwrap(),
         service["path"].as_str().unwrap(),
         texts(&rule["operations"]).join("+"),
@@ -44,6 +48,26 @@ fn a_member_is_asked_about_its_own_namespace_and_services_of_all() {
 fn both_are_asked_about_both() {
     let Some(chart) = Chart::open() else { return };
     insta::assert_snapshot!(list(&chart.mode("both", "")));
+}
+
+#[test]
+fn whose_writes_of_imports_and_exports_nobody_is_asked_about_is_the_controller_itself() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, namespace) in [("leader", "antrea-multicluster"), ("both", "kube-system")] {
+        let objects = chart.mode(mode, "");
+        let account = objects
+            .iter()
+            .find_map(|object| object.pointer("/spec/template/spec/serviceAccountName"))
+            .unwrap();
+        let user = format!("'system:serviceaccount:{namespace}:{}'", account.as_str().unwrap());
+        let listed = list(&objects);
+        let excepted: Vec<&str> = listed.lines().filter(|line| line.contains("username")).collect();
+        assert_eq!(excepted.len(), 2, "{listed}");
+        for (line, kind) in excepted.into_iter().zip(["vresourceexport", "vresourceimport"]) {
+            assert!(line.starts_with(kind), "{line}");
+            assert!(line.ends_with(&format!("where request.userInfo.username != {user}")), "{line}");
+        }
+    }
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub struct Networks {
     pub pod_cidrs: Vec<IpNet>,
 }
 
-/// What is to be done about the ClusterInfo. It stays the same object when another Node becomes the Gateway; peers see
-/// one address change. It goes when there is no Gateway.
+/// What is to be done about the ClusterInfo. It stays the same object when another Node becomes the Gateway: peers know the
+/// new address before the old one goes. It goes when there is no Gateway.
 pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
     let Membership::Joined { area, naming, unreachable: None } = &exporter.membership else {
         return Plan::default();
@@ -30,11 +30,11 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
     let name = export_name(&exporter.cluster, &Resource::ClusterInfo(exporter.cluster.clone()), *naming);
     let key = Key::new(Kind::ResourceExport, area, &name);
     let actual = objects.get(&key);
-    let action = match (gateway(exporter, objects), actual) {
+    let action = match (gateways(exporter, objects).as_slice(), actual) {
         (_, Some(actual)) if is_leaving(actual) => None,
-        (None, actual) => actual.map(|actual| Action::delete(&key, actual)),
-        (Some(gateway), actual) => {
-            let info = json!(info(exporter, &gateway));
+        ([], actual) => actual.map(|actual| Action::delete(&key, actual)),
+        ([active, next @ ..], actual) => {
+            let info = json!(info(exporter, active, next));
             let info = exactly(actual.and_then(|actual| at(actual, "/spec/clusterInfo")), &info);
             let of = (exporter.namespace.as_str(), exporter.cluster.as_str());
             ensure(
@@ -47,17 +47,17 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
     Plan { actions: action.into_iter().collect(), problems: Vec::new() }
 }
 
-/// The Gateway: of several, while one takes over from another, the youngest.
-fn gateway(exporter: &Exporter, objects: &Objects) -> Option<Gateway> {
+/// The Gateways: while one takes over from another the old one first, which connections go to until it goes.
+fn gateways(exporter: &Exporter, objects: &Objects) -> Vec<Gateway> {
     let gateways = objects
         .all(Kind::Gateway)
         .filter(|(key, gateway)| key.namespace == exporter.namespace && !is_leaving(gateway));
+    let mut gateways: Vec<Gateway> = gateways.filter_map(|(_, gateway)| read(gateway)).collect();
+    gateways.sort_by_key(|gateway| gateway.metadata.creation_timestamp.as_ref().map(|time| time.0));
     gateways
-        .filter_map(|(_, gateway)| read::<Gateway>(gateway))
-        .max_by_key(|gateway| gateway.metadata.creation_timestamp.as_ref().map(|time| time.0))
 }
 
-fn info(exporter: &Exporter, gateway: &Gateway) -> ClusterInfo {
+fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo {
     let texts = |networks: &[IpNet]| networks.iter().map(ToString::to_string).collect::<Vec<_>>();
     let services = &exporter.networks.service_cidrs;
     let first = services.iter().find(|network| IpFamily::of_net(network) == IpFamily::V4);
@@ -65,8 +65,12 @@ fn info(exporter: &Exporter, gateway: &Gateway) -> ClusterInfo {
         cluster_id: exporter.cluster.to_string(),
         service_cidr: first.map(ToString::to_string).unwrap_or_default(),
         service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
-        gateway_infos: vec![GatewayInfo { gateway_ip: gateway.gateway_ip.clone() }],
+        gateway_infos: std::iter::once(active).chain(next).map(gateway_info).collect(),
         pod_cidrs: texts(&exporter.networks.pod_cidrs),
-        wire_guard: gateway.wire_guard.clone(),
+        wire_guard: active.wire_guard.clone(),
     }
+}
+
+fn gateway_info(gateway: &Gateway) -> GatewayInfo {
+    GatewayInfo { gateway_ip: gateway.gateway_ip.clone() }
 }

@@ -1,10 +1,11 @@
 //! The Gateway of this cluster: which Node, and its object.
 //!
-//! The Node that is the Gateway stays it as long as it can; another takes over before it goes (make before break). A
-//! Node whose agent is away, or that reaches nobody, is given up only where another can take over that is not known to
-//! be as bad.
+//! The Node that is the Gateway stays it as long as it can; another takes over before it goes (make before break): one
+//! that works goes when the other one says that it does. A Node whose agent is away, or that reaches nobody, is given up
+//! only where another can take over that is not known to be as bad, and then at once.
 
 mod candidate;
+mod handover;
 mod reports;
 
 use std::cmp::Reverse;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub use candidate::{Candidate, NodeIpKind, Unfit};
+pub use handover::Handovers;
 pub use reports::{Failed, Reports, Standing};
 
 use crate::action::{Action, ensure};
@@ -60,6 +62,8 @@ pub struct Election {
     pub reports: Reports,
     /// Who has failed as the Gateway, and how.
     pub failed: Failed,
+    /// For how long others have waited for a new Gateway.
+    pub handovers: Handovers,
 }
 
 /// Whether this cluster is connected with others.
@@ -110,17 +114,22 @@ impl Area for Election {
         let made = ensure(Kind::Gateway, actual, &self.wanted(&key, elected))
             .filter(|_| !actual.is_some_and(is_leaving));
         // The old one goes when the new one is there: never none in between.
-        let others = there.iter().filter(|(other, _)| **other != key && actual.is_some() && made.is_none());
-        let superseded: Vec<Action> = others.map(|(key, gateway)| Action::delete(key, gateway)).collect();
+        let ready = actual.filter(|_| made.is_none());
+        let superseded = there.iter().filter(|(other, gateway)| {
+            **other != key && ready.is_some_and(|new| !self.waits(objects, (other, gateway), (&key, new)))
+        });
+        let superseded: Vec<Action> = superseded.map(|(key, gateway)| Action::delete(key, gateway)).collect();
         Plan { actions: made.into_iter().chain(superseded).collect(), problems }
     }
 
     fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {
         self.reports.observe(objects, now);
         let failed = self.reports.failed();
-        let changed = failed != self.failed;
+        let overdue = self.handovers.observe(objects, now);
+        let changed = failed != self.failed || overdue;
         self.failed = failed;
-        Tick { again: self.reports.next(now), changed: if changed { vec![Subject] } else { Vec::new() } }
+        let again = self.reports.next(now).into_iter().chain(self.handovers.next(now)).min();
+        Tick { again, changed: if changed { vec![Subject] } else { Vec::new() } }
     }
 
     fn interrupted(&mut self, now: Duration) {
@@ -155,6 +164,20 @@ impl Election {
             None => Standing::Untried,
         };
         self.failed.get(name).copied().unwrap_or(assumed)
+    }
+
+    /// Whether a Gateway that works goes on until the new one does.
+    fn waits(
+        &self,
+        objects: &Objects,
+        (old_key, old): (&Key, &Value),
+        (new_key, new): (&Key, &Value),
+    ) -> bool {
+        let node = objects.get(&Key::new(Kind::Node, "", &old_key.name));
+        node.is_some_and(|node| !is_leaving(node))
+            && self.standing(&old_key.name, Some(old)) == Standing::Works
+            && !self.handovers.is_overdue(&new_key.name)
+            && reports::reaches_more(old, new)
     }
 
     /// The WireGuard key and the status are the agent's.

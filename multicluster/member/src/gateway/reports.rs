@@ -36,6 +36,16 @@ pub(super) fn is_cut_off(gateway: &Value) -> bool {
     probe(gateway).is_some_and(|probe| probe.is_cut_off())
 }
 
+/// Whether a Gateway reaches somebody that the one that replaces it does not reach yet: Nodes, or a peer. A peer answers a
+/// Gateway once it knows it as one of this cluster.
+pub(super) fn reaches_more(old: &Value, new: &Value) -> bool {
+    let Some(old) = probe(old) else { return false };
+    let new = probe(new).unwrap_or_default();
+    let reaches = |cluster: &str| new.peers.iter().any(|peer| peer.reached && peer.cluster_id == cluster);
+    let mut peers = old.peers.iter().filter(|peer| peer.reached);
+    old.nodes.reached > 0 && new.nodes.reached == 0 || peers.any(|peer| !reaches(&peer.cluster_id))
+}
+
 fn probe(gateway: &Value) -> Option<GatewayProbe> {
     read::<GatewayStatus>(gateway.get("status")?)?.probe
 }

@@ -30,13 +30,30 @@ fn a_cluster_set_comes_through_both_versions_unchanged() {
     assert_eq!(converted(&known(), &old, "v1alpha1"), old);
 }
 
+/// The cluster of [`OLD`] where there are these claims: `NAME=VALUE`.
+#[track_caller]
+fn check_claims(claims: &[&str], expected: &str) {
+    let claim = |text: &&str| {
+        let (name, value) = text.split_once('=').unwrap();
+        format!("{{metadata: {{name: {name}, namespace: kube-system}}, value: {value:?}}}")
+    };
+    let claims: Vec<String> = claims.iter().map(claim).collect();
+    let known = known();
+    known.learn("kube-system", Event::ClusterClaim(WatchEvent::Resynced(objects(&claims.join("\n---\n")))));
+    let old: Value = objects(OLD).remove(0);
+    assert_eq!(converted(&known, &old, "v1alpha2")["spec"]["clusterID"], expected);
+}
+
 #[test]
 fn a_claim_tells_the_cluster() {
-    let known = known();
-    let claim = "{metadata: {name: id.k8s.io, namespace: kube-system}, value: claimed}";
-    known.learn("kube-system", Event::ClusterClaim(WatchEvent::Resynced(objects(claim))));
-    let old: Value = objects(OLD).remove(0);
-    assert_eq!(converted(&known, &old, "v1alpha2")["spec"]["clusterID"], "claimed");
+    check_claims(&["id.k8s.io=claimed"], "claimed");
+    check_claims(&["id.k8s.io=claimed", "clusterset.k8s.io=set"], "claimed");
+}
+
+#[test]
+fn claims_for_another_cluster_set_tell_nothing() {
+    check_claims(&["id.k8s.io=claimed", "clusterset.k8s.io=other"], "east");
+    check_claims(&["id.k8s.io="], "east");
 }
 
 #[test]

@@ -1,0 +1,166 @@
+//! The cache: policies, their rules and groups, and what of it is news.
+
+mod of_groups;
+mod of_policies;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
+use antrea_shared_api::protobuf::encode;
+
+use crate::groups::{Group, Groups, Kind};
+use crate::initial::Progress;
+use crate::stored::{address_group, applied_to_group};
+use crate::{CompletedRule, FileChange, FileName, PolicyEvent, Refused, Rule, RuleId, StoredObject, Watch};
+
+/// What the controller has said about policies on this Node.
+#[derive(Debug, Default)]
+pub struct RuleCache {
+    policies: BTreeMap<String, Policy>,
+    rules: BTreeMap<RuleId, Rule>,
+    address_groups: Groups,
+    applied_to_groups: Groups,
+    policy_progress: Progress<NetworkPolicy>,
+    address_group_progress: Progress<AddressGroup>,
+    applied_to_group_progress: Progress<AppliedToGroup>,
+    /// Watches whose objects are known, from the controller or from files.
+    known: BTreeSet<Watch>,
+    changed: BTreeSet<RuleId>,
+    /// Files that may be out of date, with the name of the object that they are for.
+    unsaved: BTreeMap<FileName, String>,
+}
+
+#[derive(Debug)]
+struct Policy {
+    object: NetworkPolicy,
+    rules: BTreeSet<RuleId>,
+}
+
+impl RuleCache {
+    /// A watch begins anew: what it sends is collected until its bookmark, and replaces what is known then.
+    pub fn connected(&mut self, watch: Watch) {
+        match watch {
+            Watch::NetworkPolicies => self.policy_progress = Progress::default(),
+            Watch::AddressGroups => self.address_group_progress = Progress::default(),
+            Watch::AppliedToGroups => self.applied_to_group_progress = Progress::default(),
+        }
+    }
+
+    /// Takes an event in.
+    ///
+    /// # Errors
+    /// The event does not fit to those before it. Nothing has changed; the watch has to begin anew.
+    pub fn apply(&mut self, event: PolicyEvent) -> Result<(), Refused> {
+        match event {
+            PolicyEvent::NetworkPolicy(event) => {
+                let step = self.policy_progress.take(Watch::NetworkPolicies, event)?;
+                self.step_policies(step);
+                Ok(())
+            }
+            PolicyEvent::AddressGroup(event) => {
+                let step = self.address_group_progress.take(Watch::AddressGroups, event)?;
+                self.step_groups(Kind::Address, step)
+            }
+            PolicyEvent::AppliedToGroup(event) => {
+                let step = self.applied_to_group_progress.take(Watch::AppliedToGroups, event)?;
+                self.step_groups(Kind::AppliedTo, step)
+            }
+        }
+    }
+
+    /// Takes in what was stored, for an agent that starts while the controller is away. What the controller has sent
+    /// already is newer, and stays. The cache is ready then, even if nothing was stored: what that means is for the caller
+    /// to decide before.
+    pub fn restore(&mut self, objects: Vec<StoredObject>) {
+        let sent = std::mem::replace(&mut self.known, Watch::ALL.into());
+        for object in objects {
+            match object {
+                StoredObject::NetworkPolicy(policy) if !sent.contains(&Watch::NetworkPolicies) => {
+                    self.set_policy(policy);
+                }
+                StoredObject::AddressGroup(group) if !sent.contains(&Watch::AddressGroups) => {
+                    self.set_group(Kind::Address, group.into());
+                }
+                StoredObject::AppliedToGroup(group) if !sent.contains(&Watch::AppliedToGroups) => {
+                    self.set_group(Kind::AppliedTo, group.into());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether all watches have sent what is there, or it was restored. Rules are not realized before: a policy is more
+    /// than its first rules.
+    pub fn is_ready(&self) -> bool {
+        self.known.len() == Watch::ALL.len()
+    }
+
+    /// The rules that have changed, or whose members have, since this was asked last.
+    pub fn take_changed(&mut self) -> BTreeSet<RuleId> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// A rule with its members; none when it does not exist any more, or nothing that it is applied to is on this Node: it
+    /// must not be realized then.
+    ///
+    /// AppliedToGroups without members on a Node are not sent to it, so that one of a rule's is enough.
+    pub fn completed(&self, id: &RuleId) -> Option<CompletedRule<'_>> {
+        let rule = self.rules.get(id)?;
+        let targets: Vec<_> =
+            rule.applied_to_groups().iter().filter_map(|name| self.applied_to_groups.get(name)).collect();
+        if targets.is_empty() {
+            return None;
+        }
+        let (mut peers, mut missing) = (Vec::new(), Vec::new());
+        for name in rule.address_groups() {
+            match self.address_groups.get(name) {
+                Some(group) => peers.push(group),
+                None => missing.push(name.as_str()),
+            }
+        }
+        Some(CompletedRule { rule, missing, targets, peers })
+    }
+
+    /// All policies with their rules.
+    pub fn policies(&self) -> impl Iterator<Item = (&NetworkPolicy, &BTreeSet<RuleId>)> {
+        self.policies.values().map(|policy| (&policy.object, &policy.rules))
+    }
+
+    /// What has to be done with files since this was asked last.
+    pub fn take_file_changes(&mut self) -> Vec<FileChange> {
+        let unsaved = std::mem::take(&mut self.unsaved);
+        let change = |(file, name): (FileName, String)| match self.content(&file, &name) {
+            Some(content) => FileChange::Write(file, content),
+            None => FileChange::Remove(file),
+        };
+        unsaved.into_iter().map(change).collect()
+    }
+
+    /// The files that there should be: what else is in their folders is of objects that do not exist any more.
+    pub fn files(&self) -> BTreeSet<FileName> {
+        let policies =
+            self.policies.values().map(|policy| (Watch::NetworkPolicies, &policy.object.metadata.uid));
+        let peers = self.address_groups.iter().map(|group| (Watch::AddressGroups, &group.uid));
+        let targets = self.applied_to_groups.iter().map(|group| (Watch::AppliedToGroups, &group.uid));
+        policies.chain(peers).chain(targets).filter_map(|(watch, uid)| FileName::new(watch, uid)).collect()
+    }
+
+    /// The content of a file, if the object of that name is still the one that it is for.
+    fn content(&self, file: &FileName, name: &str) -> Option<Vec<u8>> {
+        let group = |groups: &Groups, encode: fn(&Group) -> Vec<u8>| {
+            groups.get(name).filter(|group| group.uid == file.uid()).map(encode)
+        };
+        match file.watch() {
+            Watch::NetworkPolicies => {
+                let policy = &self.policies.get(name)?.object;
+                (policy.metadata.uid == file.uid()).then(|| encode(policy))
+            }
+            Watch::AddressGroups => group(&self.address_groups, address_group),
+            Watch::AppliedToGroups => group(&self.applied_to_groups, applied_to_group),
+        }
+    }
+
+    fn unsaved(&mut self, watch: Watch, uid: &str, name: &str) {
+        self.unsaved.extend(FileName::new(watch, uid).map(|file| (file, name.to_owned())));
+    }
+}

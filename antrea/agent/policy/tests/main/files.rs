@@ -1,0 +1,80 @@
+//! What is kept in files, and what comes of it.
+
+use antrea_agent_policy::{FileChange, FileName, StoredObject, Watch};
+
+use crate::script::Script;
+
+const POLICY: &str = "np BOOKMARK\nag BOOKMARK\natg BOOKMARK\nnp ADDED p to=x | In g Allow\nag ADDED g n/b=10.0.0.2\natg ADDED x n/a";
+
+fn changes(script: &mut Script) -> Vec<FileChange> {
+    script.cache.take_file_changes()
+}
+
+fn names(changes: &[FileChange]) -> Vec<String> {
+    let name = |change: &FileChange| match change {
+        FileChange::Write(file, _) => format!("write {file}"),
+        FileChange::Remove(file) => format!("remove {file}"),
+    };
+    changes.iter().map(name).collect()
+}
+
+#[track_caller]
+fn check(script: &mut Script, lines: &str, expected: &[&str]) {
+    script.tell(lines);
+    assert_eq!(names(&changes(script)), expected, "after {lines}");
+}
+
+#[test]
+fn files_follow_their_objects() {
+    let mut script = Script::default();
+    check(
+        &mut script,
+        POLICY,
+        &["write network-policies/uid-p", "write address-groups/uid-g", "write applied-to-groups/uid-x"],
+    );
+    check(&mut script, "ag MODIFIED g +n/c=10.0.0.3", &["write address-groups/uid-g"]);
+    check(&mut script, "np MODIFIED p to=x | In g Allow", &[]);
+    check(
+        &mut script,
+        "np DELETED p\natg CONNECTED\natg BOOKMARK",
+        &["remove network-policies/uid-p", "remove applied-to-groups/uid-x"],
+    );
+    check(&mut script, "ag DELETED g\nag ADDED g n/b=10.0.0.2", &["write address-groups/uid-g"]);
+    assert_eq!(
+        script.cache.files().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["address-groups/uid-g"]
+    );
+}
+
+fn stored(script: &mut Script) -> Vec<StoredObject> {
+    let read = |change| match change {
+        FileChange::Write(file, content) => StoredObject::read(file.watch(), &content).unwrap(),
+        FileChange::Remove(file) => panic!("{file} is removed"),
+    };
+    changes(script).into_iter().map(read).collect()
+}
+
+#[test]
+fn what_was_stored_is_enforced_until_the_controller_says_otherwise() {
+    let objects = stored(&mut Script::told(POLICY));
+    let mut script = Script::default();
+    script.cache.restore(objects);
+    assert!(script.cache.is_ready());
+    assert_eq!(script.changes(), ["p In g: a from 10.0.0.2"]);
+    script.check("np CONNECTED\nnp BOOKMARK", &["p In g: none"]);
+}
+
+#[test]
+fn what_the_controller_has_sent_is_newer_than_what_was_stored() {
+    let objects = stored(&mut Script::told(POLICY));
+    let mut script = Script::told("ag ADDED g n/c=10.0.0.3\nag BOOKMARK");
+    script.cache.restore(objects);
+    assert_eq!(script.changes(), ["p In g: a from 10.0.0.3"]);
+}
+
+#[test]
+fn no_uid_leaves_its_folder() {
+    for uid in ["", "..", "a/b", "/etc/passwd", "a\0", "ä", &"a".repeat(254)] {
+        assert_eq!(FileName::new(Watch::AddressGroups, uid), None, "{uid:?}");
+    }
+}

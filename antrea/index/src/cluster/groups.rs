@@ -1,0 +1,217 @@
+//! Groups: a selector of Pods within a scope of Namespaces, each stored once, whatever it is used for.
+
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
+
+use antrea_policy::GroupName;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::roles::{Address, AppliedTo};
+use crate::Index;
+use crate::intern::pool::{GroupId, NamespaceId, PairId, Pool, SelectorId, SetId};
+use crate::intern::vocabulary::ANY;
+
+/// The Namespaces that a group takes its Pods from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    /// One.
+    Namespace(NamespaceId),
+    /// All that have these labels.
+    Selected(SelectorId),
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self::Namespace(NamespaceId::default())
+    }
+}
+
+/// A group.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) name: GroupName,
+    pub(crate) scope: Scope,
+    /// Nothing said of Pods selects all, as the empty selector does, but under another name.
+    pub(crate) pods: Option<SelectorId>,
+    pub(crate) applied: AppliedTo,
+    pub(crate) address: Address,
+}
+
+impl Group {
+    /// Whether watchers know of it, in either use.
+    pub(crate) fn is_published(&self) -> bool {
+        self.applied.published.is_some() || self.address.published.is_some()
+    }
+}
+
+/// All groups. They are held by policies, and by the journal for those that policies had.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    pool: Pool<GroupId, Group>,
+    names: HashTable<GroupId>,
+    hasher: DefaultHashBuilder,
+    /// By a label that members must have.
+    by_label: BTreeSet<(Scope, PairId, GroupId)>,
+    /// Selectors that are the scope of some group, by a label that their Namespaces must have.
+    scopes: BTreeSet<(PairId, SelectorId)>,
+    /// How many groups watchers know of.
+    pub(crate) published: usize,
+}
+
+impl Groups {
+    /// How many things are stored.
+    pub(crate) fn size(&self) -> usize {
+        self.pool.len() + self.names.len() + self.by_label.len() + self.scopes.len()
+    }
+
+    pub(crate) fn get(&self, id: GroupId) -> &Group {
+        self.pool.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: GroupId) -> &mut Group {
+        self.pool.get_mut(id)
+    }
+
+    pub(crate) fn hold(&mut self, id: GroupId) {
+        self.pool.hold(id);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.pool.iter().map(|(_, group)| group)
+    }
+
+    pub(crate) fn find(&self, name: GroupName) -> Option<GroupId> {
+        self.names.find(self.hasher.hash_one(name), |id| self.pool.get(*id).name == name).copied()
+    }
+
+    /// All groups of a scope.
+    pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = GroupId> + '_ {
+        let all = (scope, PairId::MIN, GroupId::MIN)..=(scope, PairId::MAX, GroupId::MAX);
+        self.by_label.range(all).map(|(_, _, id)| *id)
+    }
+
+    /// The groups of a scope that ask for a label.
+    fn asking_for(&self, scope: Scope, label: PairId) -> impl Iterator<Item = GroupId> + '_ {
+        let all = (scope, label, GroupId::MIN)..=(scope, label, GroupId::MAX);
+        self.by_label.range(all).map(|(_, _, id)| *id)
+    }
+
+    /// The scopes that ask for a label of Namespaces.
+    fn scopes_asking_for(&self, label: PairId) -> impl Iterator<Item = SelectorId> + '_ {
+        let all = (label, SelectorId::MIN)..=(label, SelectorId::MAX);
+        self.scopes.range(all).map(|(_, id)| *id)
+    }
+
+    fn insert(&mut self, hash: u64, group: Group) -> GroupId {
+        let name_hash = self.hasher.hash_one(group.name);
+        let id = self.pool.insert(hash, group);
+        let (pool, hasher) = (&self.pool, &self.hasher);
+        self.names.insert_unique(name_hash, id, |id| hasher.hash_one(pool.get(*id).name));
+        id
+    }
+
+    fn remove(&mut self, id: GroupId) -> Option<Group> {
+        let name = self.pool.get(id).name;
+        let group = self.pool.release(id)?;
+        if let Ok(entry) = self.names.find_entry(self.hasher.hash_one(name), |other| *other == id) {
+            entry.remove();
+        }
+        Some(group)
+    }
+}
+
+impl Index {
+    /// A group. Whoever keeps its number holds it; nobody may look for another selector before that.
+    pub(crate) fn group(&mut self, scope: Scope, pods: Option<SelectorId>) -> GroupId {
+        let hash = self.groups.pool.hash((scope, pods));
+        let same = |group: &Group| group.scope == scope && group.pods == pods;
+        if let Some(found) = self.groups.pool.find(hash, same) {
+            return found;
+        }
+        let name = GroupName::of_selector(&self.text_of(scope, pods));
+        pods.into_iter().for_each(|pods| self.selectors.hold_again(pods));
+        let id = self.groups.insert(hash, Group { name, scope, pods, ..Group::default() });
+        for label in self.selectors.anchors(pods) {
+            self.groups.by_label.insert((scope, *label, id));
+        }
+        match scope {
+            Scope::Namespace(namespace) => self.namespaces.hold(namespace),
+            Scope::Selected(selector) => {
+                self.selectors.hold_again(selector);
+                for label in self.selectors.get(selector).anchors() {
+                    self.groups.scopes.insert((*label, selector));
+                }
+            }
+        }
+        id
+    }
+
+    pub(crate) fn release_group(&mut self, id: GroupId) {
+        let Some(group) = self.groups.remove(id) else { return };
+        for label in self.selectors.anchors(group.pods) {
+            self.groups.by_label.remove(&(group.scope, *label, id));
+        }
+        group.pods.into_iter().for_each(|pods| self.selectors.release(pods, &mut self.vocabulary));
+        match group.scope {
+            Scope::Namespace(namespace) => self.namespaces.release(namespace),
+            Scope::Selected(selector) => self.release_scope(selector),
+        }
+    }
+
+    fn release_scope(&mut self, selector: SelectorId) {
+        if self.groups.of(Scope::Selected(selector)).next().is_none() {
+            for label in self.selectors.get(selector).anchors() {
+                self.groups.scopes.remove(&(*label, selector));
+            }
+        }
+        self.selectors.release(selector, &mut self.vocabulary);
+    }
+
+    /// The normalised selector that a group is named after.
+    pub(crate) fn text_of(&self, scope: Scope, pods: Option<SelectorId>) -> String {
+        let (prefix, value) = match scope {
+            Scope::Namespace(id) => ("namespace=", self.namespaces.get(id).name.as_str()),
+            Scope::Selected(id) => ("namespaceSelector=", self.selectors.get(id).text()),
+        };
+        let (infix, pods) = match pods {
+            Some(pods) => (" And podSelector=", self.selectors.get(pods).text()),
+            None => ("", ""),
+        };
+        [prefix, value, infix, pods].concat()
+    }
+
+    /// The groups that Pods of a Namespace with some labels are in. `namespace_labels` are those of the Namespace then.
+    pub(crate) fn groups_of(
+        &self,
+        namespace: NamespaceId,
+        labels: SetId,
+        namespace_labels: Option<SetId>,
+    ) -> Vec<GroupId> {
+        let labels = self.vocabulary.set(labels);
+        let scopes = self.scopes_of(namespace_labels).into_iter().map(Scope::Selected);
+        let mut groups = Vec::new();
+        for scope in scopes.chain([Scope::Namespace(namespace)]) {
+            for label in labels.iter().chain(&[ANY]) {
+                let candidates = self.groups.asking_for(scope, *label);
+                groups.extend(candidates.filter(|id| self.is_match(self.groups.get(*id).pods, labels)));
+            }
+        }
+        groups.sort_unstable();
+        groups
+    }
+
+    /// The selectors in use as scope that a Namespace with some labels is in.
+    pub(crate) fn scopes_of(&self, labels: Option<SetId>) -> Vec<SelectorId> {
+        let Some(labels) = labels else { return Vec::new() };
+        let labels = self.vocabulary.set(labels);
+        let candidates = labels.iter().chain(&[ANY]).flat_map(|label| self.groups.scopes_asking_for(*label));
+        candidates.filter(|id| self.is_match(Some(*id), labels)).collect()
+    }
+
+    /// Whether labels match a selector.
+    pub(crate) fn is_match(&self, selector: Option<SelectorId>, labels: &[PairId]) -> bool {
+        let Some(selector) = selector else { return true };
+        self.counter.matched();
+        self.selectors.get(selector).matches(&self.vocabulary, labels)
+    }
+}

@@ -1,0 +1,242 @@
+//! Pods, and classes of those that have the same Namespace and labels.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use antrea_policy::{NamedPort, Pod as Member, Text};
+use k8s_openapi::api::core::v1::Pod;
+
+use super::Listing;
+use crate::intern::names::Names;
+use crate::intern::pool::{ClassId, NamespaceId, PairId, PodId, Pool, SetId, insert_sorted, remove_sorted};
+use crate::intern::vocabulary::ANY;
+use crate::parse::pod::PodSpec;
+use crate::{Index, Problem};
+
+/// A Pod, or what the journal remembers of one.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    namespace: NamespaceId,
+    /// Nothing when it is gone.
+    pub(crate) class: Option<ClassId>,
+    /// As it is, or was.
+    member: Option<Arc<Member>>,
+    /// Whether the journal has it.
+    pub(crate) is_journaled: bool,
+    listing: Listing,
+}
+
+impl Record {
+    fn is(&self, namespace: NamespaceId, name: &str) -> bool {
+        self.namespace == namespace && self.member.as_ref().is_some_and(|member| *member.name == *name)
+    }
+
+    /// What a Pod is, and its class.
+    pub(crate) fn state(&self) -> Option<State> {
+        Some(State { class: self.class?, member: self.member.clone()? })
+    }
+
+    pub(crate) fn member(&self) -> Option<&Arc<Member>> {
+        self.member.as_ref()
+    }
+}
+
+/// What a Pod is, or was, to groups.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) class: ClassId,
+    pub(crate) member: Arc<Member>,
+}
+
+/// The Pods of a Namespace that have the same labels.
+#[derive(Debug, Default)]
+pub(crate) struct Class {
+    pub(crate) namespace: NamespaceId,
+    pub(crate) labels: SetId,
+    pub(crate) pods: Vec<PodId>,
+}
+
+/// All Pods. A Pod is held by itself and the journal, a class by its Pods and the journal.
+#[derive(Debug, Default)]
+pub(crate) struct Pods {
+    pool: Pool<PodId, Record>,
+    classes: Pool<ClassId, Class>,
+    /// By each of their labels, and all by [`ANY`].
+    by_label: BTreeSet<(PairId, NamespaceId, ClassId)>,
+    nodes: Names<Text>,
+    ports: Names<Arc<[NamedPort]>>,
+    /// What Pods were at the last settle, where they are something else now.
+    pub(crate) journal: Vec<(PodId, Option<State>)>,
+    pub(crate) listing: Listing,
+}
+
+impl Pods {
+    /// How many things are stored.
+    pub(crate) fn size(&self) -> usize {
+        self.pool.len() + self.classes.len() + self.by_label.len()
+    }
+
+    pub(crate) fn get(&self, id: PodId) -> &Record {
+        self.pool.get(id)
+    }
+
+    pub(crate) fn class(&self, id: ClassId) -> &Class {
+        self.classes.get(id)
+    }
+
+    pub(crate) fn find(&self, namespace: NamespaceId, name: &str) -> Option<PodId> {
+        self.pool.find(self.pool.hash((namespace, name)), |record| record.is(namespace, name))
+    }
+
+    /// Classes of a Namespace that have a label.
+    pub(crate) fn classes_in(
+        &self,
+        namespace: NamespaceId,
+        label: PairId,
+    ) -> impl Iterator<Item = ClassId> + '_ {
+        let all = (label, namespace, ClassId::MIN)..=(label, namespace, ClassId::MAX);
+        self.by_label.range(all).map(|(_, _, class)| *class)
+    }
+
+    /// Classes of all Namespaces that have a label, Namespace by Namespace.
+    pub(crate) fn classes_with(&self, label: PairId) -> impl Iterator<Item = (NamespaceId, ClassId)> + '_ {
+        let all = (label, NamespaceId::MIN, ClassId::MIN)..=(label, NamespaceId::MAX, ClassId::MAX);
+        self.by_label.range(all).map(|(_, namespace, class)| (*namespace, *class))
+    }
+
+    fn member(&mut self, namespace: Text, spec: PodSpec<'_>) -> Member {
+        let ports = (!spec.ports.is_empty()).then(|| {
+            let is_last = |ports: &Arc<[NamedPort]>| Arc::strong_count(ports) == 1;
+            self.ports.intern(spec.ports.as_slice(), || spec.ports.as_slice().into(), is_last)
+        });
+        let node = spec.node.map(|node| self.nodes.intern(node, || node.into(), Text::is_last));
+        Member { namespace, name: spec.name.into(), ips: spec.ips, ports, node }
+    }
+}
+
+impl Index {
+    /// Takes a Pod as it is now.
+    pub fn apply_pod(&mut self, pod: &Pod) -> Vec<Problem> {
+        let (spec, problems) = PodSpec::from_resource(pod);
+        match (spec, &pod.metadata.namespace, &pod.metadata.name) {
+            (Some(spec), _, _) => self.put_pod(spec),
+            (None, Some(namespace), Some(name)) => self.delete_pod(namespace, name),
+            (None, _, _) => {}
+        }
+        problems
+    }
+
+    /// Forgets a Pod.
+    pub fn delete_pod(&mut self, namespace: &str, name: &str) {
+        let id = self.namespaces.find(namespace).and_then(|namespace| self.pods.find(namespace, name));
+        id.into_iter().for_each(|id| self.remove_pod(id));
+    }
+
+    pub(super) fn drop_unlisted_pods(&mut self) {
+        let current = self.pods.listing;
+        let all = self.pods.pool.iter().filter(|(_, record)| record.listing != current);
+        let gone: Vec<PodId> = all.map(|(id, _)| id).collect();
+        gone.into_iter().for_each(|id| self.remove_pod(id));
+    }
+
+    fn remove_pod(&mut self, id: PodId) {
+        if self.pods.get(id).class.is_some() {
+            self.journal_pod(id);
+            self.leave_class(id);
+            self.release_pod(id);
+        }
+    }
+
+    fn put_pod(&mut self, spec: PodSpec<'_>) {
+        let namespace = self.namespaces.named(spec.namespace);
+        let hash = self.pods.pool.hash((namespace, spec.name));
+        let found = self.pods.pool.find(hash, |record| record.is(namespace, spec.name));
+        let id = found.unwrap_or_else(|| {
+            self.namespaces.hold(namespace);
+            self.pods.pool.insert(hash, Record { namespace, ..Record::default() })
+        });
+        let class = self.hold_class(namespace, &spec);
+        let member = self.pods.member(self.namespaces.get(namespace).name.clone(), spec);
+        let listing = self.pods.listing;
+        let record = self.pods.pool.get_mut(id);
+        record.listing = listing;
+        if record.class == Some(class) && record.member.as_deref() == Some(&member) {
+            self.release_class(class);
+            return;
+        }
+        if record.class.is_none() {
+            self.pods.pool.hold(id);
+        }
+        self.journal_pod(id);
+        let record = self.pods.pool.get_mut(id);
+        record.member = Some(Arc::new(member));
+        if record.class == Some(class) {
+            self.release_class(class);
+            return;
+        }
+        self.leave_class(id);
+        self.pods.pool.get_mut(id).class = Some(class);
+        insert_sorted(&mut self.pods.classes.get_mut(class).pods, id);
+    }
+
+    /// Notes what a Pod is before it changes for the first time since the last settle. The journal holds Pod and class.
+    fn journal_pod(&mut self, id: PodId) {
+        let record = self.pods.pool.get_mut(id);
+        if record.is_journaled {
+            return;
+        }
+        record.is_journaled = true;
+        let before = record.state();
+        self.pods.pool.hold(id);
+        before.iter().for_each(|state| self.pods.classes.hold(state.class));
+        self.pods.journal.push((id, before));
+    }
+
+    /// The journal was read: what it held is let go.
+    pub(crate) fn forget_pod_journal(&mut self, journal: Vec<(PodId, Option<State>)>) {
+        for (id, before) in journal {
+            self.pods.pool.get_mut(id).is_journaled = false;
+            self.release_pod(id);
+            before.into_iter().for_each(|state| self.release_class(state.class));
+        }
+    }
+
+    fn leave_class(&mut self, id: PodId) {
+        let Some(class) = self.pods.pool.get_mut(id).class.take() else { return };
+        remove_sorted(&mut self.pods.classes.get_mut(class).pods, &id);
+        self.release_class(class);
+    }
+
+    fn hold_class(&mut self, namespace: NamespaceId, spec: &PodSpec<'_>) -> ClassId {
+        let labels = self.vocabulary.hold_set(spec.labels);
+        let hash = self.pods.classes.hash((namespace, labels));
+        let same = |class: &Class| class.namespace == namespace && class.labels == labels;
+        if let Some(found) = self.pods.classes.find(hash, same) {
+            self.vocabulary.release_set(labels);
+            self.pods.classes.hold(found);
+            return found;
+        }
+        let id = self.pods.classes.insert(hash, Class { namespace, labels, pods: Vec::new() });
+        self.pods.classes.hold(id);
+        self.namespaces.hold(namespace);
+        for label in self.vocabulary.set(labels).iter().chain(&[ANY]) {
+            self.pods.by_label.insert((*label, namespace, id));
+        }
+        id
+    }
+
+    fn release_class(&mut self, id: ClassId) {
+        let Some(class) = self.pods.classes.release(id) else { return };
+        for label in self.vocabulary.set(class.labels).iter().chain(&[ANY]) {
+            self.pods.by_label.remove(&(*label, class.namespace, id));
+        }
+        self.vocabulary.release_set(class.labels);
+        self.namespaces.release(class.namespace);
+    }
+
+    fn release_pod(&mut self, id: PodId) {
+        if let Some(record) = self.pods.pool.release(id) {
+            self.namespaces.release(record.namespace);
+        }
+    }
+}

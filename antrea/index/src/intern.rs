@@ -1,0 +1,6 @@
+//! Equal things once: label pairs, label sets, selectors and names are stored once and known by a number.
+
+pub(crate) mod names;
+pub(crate) mod pool;
+pub(crate) mod selectors;
+pub(crate) mod vocabulary;

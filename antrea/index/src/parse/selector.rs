@@ -1,0 +1,86 @@
+//! Label selectors, and the text that names groups after them.
+
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+
+/// Conditions on labels that all have to hold, in the order of their keys. Its text is that of apimachinery's
+/// `labels.Selector`.
+#[derive(Debug, Default)]
+pub(crate) struct Selector<'a>(Vec<Requirement<'a>>);
+
+/// A condition on the label of a key.
+#[derive(Debug)]
+pub(crate) struct Requirement<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) condition: Condition<'a>,
+}
+
+/// A condition; values are sorted.
+#[derive(Debug)]
+pub(crate) enum Condition<'a> {
+    Is(&'a str),
+    In(Vec<&'a str>),
+    /// Also true without the label.
+    NotIn(Vec<&'a str>),
+    Exists,
+    DoesNotExist,
+}
+
+impl<'a> Selector<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Requirement<'a>> {
+        self.0.iter()
+    }
+
+    /// A selector, or which of its fields makes that nobody can say what it selects, and why.
+    pub(crate) fn from_resource(selector: &'a LabelSelector) -> Result<Self, (String, String)> {
+        let labels = selector.match_labels.iter().flatten();
+        let mut requirements: Vec<Requirement<'a>> =
+            labels.map(|(key, value)| Requirement { key, condition: Condition::Is(value) }).collect();
+        for (at, expression) in selector.match_expressions.iter().flatten().enumerate() {
+            let condition = condition(expression)
+                .map_err(|(name, reason)| (format!("matchExpressions[{at}].{name}"), reason))?;
+            requirements.push(Requirement { key: &expression.key, condition });
+        }
+        requirements.sort_by_key(|requirement| requirement.key);
+        Ok(Self(requirements))
+    }
+}
+
+fn condition(expression: &LabelSelectorRequirement) -> Result<Condition<'_>, (&'static str, String)> {
+    let mut values: Vec<&str> = expression.values.iter().flatten().map(String::as_str).collect();
+    values.sort_unstable();
+    let operator = expression.operator.as_str();
+    match (operator, values.is_empty()) {
+        ("In", false) => Ok(Condition::In(values)),
+        ("NotIn", false) => Ok(Condition::NotIn(values)),
+        ("Exists", true) => Ok(Condition::Exists),
+        ("DoesNotExist", true) => Ok(Condition::DoesNotExist),
+        ("In" | "NotIn", true) => Err(("values", format!("{operator} needs at least one value"))),
+        ("Exists" | "DoesNotExist", false) => Err(("values", format!("{operator} takes no values"))),
+        _ => Err(("operator", format!("{operator:?} is none of In, NotIn, Exists, DoesNotExist"))),
+    }
+}
+
+impl fmt::Display for Selector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, requirement) in self.0.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{requirement}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Requirement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.key;
+        match &self.condition {
+            Condition::Is(value) => write!(f, "{key}={value}"),
+            Condition::In(values) => write!(f, "{key} in ({})", values.join(",")),
+            Condition::NotIn(values) => write!(f, "{key} notin ({})", values.join(",")),
+            Condition::Exists => f.write_str(key),
+            Condition::DoesNotExist => write!(f, "!{key}"),
+        }
+    }
+}

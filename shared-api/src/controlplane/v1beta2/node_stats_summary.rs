@@ -1,0 +1,66 @@
+//! NodeStatsSummary: what an agent has counted since its last report.
+
+use serde::{Deserialize, Serialize};
+
+use super::{NetworkPolicyReference, PodReference};
+use crate::api::api_object;
+use crate::meta::Metadata;
+use crate::protobuf::message;
+use crate::stats::v1alpha1::{RuleTrafficStats, TrafficStats};
+
+/// Traffic that policies on a Node decided about, and who is in multicast groups there; it has the name of the Node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeStatsSummary {
+    /// The name.
+    pub metadata: Metadata,
+    /// NetworkPolicies of Kubernetes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network_policies: Vec<NetworkPolicyStats>,
+    /// ClusterNetworkPolicies of Antrea.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub antrea_cluster_network_policies: Vec<NetworkPolicyStats>,
+    /// NetworkPolicies of Antrea.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub antrea_network_policies: Vec<NetworkPolicyStats>,
+    /// Multicast groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub multicast: Vec<MulticastGroupInfo>,
+}
+
+/// Traffic that a policy decided about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkPolicyStats {
+    /// The policy.
+    pub network_policy: NetworkPolicyReference,
+    /// All of it.
+    #[serde(default)]
+    pub traffic_stats: TrafficStats,
+    /// What each rule did, of policies whose rules have names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rule_traffic_stats: Vec<RuleTrafficStats>,
+}
+
+/// Who is in a multicast group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MulticastGroupInfo {
+    /// The address of the group.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Pods of the Node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<PodReference>,
+}
+
+message!(NodeStatsSummary {
+    1 metadata,
+    2 network_policies,
+    3 antrea_cluster_network_policies,
+    4 antrea_network_policies,
+    5 multicast,
+});
+message!(NetworkPolicyStats { 1 network_policy, 2 traffic_stats, 3 rule_traffic_stats });
+message!(MulticastGroupInfo { 1 group, 2 pods });
+api_object!(NodeStatsSummary in super::API_VERSION);

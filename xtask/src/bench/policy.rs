@@ -1,0 +1,98 @@
+//! Policies computed: each workload is a run of `antrea-policy-bench`, so that its peak memory is its own.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Figure, distribution};
+use crate::project;
+
+const PROGRAM: &str = "antrea-policy-bench";
+
+/// From the first object to the last update.
+const CLUSTERS: [&str; 5] =
+    ["SmallNamespaces", "LargeNamespaces", "OneNamespace", "NetpolPerPod", "ClusterScoped"];
+
+/// Many samples of one event.
+const EVENTS: [&str; 3] = ["EndpointQuery", "PodEvent", "SyncAddressGroup"];
+
+/// Of each cluster, so many runs: the figure is the median of them.
+const RUNS: usize = 5;
+
+/// Watchers with a Node selector, three for each of so many Nodes, measured beside those without.
+const NODES: &str = "1000";
+
+pub(super) fn measure() -> Result<Vec<Figure>> {
+    build()?;
+    let mut figures = Vec::new();
+    for workload in CLUSTERS {
+        figures.extend(cluster(workload, workload, &[])?);
+        let with_nodes = format!("{workload}Nodes{NODES}");
+        figures.extend(cluster(&with_nodes, workload, &["--node-watchers", NODES])?);
+    }
+    for workload in EVENTS {
+        let samples = values(&run(workload, &[])?, "sample")?;
+        figures.extend(distribution(&format!("policy/{workload}"), samples));
+    }
+    Ok(figures)
+}
+
+fn build() -> Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--locked", "--quiet", "-p", PROGRAM]).current_dir(project::root());
+    ensure!(cargo.status().context("cannot run cargo")?.success(), "cargo could not build {PROGRAM}");
+    Ok(())
+}
+
+/// The medians of several runs.
+fn cluster(name: &str, workload: &str, arguments: &[&str]) -> Result<Vec<Figure>> {
+    let mut outputs = String::new();
+    for _ in 0..RUNS {
+        outputs.push_str(&run(workload, arguments)?);
+    }
+    let seconds = median(values(&outputs, "seconds")?)?;
+    let memory = median(values(&outputs, "peak_rss_bytes")?)?;
+    let figure = |kind: &str| format!("policy/{name}/{kind}");
+    Ok(vec![
+        Figure::seconds(figure("seconds"), seconds),
+        Figure { name: figure("peak_rss_bytes"), value: memory, unit: "B" },
+    ])
+}
+
+fn run(workload: &str, arguments: &[&str]) -> Result<String> {
+    let program = project::programs().join(PROGRAM);
+    let output = Command::new(&program)
+        .arg(workload)
+        .args(arguments)
+        .output()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{PROGRAM} {workload}: {}", complaint.trim());
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The values of lines `FIGURE VALUE`.
+fn values(output: &str, figure: &str) -> Result<Vec<f64>> {
+    let lines = output.lines().filter_map(|line| line.split_once(' '));
+    let of_figure = lines.filter(|(name, _)| *name == figure);
+    of_figure.map(|(_, value)| value.parse().with_context(|| format!("{figure} {value:?}"))).collect()
+}
+
+fn median(mut values: Vec<f64>) -> Result<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().with_context(|| format!("{PROGRAM} printed no figures"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_lines_of_the_program() {
+        let output = "seconds 0.25\npeak_rss_bytes 1024\nseconds 0.5\nseconds 0.125\n";
+        assert_eq!(values(output, "seconds").unwrap(), [0.25, 0.5, 0.125]);
+        assert_eq!(median(values(output, "seconds").unwrap()).unwrap(), 0.25);
+        assert!(median(values(output, "sample").unwrap()).is_err());
+        assert!(values("seconds x", "seconds").is_err());
+    }
+}
