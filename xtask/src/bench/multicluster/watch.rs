@@ -5,12 +5,16 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use antrea_e2e::wait;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::bench::api::Api;
+
+/// A watch that is refused for longer has a fault.
+const BEGUN_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a watch told.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +45,10 @@ impl Watches {
         let (sender, seen) = mpsc::channel();
         let mut streams = Vec::new();
         for (watch, path) in paths.iter().enumerate() {
-            let stream = api.stream(&format!("{path}?watch=true&resourceVersion=0"))?;
-            streams.push(stream.try_clone()?);
+            let answer = begin(api, &format!("{path}?watch=true&resourceVersion=0"))?;
+            streams.push(answer.get_ref().try_clone()?);
             let sender = sender.clone();
-            thread::spawn(move || read(watch, stream, &sender));
+            thread::spawn(move || read(watch, answer, &sender));
         }
         Ok(Self { seen, streams })
     }
@@ -65,9 +69,18 @@ impl Drop for Watches {
     }
 }
 
+/// A watch that has begun: for a moment after each change of its CustomResourceDefinition an API server refuses them.
+fn begin(api: &Api, path: &str) -> Result<BufReader<UnixStream>> {
+    wait::eventually(BEGUN_WITHIN, &format!("the API server to answer {path}"), || {
+        let (mut answer, mut status) = (BufReader::new(api.stream(path)?), String::new());
+        answer.read_line(&mut status)?;
+        Ok((status.split(' ').nth(1) == Some("200")).then_some(answer))
+    })
+}
+
 /// Tells what comes until the stream, or whoever listens, is gone.
-fn read(watch: usize, stream: UnixStream, seen: &Sender<Seen>) {
-    for line in BufReader::new(stream).lines() {
+fn read(watch: usize, answer: BufReader<UnixStream>, seen: &Sender<Seen>) {
+    for line in answer.lines() {
         let Ok(line) = line else { return };
         // Lines of the answer's head are no JSON.
         if !line.starts_with('{') {

@@ -1,0 +1,84 @@
+//! What is known after lists, watches and answers that come in any order.
+
+use serde_json::json;
+
+use super::*;
+
+const KIND: Kind = Kind::ResourceExport;
+
+fn object(name: &str, version: u32) -> Value {
+    json!({ "metadata": { "name": name, "resourceVersion": version.to_string() } })
+}
+
+fn listed(all: &[(&str, u32)]) -> Objects {
+    let mut objects = Objects::default();
+    objects.learn(
+        KIND,
+        WatchEvent::Resynced(all.iter().map(|(name, version)| object(name, *version)).collect()),
+    );
+    objects
+}
+
+fn known(objects: &Objects) -> String {
+    let all: Vec<String> =
+        objects.all(KIND).map(|(key, object)| format!("{}@{}", key.name, version(object))).collect();
+    all.join(" ")
+}
+
+#[test]
+fn an_answer_that_is_looked_at_late_does_not_undo_what_the_watch_told() {
+    let mut objects = listed(&[]);
+    objects.learn(KIND, WatchEvent::Applied(object("a", 5)));
+    assert_eq!(objects.insert(KIND, object("a", 3)), None);
+    assert_eq!(known(&objects), "a@5");
+    objects.learn(KIND, WatchEvent::Deleted(object("a", 6)));
+    assert_eq!(objects.insert(KIND, object("a", 5)), None);
+    assert_eq!(known(&objects), "");
+}
+
+#[test]
+fn a_watch_that_lags_behind_does_not_undo_an_answer() {
+    let mut objects = listed(&[("a", 1)]);
+    assert!(objects.insert(KIND, object("a", 5)).is_some());
+    assert_eq!(objects.learn(KIND, WatchEvent::Applied(object("a", 3))), []);
+    assert_eq!(objects.learn(KIND, WatchEvent::Deleted(object("a", 4))), []);
+    assert_eq!(known(&objects), "a@5");
+}
+
+#[test]
+fn slices_are_found_by_their_service() {
+    let slice = |name: &str, service: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { SERVICE_LABEL: service } } });
+    let mut objects = Objects::default();
+    let all = vec![slice("a", "web"), slice("b", "web-2"), slice("c", "web")];
+    objects.learn(Kind::EndpointSlice, WatchEvent::Resynced(all));
+    let of = |objects: &Objects, service: &str| -> Vec<String> {
+        objects.slices("shop", service).map(|(key, _)| key.name.clone()).collect()
+    };
+    assert_eq!(
+        (of(&objects, "web"), of(&objects, "web-2")),
+        (vec!["a".into(), "c".into()], vec!["b".into()])
+    );
+    objects.learn(Kind::EndpointSlice, WatchEvent::Applied(slice("a", "web-2")));
+    objects.learn(Kind::EndpointSlice, WatchEvent::Deleted(slice("c", "web")));
+    assert_eq!((of(&objects, "web"), of(&objects, "web-2")), (vec![], vec!["a".into(), "b".into()]));
+    objects.forget(Kind::EndpointSlice);
+    assert_eq!(of(&objects, "web-2"), Vec::<String>::new());
+}
+
+#[test]
+fn a_value_is_found_as_its_pointer_says() {
+    let object = json!({ "a": [{ "b": "c" }], "": 1 });
+    for pointer in ["", "/a", "/a/0", "/a/0/b", "/a/1", "/a/b", "/a/0/b/c", "/"] {
+        assert_eq!(at(&object, pointer), object.pointer(pointer), "{pointer:?}");
+    }
+}
+
+#[test]
+fn a_list_counts_also_after_the_api_server_has_lost_what_is_newer() {
+    let mut objects = listed(&[("a", 9), ("b", 8)]);
+    let all = vec![object("a", 2), object("c", 3)];
+    assert_eq!(objects.learn(KIND, WatchEvent::Resynced(all)).len(), 3);
+    assert_eq!(known(&objects), "a@2 c@3");
+    assert!(objects.insert(KIND, object("a", 4)).is_some());
+    assert_eq!(known(&objects), "a@4 c@3");
+}
