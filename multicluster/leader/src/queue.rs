@@ -12,7 +12,9 @@ use crate::action::Task;
 
 /// Requests that are under way at once.
 const PARALLEL: usize = 16;
-/// How long an answer to an exporter waits for imports that are being written: both cost the API server as much.
+/// As many of them answer exporters, so that imports which come meanwhile find the API server free.
+const ANSWERS: usize = 2;
+/// How long an answer waits for imports that are being written: both cost the API server as much.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a request is good for; the most urgent first.
@@ -91,7 +93,8 @@ impl Queue {
         let is_due = |task: &Task| self.failed.get(task).is_none_or(|(_, at)| *at <= now);
         let can_be = |task: &Task| !self.busy.contains(task) && is_due(task);
         let (number, (_, since)) = self.line.iter().find(|(_, (task, _))| can_be(task))?;
-        if number.0 == Urgency::Answer && now < *since + PATIENCE && self.writes_imports() {
+        let yields = self.busy_with(Urgency::Import) > 0 && now < *since + PATIENCE;
+        if number.0 == Urgency::Answer && (yields || self.busy_with(Urgency::Answer) >= ANSWERS) {
             return None;
         }
         let number = *number;
@@ -101,8 +104,8 @@ impl Queue {
         Some(task)
     }
 
-    fn writes_imports(&self) -> bool {
-        self.busy.iter().any(|task| Urgency::of(task) == Urgency::Import)
+    fn busy_with(&self, urgency: Urgency) -> usize {
+        self.busy.iter().filter(|task| Urgency::of(task) == urgency).count()
     }
 
     /// The object is as it should be.
@@ -196,6 +199,9 @@ mod tests {
         assert_eq!(queue.next(now + PATIENCE), None);
         queue.succeeded(&import("i"));
         assert_eq!(queue.next(now + PATIENCE), Some(export("b")));
+        queue.add([export("c"), import("j")], now + PATIENCE);
+        assert_eq!(queue.next(now + PATIENCE), Some(import("j")));
+        assert_eq!(queue.next(now + 2 * PATIENCE), None, "two are answered at a time");
     }
 
     #[test]
