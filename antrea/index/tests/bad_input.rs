@@ -84,6 +84,11 @@ fn a_selector_that_cannot_be_read_selects_nobody() {
     check("{key: k, operator: In}", "values: In needs at least one value");
     check("{key: k, operator: NotIn, values: []}", "values: NotIn needs at least one value");
     check("{key: k, operator: Exists, values: [a]}", "values: Exists takes no values");
+    check("{key: '', operator: DoesNotExist}", "key: the key is empty");
+    check_closed(
+        "{from: [{podSelector: {matchLabels: {'': a}}}]}",
+        "from[0].podSelector.matchLabels: a key is empty",
+    );
 }
 
 #[test]
@@ -112,6 +117,11 @@ fn an_unknown_policy_type_isolates_in_both_directions() {
         "{podSelector: {}, policyTypes: [Ingres]}",
         "In 0\nOut 0",
         "spec.policyTypes[0]: \"Ingres\" is neither Ingress nor Egress: isolates in both directions",
+    );
+    check_with(
+        "{podSelector: {}, policyTypes: [Ingress, Forward], ingress: [{}], egress: [{}]}",
+        "In peers 0.0.0.0/0 ::/0 Allow -1\nOut 0",
+        "spec.policyTypes[1]: \"Forward\" is neither Ingress nor Egress: isolates in both directions",
     );
 }
 

@@ -11,5 +11,6 @@ mod query;
 mod recorded;
 mod reset;
 mod spans;
+mod verdicts;
 mod work;
 mod world;

@@ -23,6 +23,7 @@ pub enum NamedPortInBlock {
     /// The ports that the destination has by that name.
     #[default]
     OfDestination,
-    /// No port: addresses have no names for ports.
+    /// No port: addresses have no names for ports. A rule without peers knows those of Pods that an empty
+    /// `namespaceSelector` selects.
     Unknown,
 }

@@ -19,8 +19,8 @@
 //! | Pods without an address of a family | no end of a connection of that family |
 //! | a Pod whose Namespace is not there | no `namespaceSelector` selects it, not even an empty one |
 //! | a port's name | looked up in `containers` of the Pod at the connection's *destination*, with its protocol; a destination that is no Pod has no names. Several ports of one name all count |
-//! | a port's name beside an `ipBlock` | the same, when the block has the destination's address ([`NamedPortInBlock::OfDestination`]) |
-//! | `ipBlock` | against the packet's address at the far end, Pods' and Nodes' included, of its own family; host bits of a CIDR are ignored; `except` outside of the CIDR takes nothing away |
+//! | a port's name beside an `ipBlock` | the same, when the block has the destination's address ([`NamedPortInBlock::OfDestination`]); upstream's agent, and so this product's, knows none there |
+//! | `ipBlock` | against the packet's address at the far end, Pods' and Nodes' included, of its own family; host bits of a CIDR are ignored |
 //! | Services | not looked at: the packet is judged as it travels between the two ends, after translation |
 //! | SCTP | a protocol as the others |
 //!
@@ -29,7 +29,7 @@
 //! They may come by nevertheless, from an older API server for example; they fail closed. What cannot be understood
 //! admits nobody, and the policy isolates all the same:
 //!
-//! - an invalid CIDR, also among `except`: the peer is nobody;
+//! - an invalid CIDR, also among `except`, or an `except` outside of the CIDR: the peer is nobody;
 //! - a peer with no field at all (or only fields that are not known), or with an `ipBlock` and a selector: nobody;
 //! - a selector with an unknown operator, `In` or `NotIn` without values, `Exists` or `DoesNotExist` with some, or an
 //!   empty key: as a peer nobody; as the policy's `podSelector` it isolates each Pod of the Namespace, and the policy

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
@@ -31,10 +31,9 @@ fn is_selected(
     pods: Option<&LabelSelector>,
     cluster: &Cluster,
 ) -> Result<bool, BadSelector> {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let in_namespace = match namespaces {
-        None => namespace == own,
-        Some(selector) => match cluster.namespaces.iter().find(|object| name(*object) == namespace) {
+        None => pod.metadata.namespace.as_deref().unwrap_or_default() == own,
+        Some(selector) => match namespace(pod, cluster) {
             Some(object) => selects(selector, object.metadata.labels.as_ref())?,
             None => false,
         },
@@ -43,9 +42,18 @@ fn is_selected(
     Ok(in_namespace && in_pods)
 }
 
+/// The Namespace that the Pod is in, if it is there.
+pub(crate) fn namespace<'a>(pod: &Pod, cluster: &'a Cluster) -> Option<&'a Namespace> {
+    let wanted = pod.metadata.namespace.as_deref().unwrap_or_default();
+    cluster.namespaces.iter().find(|namespace| name(*namespace) == wanted)
+}
+
+/// Whether the block has the address. One with an `except` outside of it has none: "Except values will be rejected if
+/// they are outside the cidr range".
 fn contains(block: &IPBlock, address: IpAddr) -> bool {
     let Ok(cidr) = block.cidr.parse::<IpNet>() else { return false };
     let excepts: Result<Vec<IpNet>, _> = block.except.iter().flatten().map(|text| text.parse()).collect();
     let Ok(excepts) = excepts else { return false };
-    cidr.contains(&address) && !excepts.iter().any(|except| except.contains(&address))
+    let all_inside = excepts.iter().all(|except| cidr.contains(except));
+    all_inside && cidr.contains(&address) && !excepts.iter().any(|except| except.contains(&address))
 }

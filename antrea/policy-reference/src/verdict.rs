@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::networking::v1::{NetworkPolicyPeer, NetworkPolicyPort};
 
 use crate::choices::{Choices, NamedPortInBlock, OwnNodeEgress};
@@ -127,7 +128,7 @@ impl Case<'_> {
     /// "The traffic must match both ports and from."
     fn admits(&self, rule: &Rule<'_>, own: &str) -> bool {
         if rule.peers.is_empty() {
-            return self.has_port(rule.ports, &self.target);
+            return self.has_port(rule.ports, &self.target_of_everybody());
         }
         rule.peers.iter().any(|entry| {
             peer::is(entry, own, &self.other, self.cluster)
@@ -141,10 +142,21 @@ impl Case<'_> {
 
     /// The target as seen by a rule's peer, which need not know the names of its ports.
     fn target_of(&self, entry: &NetworkPolicyPeer) -> Target<'_> {
-        let nameless = self.direction == Direction::Egress
-            && entry.ip_block.is_some()
-            && self.choices.named_port_in_block == NamedPortInBlock::Unknown;
-        Target { pod: if nameless { None } else { self.target.pod }, ..self.target }
+        let has_names = entry.ip_block.is_none() || self.has_any_names();
+        Target { pod: self.target.pod.filter(|_| has_names), ..self.target }
+    }
+
+    /// The target as seen by a rule without peers.
+    fn target_of_everybody(&self) -> Target<'_> {
+        let has_names = |pod: &&Pod| peer::namespace(pod, self.cluster).is_some() || self.has_any_names();
+        Target { pod: self.target.pod.filter(has_names), ..self.target }
+    }
+
+    /// Whether names of ports are known of a destination by its address alone.
+    fn has_any_names(&self) -> bool {
+        // Its own ports the Pod that the rule is for knows in any case.
+        self.direction == Direction::Ingress
+            || self.choices.named_port_in_block == NamedPortInBlock::OfDestination
     }
 }
 

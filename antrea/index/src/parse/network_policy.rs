@@ -21,7 +21,7 @@ pub(crate) struct PolicySpec<'a> {
     pub(crate) pods: Selector<'a>,
     /// The directions in which it does.
     pub(crate) isolated: Vec<Direction>,
-    /// What it admits, in these directions only.
+    /// What it admits, in those of them that it names.
     pub(crate) rules: Vec<RuleSpec<'a>>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> PolicySpec<'a> {
         let nothing = NetworkPolicySpec::default();
         let spec = policy.spec.as_ref();
         let isolated = isolated(spec.unwrap_or(&nothing), &mut problems);
-        let mut rules = spec.map(|spec| rules(spec, &isolated, &mut problems)).unwrap_or_default();
+        let mut rules = spec.map(|spec| rules(spec, &mut problems)).unwrap_or_default();
         let selector = spec.and_then(|spec| spec.pod_selector.as_ref());
         let pods = selector.map_or_else(|| Ok(Selector::default()), Selector::from_resource);
         let pods = pods.unwrap_or_else(|(field, reason)| {
@@ -64,8 +64,7 @@ impl<'a> PolicySpec<'a> {
     }
 }
 
-/// The directions that policyTypes names; without them ingress, and egress if there are rules for it, as the API server
-/// defaults them. A type that is unknown isolates in both.
+/// The directions that are named. A type that is unknown isolates in both.
 fn isolated(spec: &NetworkPolicySpec, problems: &mut Vec<Problem>) -> Vec<Direction> {
     let types = spec.policy_types.as_deref().unwrap_or_default();
     let unknown = types.iter().position(|name| !matches!(name.as_str(), "Ingress" | "Egress"));
@@ -74,25 +73,29 @@ fn isolated(spec: &NetworkPolicySpec, problems: &mut Vec<Problem>) -> Vec<Direct
         problems.push(Problem::new(format!("spec.policyTypes[{at}]"), reason));
         return vec![Direction::In, Direction::Out];
     }
+    named(spec)
+}
+
+/// The directions that policyTypes names; without them ingress, and egress if there are rules for it, as the API server
+/// defaults them.
+fn named(spec: &NetworkPolicySpec) -> Vec<Direction> {
+    let types = spec.policy_types.as_deref().unwrap_or_default();
     let named = |name: &str| types.iter().any(|other| other == name);
     let has_egress = spec.egress.as_ref().is_some_and(|rules| !rules.is_empty());
     let ingress = types.is_empty() || named("Ingress");
     let egress = if types.is_empty() { has_egress } else { named("Egress") };
     let both = [(ingress, Direction::In), (egress, Direction::Out)];
-    both.into_iter().filter(|(isolated, _)| *isolated).map(|(_, direction)| direction).collect()
+    both.into_iter().filter(|(named, _)| *named).map(|(_, direction)| direction).collect()
 }
 
-/// The rules of isolated directions; others have no meaning.
-fn rules<'a>(
-    spec: &'a NetworkPolicySpec,
-    isolated: &[Direction],
-    problems: &mut Vec<Problem>,
-) -> Vec<RuleSpec<'a>> {
+/// The rules of directions that are named; others have no meaning.
+fn rules<'a>(spec: &'a NetworkPolicySpec, problems: &mut Vec<Problem>) -> Vec<RuleSpec<'a>> {
+    let named = named(spec);
     let ingress = spec.ingress.iter().flatten().map(|rule| (&rule.from, &rule.ports)).enumerate();
     let egress = spec.egress.iter().flatten().map(|rule| (&rule.to, &rule.ports)).enumerate();
     let ingress = ingress.map(|(at, rule)| (Direction::In, at, rule));
     let egress = egress.map(|(at, rule)| (Direction::Out, at, rule));
-    let meant = ingress.chain(egress).filter(|(direction, _, _)| isolated.contains(direction));
+    let meant = ingress.chain(egress).filter(|(direction, _, _)| named.contains(direction));
     meant
         .filter_map(|(direction, at, (peers, ports))| {
             rule(direction, at, peers.as_ref(), ports.as_ref(), problems)

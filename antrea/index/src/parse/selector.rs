@@ -37,6 +37,9 @@ impl<'a> Selector<'a> {
         let labels = selector.match_labels.iter().flatten();
         let mut requirements: Vec<Requirement<'a>> =
             labels.map(|(key, value)| Requirement { key, condition: Condition::Is(value) }).collect();
+        if requirements.iter().any(|requirement| requirement.key.is_empty()) {
+            return Err(("matchLabels".to_owned(), "a key is empty".to_owned()));
+        }
         for (at, expression) in selector.match_expressions.iter().flatten().enumerate() {
             let condition = condition(expression)
                 .map_err(|(name, reason)| (format!("matchExpressions[{at}].{name}"), reason))?;
@@ -52,6 +55,7 @@ fn condition(expression: &LabelSelectorRequirement) -> Result<Condition<'_>, (&'
     values.sort_unstable();
     let operator = expression.operator.as_str();
     match (operator, values.is_empty()) {
+        _ if expression.key.is_empty() => Err(("key", "the key is empty".to_owned())),
         ("In", false) => Ok(Condition::In(values)),
         ("NotIn", false) => Ok(Condition::NotIn(values)),
         ("Exists", true) => Ok(Condition::Exists),

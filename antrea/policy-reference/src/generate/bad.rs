@@ -10,13 +10,18 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::Random;
 
 /// Peers that are nobody.
-const PEERS: [(usize, fn() -> NetworkPolicyPeer); 6] = [
+const PEERS: [(usize, fn() -> NetworkPolicyPeer); 8] = [
     (60, NetworkPolicyPeer::default),
     (8, || block("10.10.1.0/33", &[])),
-    (8, || block("0.0.0.0/0", &["10.10.1.0/24", "10.10.2.x/32"])),
+    (4, || block("0.0.0.0/0", &["10.10.1.0/24", "10.10.2.x/32"])),
+    (4, || block("10.10.0.0/16", &["203.0.113.64/26"])),
     (8, || NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..block("0.0.0.0/0", &[]) }),
     (8, || NetworkPolicyPeer { pod_selector: Some(requires("app", "Matches", &["web"])), ..<_>::default() }),
-    (8, || NetworkPolicyPeer { namespace_selector: Some(requires("team", "In", &[])), ..<_>::default() }),
+    (4, || NetworkPolicyPeer { namespace_selector: Some(requires("team", "In", &[])), ..<_>::default() }),
+    (4, || NetworkPolicyPeer {
+        namespace_selector: Some(requires("", "DoesNotExist", &[])),
+        ..<_>::default()
+    }),
 ];
 
 /// Entries that are no port.
