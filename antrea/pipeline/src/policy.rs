@@ -64,7 +64,7 @@ pub enum Direction {
 }
 
 /// What is admitted between Pods of this Node and others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyRule {
     /// The Pods of this Node that the policy is applied to.
     pub targets: BTreeSet<Target>,
@@ -94,7 +94,7 @@ pub struct Target {
 }
 
 /// The direction of a rule, and the peers in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Traffic {
     /// Ingress.
     From(Peers<Sender>),
@@ -103,7 +103,7 @@ pub enum Traffic {
 }
 
 /// The other side of what a rule admits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peers<T> {
     /// Everybody.
     Any,
@@ -121,7 +121,7 @@ pub enum Sender {
 }
 
 /// What a rule admits packets to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Services {
     /// Everything, protocols without ports among it.
     Any,

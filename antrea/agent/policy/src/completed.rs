@@ -26,24 +26,29 @@ pub struct CompletedRule<'a> {
 impl<'a> CompletedRule<'a> {
     /// What it is applied to, on this Node.
     pub fn targets(&self) -> BTreeSet<&'a GroupMember> {
-        union(&self.targets)
+        self.target_members().collect()
     }
 
     /// The members of its AddressGroups.
     pub fn peers(&self) -> BTreeSet<&'a GroupMember> {
-        union(&self.peers)
+        self.peer_members().collect()
     }
 
     /// The addresses of the members of its AddressGroups, in order, each once.
     pub fn peer_addresses(&self) -> Vec<IpAddr> {
-        let members = self.peers.iter().flat_map(|group| group.members());
-        let mut addresses: Vec<_> = members.flat_map(|member| &member.ips).copied().collect();
+        let mut addresses: Vec<_> = self.peer_members().flat_map(|member| &member.ips).copied().collect();
         addresses.sort_unstable();
         addresses.dedup();
         addresses
     }
-}
 
-fn union<'a>(groups: &[&'a Group]) -> BTreeSet<&'a GroupMember> {
-    groups.iter().flat_map(|group| group.members()).collect()
+    /// What it is applied to, as often as groups have it.
+    pub(crate) fn target_members(&self) -> impl Iterator<Item = &'a GroupMember> {
+        self.targets.iter().flat_map(|group| group.members())
+    }
+
+    /// The members of its AddressGroups, as often as groups have them.
+    pub(crate) fn peer_members(&self) -> impl Iterator<Item = &'a GroupMember> {
+        self.peers.iter().flat_map(|group| group.members())
+    }
 }

@@ -64,15 +64,18 @@ const BYTES: usize = 8;
 
 impl RuleId {
     pub(crate) fn of(rule: &Rule) -> Self {
-        // Rules have no values that JSON lacks; if one had, it would have an ID of its own all the same.
-        let json = serde_json::to_vec(rule).unwrap_or_else(|_| format!("{rule:?}").into_bytes());
-        Self(Sha1::digest(json).iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect())
+        Self(Sha1::digest(json(rule)).iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Rules have no values that JSON lacks; if one had, it would be different from others all the same.
+pub(crate) fn json<T: Serialize + fmt::Debug>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|_| format!("{value:?}").into_bytes())
 }
 
 impl fmt::Display for RuleId {

@@ -1,5 +1,7 @@
 //! Ranges of ports, and the masks that OVS matches them with.
 
+use std::fmt;
+
 use antrea_openflow::PortMask;
 
 /// Ports from a first to a last one, both included.
@@ -52,6 +54,16 @@ impl From<u16> for PortRange {
     }
 }
 
+/// `80`, or `80-89`.
+impl fmt::Display for PortRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { first, last } if first == last => write!(f, "{first}"),
+            Self { first, last } => write!(f, "{first}-{last}"),
+        }
+    }
+}
+
 /// `size` ports, a power of two up to all 65,536, from `first` on, a multiple of that.
 fn block(first: u32, size: u32) -> Option<PortMask> {
     let mask = u32::from(u16::MAX) & !(size - 1);
@@ -88,6 +100,12 @@ mod tests {
     fn a_range_does_not_end_before_it_begins() {
         let error = PortRange::new(81, 80).unwrap_err();
         assert_eq!(error.to_string(), "ports 81 to 80: the last one is before the first");
+    }
+
+    #[test]
+    fn ranges_are_written_as_users_do() {
+        let texts = [PortRange::from(80), PortRange::new(80, 89).unwrap()].map(|range| range.to_string());
+        assert_eq!(texts, ["80", "80-89"]);
     }
 
     proptest! {

@@ -4,16 +4,22 @@ use std::collections::BTreeMap;
 
 use antrea_agent_policy::RuleId;
 
+use crate::node::Node;
 use crate::script::Script;
 
 /// Events that are the same in every run (Knuth's linear congruential generator), and what is there after them.
-struct Cluster {
+pub(crate) struct Cluster {
     seed: u64,
+    kinds: &'static [&'static str],
     /// The ADDED line of each object, by kind and name.
     objects: BTreeMap<String, String>,
 }
 
 impl Cluster {
+    pub(crate) const fn new(seed: u64, kinds: &'static [&'static str]) -> Self {
+        Self { seed, kinds, objects: BTreeMap::new() }
+    }
+
     fn below(&mut self, end: u64) -> u64 {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.seed >> 33) % end
@@ -26,21 +32,28 @@ impl Cluster {
 
     fn content(&mut self, kind: &str) -> String {
         let [first, second, third] = [self.name(), self.name(), self.name()];
-        let number = self.below(3);
-        match (kind, self.below(2)) {
-            ("np", 0) => format!("to={first} | In {second},{third} Allow"),
-            ("np", _) => format!("to={first},{second} | In {third} Allow | Out - -"),
-            (_, 0) => format!("n/{first}=10.0.0.{number}"),
-            _ => format!("n/{first}=10.0.0.{number} n/{second}=10.0.1.{number}"),
+        let (number, on) = (self.below(3), self.below(4));
+        let on =
+            ["", "on=TCP:80", "on=TCP:http,UDP:80", "on=TCP:80-90,ICMP block=10.0.0.0/15-10.0.1.0/24,::/0"]
+                [usize::try_from(on).unwrap()];
+        match (kind, self.below(3)) {
+            ("np", 0) => format!("to={first} | In {second},{third} Allow {on}"),
+            ("np", 1) => format!("to={first},{second} | In {third} Allow {on} | Out - -"),
+            ("np", _) => format!("to={first},{second} | Out {third} Allow {on} | In - -"),
+            ("pod", _) => format!("{number} 10.0.0.{number}"),
+            (_, 0) => format!("n/{first}=10.0.0.{number}#http:TCP:8{number}"),
+            _ => format!("n/{first}=10.0.0.{number}#http:TCP:80 n/{second}=10.0.1.{number}"),
         }
     }
 
     /// The next lines.
-    fn event(&mut self) -> String {
-        let kind = ["np", "ag", "atg"][usize::try_from(self.below(3)).unwrap()];
+    pub(crate) fn event(&mut self) -> String {
+        let kind = self.below(u64::try_from(self.kinds.len()).unwrap());
+        let kind = self.kinds[usize::try_from(kind).unwrap()];
         let object = format!("{kind}/{}", self.name());
         let name = object.rsplit('/').next().unwrap();
         match self.below(8) {
+            _ if kind == "pod" => self.pod(&object, name),
             0 => self.all(kind),
             1 | 2 if self.objects.remove(&object).is_some() => format!("{kind} DELETED {name}"),
             _ => {
@@ -51,15 +64,30 @@ impl Cluster {
         }
     }
 
+    fn pod(&mut self, object: &str, name: &str) -> String {
+        if self.objects.remove(object).is_some() {
+            return format!("pod n/{name}");
+        }
+        let line = format!("pod n/{name} {}", self.content("pod"));
+        self.objects.insert(object.to_owned(), line.clone());
+        line
+    }
+
+    /// What is there of a kind.
+    fn lines(&self, kind: &str) -> String {
+        let lines = self.objects.values().filter(|line| line.starts_with(&format!("{kind} ")));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
     /// A watch that begins anew, and has lost an object meanwhile.
     fn all(&mut self, kind: &str) -> String {
         let lost = format!("{kind}/{}", self.name());
         self.objects.remove(&lost);
-        let lines = self.objects.values().filter(|line| line.starts_with(&format!("{kind} ")));
-        let lines: String = lines.map(|line| format!("{line}\n")).collect();
-        format!("{kind} CONNECTED\n{lines}{kind} BOOKMARK")
+        format!("{kind} CONNECTED\n{}{kind} BOOKMARK", self.lines(kind))
     }
 }
+
+pub(crate) const WATCHED: [&str; 3] = ["np", "ag", "atg"];
 
 /// Takes what has changed, and keeps what rules are.
 fn follow(script: &mut Script, realized: &mut BTreeMap<RuleId, String>) {
@@ -75,7 +103,7 @@ fn follow(script: &mut Script, realized: &mut BTreeMap<RuleId, String>) {
 fn changes_lead_to_the_same_as_a_new_beginning() {
     let mut rules = 0;
     for seed in 0..200 {
-        let mut cluster = Cluster { seed, objects: BTreeMap::new() };
+        let mut cluster = Cluster::new(seed, &WATCHED);
         let (mut script, mut realized) =
             (Script::told("np BOOKMARK\nag BOOKMARK\natg BOOKMARK"), BTreeMap::new());
         for _ in 0..40 {
@@ -83,11 +111,8 @@ fn changes_lead_to_the_same_as_a_new_beginning() {
             follow(&mut script, &mut realized);
         }
         let (mut fresh, mut expected) = (Script::default(), BTreeMap::new());
-        for kind in ["np", "ag", "atg"] {
-            let lines: Vec<_> =
-                cluster.objects.values().filter(|line| line.starts_with(&format!("{kind} "))).collect();
-            lines.into_iter().for_each(|line| fresh.tell(line));
-            fresh.tell(&format!("{kind} BOOKMARK"));
+        for kind in WATCHED {
+            fresh.tell(&format!("{}{kind} BOOKMARK", cluster.lines(kind)));
         }
         follow(&mut fresh, &mut expected);
         assert_eq!(realized, expected, "seed {seed}");
@@ -95,4 +120,30 @@ fn changes_lead_to_the_same_as_a_new_beginning() {
         rules += realized.len();
     }
     assert!(rules > 500, "only {rules} rules were realized in all");
+}
+
+#[test]
+fn all_changes_of_the_switch_lead_to_the_same_as_a_new_beginning() {
+    let (mut rules, mut changes) = (0, 0);
+    for seed in 0..200 {
+        let mut cluster = Cluster::new(seed, &["np", "ag", "atg", "pod", "pod"]);
+        let mut node = Node::told("");
+        for _ in 0..60 {
+            node.tell(&cluster.event());
+            node.tell("wait 1");
+            changes += node.reconcile().len();
+        }
+        let fresh = Node::told(&["pod", "np", "ag", "atg"].map(|kind| cluster.lines(kind)).concat());
+        let [have, want] = [&node, &fresh].map(|node| {
+            let mut rules: Vec<_> = node.switch.values().cloned().collect();
+            rules.sort();
+            rules
+        });
+        assert_eq!(have, want, "seed {seed}");
+        for id in node.switch.keys() {
+            assert!(!node.reconciler.rules_of(*id).is_empty(), "seed {seed}: number {id} is nobody's");
+        }
+        rules += have.len();
+    }
+    assert!(rules > 200 && changes > 5 * rules, "only {rules} rules after {changes} changes");
 }

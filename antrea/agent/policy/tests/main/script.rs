@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use antrea_agent_policy::{CompletedRule, PolicyEvent, Refused, RuleCache, RuleId, Watch};
 use antrea_shared_api::controlplane::v1beta2::{
-    AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, Direction, GroupMember,
-    NetworkPolicy, NetworkPolicyRule, PodReference,
+    AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, Direction, GroupMember, IpBlock,
+    NamedPort, NetworkPolicy, NetworkPolicyReference, NetworkPolicyRule, PodReference, Port, Service,
 };
 use antrea_shared_api::meta::{Metadata, Status, StatusOutcome};
 use antrea_shared_api::watch::Event;
@@ -117,14 +117,26 @@ fn failure() -> Box<Status> {
     })
 }
 
-/// `n/a=10.0.0.1,fd00::1`, or `n/a`.
+/// `n/a=10.0.0.1,fd00::1#http:TCP:80`, or a part of that.
 fn member(text: &str) -> GroupMember {
-    let (pod, ips) = text.split_once('=').unwrap_or((text, ""));
+    let mut parts = text.split('#');
+    let of_pod = parts.next().unwrap();
+    let (pod, ips) = of_pod.split_once('=').unwrap_or((of_pod, ""));
     let (namespace, name) = pod.split_once('/').unwrap();
     GroupMember {
         pod: Some(PodReference::new(namespace, name)),
         ips: ips.split(',').filter(|ip| !ip.is_empty()).map(|ip| ip.parse().unwrap()).collect(),
+        ports: parts.map(named_port).collect(),
         ..GroupMember::default()
+    }
+}
+
+fn named_port(text: &str) -> NamedPort {
+    let words: Vec<_> = text.split(':').collect();
+    NamedPort {
+        name: words[0].to_owned(),
+        protocol: words[1].parse().unwrap(),
+        port: words[2].parse().unwrap(),
     }
 }
 
@@ -177,14 +189,27 @@ fn network_policy_event(event: &str, line: &str, rest: &[&str]) -> Event<Network
 
 fn with_rules(mut policy: NetworkPolicy, line: &str) -> NetworkPolicy {
     let mut parts = line.split('|');
-    let of_policy = parts.next().unwrap();
-    policy.applied_to_groups =
-        of_policy.split_once("to=").map(|(_, groups)| names(groups)).unwrap_or_default();
+    let of_policy: Vec<_> = parts.next().unwrap().split_whitespace().collect();
+    policy.applied_to_groups = option(&of_policy, "to=").map(names).unwrap_or_default();
+    policy.tier_priority = option(&of_policy, "tier=").map(|tier| tier.parse().unwrap());
+    policy.metadata.generation =
+        option(&of_policy, "generation=").map_or(0, |number| number.parse().unwrap());
+    policy.source_ref = option(&of_policy, "type=").map(|policy_type| NetworkPolicyReference {
+        policy_type: policy_type.parse().unwrap(),
+        namespace: String::new(),
+        name: policy.metadata.name.clone(),
+        uid: policy.metadata.name.clone(),
+    });
     policy.rules = parts.map(rule).collect();
     policy
 }
 
-/// `In g,h Allow to=x`; `-` for none.
+/// What follows `name` in one of the words.
+fn option<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
+    words.iter().find_map(|word| word.strip_prefix(name))
+}
+
+/// `In g,h Allow to=x on=TCP:80,UDP:http block=10.0.0.0/8-10.1.0.0/16`; `-` for none.
 fn rule(text: &str) -> NetworkPolicyRule {
     let words: Vec<_> = text.split_whitespace().collect();
     let mut rule = NetworkPolicyRule::isolation(words[0].parse().unwrap());
@@ -194,9 +219,30 @@ fn rule(text: &str) -> NetworkPolicyRule {
     };
     peers.address_groups = names(words[1]);
     rule.action = (words[2] != "-").then(|| words[2].parse().unwrap());
-    rule.applied_to_groups =
-        words.get(3).map(|word| names(word.trim_start_matches("to="))).unwrap_or_default();
+    peers.ip_blocks =
+        option(&words, "block=").into_iter().flat_map(|text| text.split(',')).map(block).collect();
+    rule.services = option(&words, "on=").into_iter().flat_map(|text| text.split(',')).map(service).collect();
+    rule.applied_to_groups = option(&words, "to=").map(names).unwrap_or_default();
     rule
+}
+
+/// `TCP`, `TCP:80`, `TCP:80-90` or `TCP:http`; `-90` is an endPort without a port.
+fn service(text: &str) -> Service {
+    let (protocol, ports) = text.split_once(':').unwrap_or((text, ""));
+    let (first, last) = ports.split_once('-').unwrap_or((ports, ""));
+    let port = first.parse().map_or_else(|_| Port::Name(first.to_owned()), Port::Number);
+    Service {
+        protocol: Some(protocol.parse().unwrap()),
+        port: (!first.is_empty()).then_some(port),
+        end_port: last.parse().ok(),
+        ..Service::default()
+    }
+}
+
+/// A network, and parts of it that are left out.
+fn block(text: &str) -> IpBlock {
+    let mut networks = text.split('-').map(|network| network.parse().unwrap());
+    IpBlock { cidr: networks.next().unwrap(), except: networks.collect() }
 }
 
 fn names(text: &str) -> Vec<String> {
