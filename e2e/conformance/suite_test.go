@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/onsi/ginkgo/v2"
@@ -46,6 +48,24 @@ type result struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// Why it did not pass.
 	Reason string `json:"reason,omitempty"`
+}
+
+// sctp is the label of the specs that send packets of SCTP. Those that only name it in a policy do not have it.
+const sctp = "Feature:SCTPConnectivity"
+
+// skipWhatCannotRun has specs report that they cannot run when what they need of the kernel is missing: the Nodes of a
+// lab have the kernel of the machine that this runs on.
+func skipWhatCannotRun() {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, syscall.IPPROTO_SCTP)
+	if err == nil {
+		syscall.Close(socket)
+		return
+	}
+	ginkgo.BeforeEach(func() {
+		if slices.Contains(ginkgo.CurrentSpecReport().Labels(), sctp) {
+			ginkgo.Skip("the kernel has no SCTP: " + err.Error())
+		}
+	})
 }
 
 // report has ginkgo tell of the specs from now on.
@@ -94,6 +114,7 @@ func TestMain(m *testing.M) {
 	// Not earlier: the framework has gone through all specs without running any, which ginkgo reports as passed, and
 	// it has left behind what was registered until then for after each spec.
 	report()
+	skipWhatCannotRun()
 	os.Exit(m.Run())
 }
 

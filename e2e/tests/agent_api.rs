@@ -157,14 +157,14 @@ impl Drop for Proxy {
 }
 
 /// A command on the machine of the cluster's administrator, which reaches API server and Nodes.
-fn outside(cluster: &Cluster<'_>, program: &Path, words: &[&str]) -> Result<Command> {
+pub(crate) fn outside(cluster: &Cluster<'_>, program: &Path, words: &[&str]) -> Result<Command> {
     let words: Vec<OsString> =
         [program.as_os_str().to_owned()].into_iter().chain(words.iter().map(OsString::from)).collect();
     exec::command(cluster.lab, Place::Cluster(cluster.plan()?.id), &words)
 }
 
 /// What antctl prints in the container of a Node's agent.
-fn in_agent(cluster: &Cluster<'_>, node: NodeId, words: &[&str]) -> Result<String> {
+pub(crate) fn in_agent(cluster: &Cluster<'_>, node: NodeId, words: &[&str]) -> Result<String> {
     let pod = cluster.agent(node)?.pod;
     let exec = ["exec", "-n", NAMESPACE, &pod, "-c", "antrea-agent", "--", "antctl"];
     cluster.kubectl.text(&[exec.as_slice(), words].concat())

@@ -56,7 +56,7 @@ fn a_ping_loses_no_more_while_an_agent_is_killed_than_while_pods_start() {
 }
 
 /// A kubelet starts a container at once only when it ends for the first time.
-fn replace_agent(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
+pub(crate) fn replace_agent(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
     if cluster.agent(node)?.restarts > 0 {
         cluster.kubectl.text(&["delete", "pod", "-n", NAMESPACE, &cluster.agent(node)?.pod])?;
         cluster.kubectl.rollout(NAMESPACE, "daemonset/antrea-agent", 120)?;

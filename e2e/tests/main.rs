@@ -21,6 +21,7 @@ mod ovs_crashes;
 mod pages;
 mod paused;
 mod pings;
+mod policies;
 mod pool;
 mod repairs;
 mod repeated_faults;

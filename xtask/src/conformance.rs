@@ -18,7 +18,7 @@ use suite::Suite;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The suite: services.
+    /// The suite: services or networkpolicy.
     suite: String,
     /// Only specs whose full name matches this regular expression (Go's).
     #[arg(long, value_name = "REGEX")]

@@ -9,7 +9,6 @@ use crate::agent_info::{ConnectionState, Observation};
 /// How many problems are told; the log has them all.
 const MOST_PROBLEMS: usize = 5;
 
-/// The agent needs nothing of the controller yet, so that whether they are connected is not known.
 pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<AgentCondition> {
     let status = |state| match state {
         ConnectionState::Up => ConditionStatus::True,
@@ -17,7 +16,7 @@ pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<Agent
     };
     let states = [
         (AgentConditionType::AgentHealthy, ConditionStatus::True),
-        (AgentConditionType::ControllerConnectionUp, ConditionStatus::Unknown),
+        (AgentConditionType::ControllerConnectionUp, status(observation.controller)),
         (AgentConditionType::OvsdbConnectionUp, status(observation.ovsdb)),
         (AgentConditionType::OpenflowConnectionUp, status(observation.openflow)),
     ];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use antrea_config::AgentConfig;
 use antrea_host::NodeTransport;
 use antrea_kit::kube_client::bounded;
-use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, NetworkInfo, OvsInfo};
+use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, NetworkInfo, NetworkPolicyControllerInfo, OvsInfo};
 use antrea_shared_api::well_known::environment;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -86,6 +86,9 @@ pub(crate) struct Observation {
     pub(crate) ovs_version: String,
     pub(crate) ovsdb: ConnectionState,
     pub(crate) openflow: ConnectionState,
+    pub(crate) controller: ConnectionState,
+    /// What is known of policies.
+    pub(crate) policies: NetworkPolicyControllerInfo,
     /// How many flows each table holds.
     pub(crate) flow_table: BTreeMap<String, i32>,
     pub(crate) local_pods: i32,
@@ -181,6 +184,7 @@ pub(crate) fn info(identity: &Identity, observation: &Observation, now: Timestam
             bridge_name: identity.bridge.clone(),
             flow_table: observation.flow_table.clone(),
         },
+        network_policy_controller_info: observation.policies.clone(),
         local_pod_num: observation.local_pods,
         agent_conditions: conditions(observation, now),
         api_port: i32::from(identity.api_port),
@@ -214,6 +218,8 @@ mod tests {
             ovs_version: "3.1.0".into(),
             ovsdb: ConnectionState::Up,
             openflow: ConnectionState::Down,
+            controller: ConnectionState::Up,
+            policies: NetworkPolicyControllerInfo::default(),
             flow_table: BTreeMap::from([("Output".into(), 2)]),
             local_pods: 3,
             problems: Vec::new(),
@@ -228,7 +234,7 @@ mod tests {
             .collect();
         assert_eq!(
             format!("{statuses:?}"),
-            r#"[(String("AgentHealthy"), String("True")), (String("ControllerConnectionUp"), String("Unknown")), (String("OVSDBConnectionUp"), String("True")), (String("OpenflowConnectionUp"), String("False"))]"#
+            r#"[(String("AgentHealthy"), String("True")), (String("ControllerConnectionUp"), String("True")), (String("OVSDBConnectionUp"), String("True")), (String("OpenflowConnectionUp"), String("False"))]"#
         );
         assert_eq!(written["agentConditions"][0]["lastHeartbeatTime"], "2026-11-21T09:51:04Z");
         assert_eq!(

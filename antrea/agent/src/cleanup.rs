@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use antrea_config::AgentConfig;
-use antrea_host::{Netlink, firewall, stop_dropping_all_ingress};
+use antrea_host::{Netlink, firewall, remove_device_chains};
 use antrea_ovs::ovsdb::OvsDb;
 use anyhow::{Context, Result};
 use kube::Client;
@@ -24,7 +24,7 @@ pub(crate) async fn run(config: &AgentConfig, client: &Client) -> Result<()> {
     let name = node::own_name()?;
     let steps = [
         bridges(config).await,
-        stop_dropping_all_ingress()
+        remove_device_chains()
             .await
             .map(drop)
             .context("cannot let the Node's stack have its interfaces back"),

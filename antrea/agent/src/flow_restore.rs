@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::multicluster::FlowSources;
+use crate::policies::PodPolicies;
 use crate::proxy::Realized;
 use crate::{node_routes, pods};
 
@@ -45,6 +46,7 @@ pub(crate) struct FlowRestore {
     pub(crate) services: Option<watch::Receiver<Realized>>,
     /// What the switch shall have for other clusters, if it shall have anything.
     pub(crate) clusters: Option<watch::Receiver<FlowSources>>,
+    pub(crate) policies: PodPolicies,
     pub(crate) round: watch::Sender<RoundState>,
 }
 
@@ -139,7 +141,9 @@ impl FlowRestore {
         if self.services.as_ref().is_some_and(|services| *services.borrow() == Realized::NotYet) {
             missing.push("services".to_owned());
         }
-        let keys = numbered.map(|interface| pods::key(&interface.name)).chain(peers).chain(clusters);
+        let policies = self.policies.set().map(str::to_owned);
+        let pods = numbered.map(|interface| pods::key(&interface.name));
+        let keys = pods.chain(peers).chain(clusters).chain(policies);
         let keys: Vec<SetKey> = keys.map(SetKey::from).collect();
         missing.extend(self.switch.missing(keys).await.iter().map(ToString::to_string));
         missing

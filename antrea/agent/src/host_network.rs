@@ -1,5 +1,6 @@
-//! The Node's kernel: routes and neighbours of all Pod networks and of Services, iptables rules, IP sets and sysctls. The
-//! one writer of them; what somebody else removes comes back within a minute.
+//! The Node's kernel: routes and neighbours of all Pod networks and of Services, iptables rules, IP sets, sysctls, and what
+//! the gateway makes of marks. The one writer of them; what somebody else removes comes back within a minute, and what
+//! went with the gateway as soon as that is made again.
 
 mod wanted;
 
@@ -12,10 +13,10 @@ use std::time::Duration;
 
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::AgentConfig;
-use antrea_host::{Netlink, Outcome, find_node_port_addresses, firewall};
+use antrea_host::{LinkWatch, Netlink, Outcome, find_node_port_addresses, firewall};
 use antrea_hostplan::{Changes, Neighbour, Route, ServiceTraffic, neighbour_changes, route_changes};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use ipnet::IpNet;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,7 @@ const LOGGED_ROUTES: usize = 16;
 pub(crate) struct HostNetwork {
     netlink: Netlink,
     gateway: GatewayInterface,
+    gateway_watch: LinkWatch,
     fixed: Fixed,
     routes: watch::Receiver<NodeRoutes>,
     services: watch::Receiver<ServiceTraffic>,
@@ -58,6 +60,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occasion {
     Changed,
+    GatewayMadeAnew,
     TimeIsUp,
 }
 
@@ -69,18 +72,21 @@ impl HostNetwork {
         own_pod_cidrs: DualStack<IpNet>,
         routes: watch::Receiver<NodeRoutes>,
         services: watch::Receiver<ServiceTraffic>,
-    ) -> Self {
+    ) -> Result<Self> {
+        let gateway_watch = LinkWatch::current(&gateway.name).context("cannot watch the gateway")?;
         let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs);
-        Self { netlink, gateway, fixed, routes, services, state: State::Failed(0) }
+        Ok(Self { netlink, gateway, gateway_watch, fixed, routes, services, state: State::Failed(0) })
     }
 
     /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
-    /// not keep the Node from its own Pods.
+    /// not keep the Node from its own Pods. So is the source MAC for marks, without which policies keep the Node from Pods
+    /// that they select.
     pub(crate) async fn start(&mut self) -> Result<()> {
         self.gateway.configure(&self.netlink).await?;
         let wanted = self.wanted().await;
+        let marked_source = self.sync_marked_source().await;
         firewall::apply_at_start(&wanted.plan).await?;
-        let outcomes = [self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
+        let outcomes = [marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
         self.remember(wanted, outcomes);
         Ok(())
     }
@@ -98,15 +104,18 @@ impl HostNetwork {
             State::Reached(_) => PERIOD,
             State::Failed(times) => PERIOD.min(RETRY.saturating_mul(1 << times.min(5))),
         };
-        let occasion = change_or_time(&mut self.routes, &mut self.services, patience).await;
+        let occasion = tokio::select! {
+            Ok(()) = self.gateway_watch.made_anew() => Occasion::GatewayMadeAnew,
+            occasion = change_or_time(&mut self.routes, &mut self.services, patience) => occasion,
+        };
         if occasion == Occasion::Changed {
             tokio::time::sleep(BURST).await;
         }
         occasion
     }
 
-    /// A change is told from what was reached before; when time is up, or that is not known, all is compared. Each part
-    /// by itself: what fails keeps nothing else back.
+    /// A change is told from what was reached before; when time is up, the gateway is another one or that is not known, all
+    /// is compared. Each part by itself: what fails keeps nothing else back.
     async fn act(&mut self, occasion: Occasion) {
         let wanted = self.wanted().await;
         match &self.state {
@@ -121,6 +130,7 @@ impl HostNetwork {
             _ => {
                 let outcomes = [
                     self.gateway.configure(&self.netlink).await,
+                    self.sync_marked_source().await,
                     self.sync_routes(&wanted).await,
                     self.sync_neighbours(&wanted).await,
                     self.sync_firewall(&wanted).await,
@@ -160,6 +170,17 @@ impl HostNetwork {
         };
         report_left_out(&wanted.left_out, &reported);
         wanted
+    }
+
+    async fn sync_marked_source(&self) -> Result<()> {
+        let outcome = match &self.fixed.marked_source {
+            Some(wanted) => self.netlink.ensure_marked_source(wanted).await?,
+            None => self.netlink.remove_marked_sources().await?,
+        };
+        if outcome == Outcome::Changed {
+            info!(gateway = %self.gateway.name, "Changed which packets get a source MAC for their mark");
+        }
+        Ok(())
     }
 
     async fn sync_routes(&self, wanted: &Wanted) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod agent_conditions;
 mod agent_info;
+mod antrea_controller;
 mod api;
 mod away;
 mod bridge;
@@ -18,6 +19,7 @@ mod ovs_daemons;
 mod packet_ins;
 mod parts;
 mod pods;
+mod policies;
 mod proxy;
 mod random;
 mod run;

@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_info::{ConnectionState, Observation, Observe};
+use crate::antrea_controller::AntreaController;
+use crate::policies::PodPolicies;
 
 /// Where the agent looks.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub(crate) struct Observer {
     pub(crate) store: InterfaceStore,
     pub(crate) tables: Vec<(TableId, String)>,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
+    pub(crate) controller: AntreaController,
+    pub(crate) policies: PodPolicies,
 }
 
 impl Observe for Observer {
@@ -32,6 +36,8 @@ impl Observe for Observer {
             ovs_version: self.database.ovs_version().unwrap_or_default(),
             ovsdb: state(*self.database.link().borrow() == Link::Up),
             openflow: state(flow_table.is_some()),
+            controller: self.controller.state().connection,
+            policies: self.policies.counts(),
             flow_table: flow_table.unwrap_or_default(),
             local_pods: i32::try_from(self.store.containers().len()).unwrap_or(i32::MAX),
             problems: problems(&self.routes.borrow()),

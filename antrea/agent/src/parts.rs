@@ -17,7 +17,7 @@ use antrea_ovs::openflow::Connection;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
 use anyhow::Result;
 
 use crate::bridge::Ports;
@@ -26,6 +26,7 @@ use crate::multicluster::MulticlusterSetup;
 use crate::node::OwnNode;
 use crate::packet_ins::PacketIns;
 use crate::pods::SwitchFlows;
+use crate::policies::PodPolicies;
 use crate::proxy::ProxySetup;
 use crate::survey::Surroundings;
 use crate::tunnel;
@@ -40,6 +41,10 @@ pub(crate) fn pipeline_config(
     proxy: Option<&ProxySetup>,
     multicluster: Option<&MulticlusterSetup>,
 ) -> PipelineConfig {
+    let node_traffic = match config.ovs.datapath_type {
+        DatapathType::System => NodeTraffic::PacketMark,
+        DatapathType::Netdev => NodeTraffic::SourceMac,
+    };
     let ips = gateway_ips(&node.pod_cidrs);
     PipelineConfig {
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
@@ -50,7 +55,7 @@ pub(crate) fn pipeline_config(
             None => Services::ByHost { cidrs: config.service_cidrs },
         },
         multicluster: if multicluster.is_some() { Multicluster::On } else { Multicluster::Off },
-        policies: PolicyEnforcement::Off,
+        policies: PolicyEnforcement::On { node_traffic },
     }
 }
 
@@ -86,13 +91,15 @@ pub(crate) fn cni_server(
     switch: &Switch,
     pipeline: &Arc<Pipeline>,
     store: &InterfaceStore,
+    policies: PodPolicies,
 ) -> Result<CniServer> {
+    let (switch, pipeline) = (switch.clone(), Arc::clone(pipeline));
     let dependencies = Dependencies {
         ipam: HostLocal::new(IPAM_DIRECTORY, surroundings.node.pod_cidrs.iter().copied())?,
         ovsdb: surroundings.database.clone(),
         netlink: surroundings.netlink.clone(),
         store: store.clone(),
-        flows: Arc::new(SwitchFlows { switch: switch.clone(), pipeline: Arc::clone(pipeline) }),
+        flows: Arc::new(SwitchFlows { switch, pipeline, policies }),
     };
     Ok(CniServer::new(cni_settings(config, surroundings.pod_mtu), dependencies))
 }

@@ -8,8 +8,9 @@ use antrea_agent_cni::reconcile::{Inventory, NodePod};
 use antrea_agent_cni::server::CniServer;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::kube_client::bounded;
-use antrea_ovs::Switch;
+
 use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::{FlowSet, Switch};
 use antrea_pipeline::{Pipeline, PodInterface};
 use antrea_types::{InterfaceName, NodeName, PodRef};
 use anyhow::{Context, Result};
@@ -21,6 +22,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::policies::PodPolicies;
+
 /// What the switch gets to answer while a CNI command waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -28,18 +31,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct SwitchFlows {
     pub(crate) switch: Switch,
     pub(crate) pipeline: Arc<Pipeline>,
+    pub(crate) policies: PodPolicies,
 }
 
 impl PodFlows for SwitchFlows {
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        pod: &'a PodInterface,
+        pod: &'a PodRef,
+        interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>> {
-        let installed = self.switch.apply(key(name), self.pipeline.pod_flows(pod));
+        let installed = async {
+            // What connects the Pod comes after what isolates it.
+            self.policies.attach(name, pod, interface).await?;
+            Ok(self.switch.apply(key(name), self.pipeline.pod_flows(interface)).await?)
+        };
         Box::pin(async move {
             match timeout(PATIENCE, installed).await {
-                Ok(outcome) => Ok(outcome?),
+                Ok(outcome) => outcome,
                 Err(_) => Err("Open vSwitch does not answer".into()),
             }
         })
@@ -51,9 +60,13 @@ impl PodFlows for SwitchFlows {
 
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
         // As a task of its own: what is not removed in time will be when the switch is back.
-        let switch = self.switch.clone();
-        let key = key(name);
-        let removed = tokio::spawn(async move { switch.remove(key).await });
+        let disconnected = self.switch.ask(key(name), FlowSet::default());
+        let (policies, name) = (self.policies.clone(), name.clone());
+        let removed = tokio::spawn(async move {
+            // Asked for at once, in this order: nobody else's policies come in between.
+            let (disconnected, ()) = tokio::join!(disconnected.done(), policies.detach(&name));
+            disconnected
+        });
         Box::pin(async move {
             match timeout(PATIENCE, removed).await {
                 Ok(outcome) => Ok(outcome??),

@@ -24,6 +24,7 @@ use tracing::info;
 use crate::events::report_notices;
 use crate::flow_restore::FlowRestore;
 use crate::multicluster::{MulticlusterComponents, record_cluster, record_gateway};
+use crate::policies::{self, PolicyComponents};
 use crate::proxy::{self, ServiceComponents};
 use crate::uninstall::Files;
 use crate::{agent_info, api, cleanup, node, node_routes, observer, pods, start};
@@ -148,6 +149,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         routes,
         host,
         restore,
+        policies,
         services,
         clusters,
         bridge,
@@ -173,6 +175,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
+    add_policies(&mut components, policies, &restore);
     if let Some(services) = services {
         add_services(&mut components, services, &client, &node.name, &restore);
     }
@@ -187,6 +190,16 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         cni.serve(&socket, stop.cancelled()).await.context("the CNI server ended")
     });
     components
+}
+
+/// The components of NetworkPolicies.
+fn add_policies(components: &mut Components, policies: PolicyComponents, restore: &FlowRestore) {
+    let PolicyComponents { keeper, files, watches, pods: _, controller, reports } = policies;
+    let round = restore.round.subscribe();
+    components.add("policy-watches", |stop| watches.run(stop));
+    components.add("policy-files", |stop| files.run(stop));
+    components.add("policy-status", |stop| policies::report(controller, reports, stop));
+    components.add("policies", |stop| keeper.run(round, stop));
 }
 
 /// The components of AntreaProxy.

@@ -31,6 +31,7 @@ use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
 use crate::packet_ins::PacketIns;
 use crate::parts::{cni_server, gateway, open_switch, pipeline_config, routed_node};
+use crate::policies::{PolicyBase, PolicyComponents};
 use crate::proxy::{self, ServiceBase, ServiceComponents};
 use crate::survey::{Surroundings, survey};
 
@@ -50,6 +51,7 @@ pub(crate) struct Agent {
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
     pub(crate) restore: FlowRestore,
+    pub(crate) policies: PolicyComponents,
     pub(crate) services: Option<ServiceComponents>,
     pub(crate) clusters: Option<MulticlusterComponents>,
     pub(crate) bridge: BridgeKeeper,
@@ -122,10 +124,20 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     };
     let gateway = gateway(&config, node, &ports);
     let mut host =
-        HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone(), traffic);
+        HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone(), traffic)?;
+    let base = PolicyBase {
+        config: &config,
+        client: &client,
+        node: &node.name,
+        database,
+        switch: &switch,
+        pipeline: &pipeline,
+    };
+    let mut policies = PolicyComponents::new(base).await?;
     let store = InterfaceStore::default();
-    let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store)?;
+    let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store, policies.pods.clone())?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
+    policies.pods.take_over(&inventory.containers);
     let mut restore = FlowRestore {
         database: database.clone(),
         switch: switch.clone(),
@@ -136,8 +148,11 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         routes: wanted_routes.clone(),
         services: services.as_ref().map(ServiceComponents::realized),
         clusters: clusters.as_ref().map(MulticlusterComponents::wanted),
+        policies: policies.pods.clone(),
         round: watch::Sender::new(RoundState::Begun),
     };
+    ready.fail("waiting for policies");
+    policies.keeper.start().await?;
     let flows = Flows { routes: &mut routes, services: services.as_mut(), clusters: clusters.as_mut() };
     connect(&pipeline, &mut restore, &mut host, flows).await?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
@@ -149,6 +164,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             store,
             tables,
             routes: wanted_routes,
+            controller: policies.controller.clone(),
+            policies: policies.pods.clone(),
         },
         bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
         client,
@@ -162,6 +179,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         routes,
         host,
         restore,
+        policies,
         services,
         clusters,
     })
@@ -192,22 +210,21 @@ async fn connect(
             clusters.controller.realize().await;
         }
     };
+    // Meters cannot be in a bundle. What connects Pods has to be in one: what an earlier agent left may have other tables.
+    let meters = FlowSet { meters: pipeline.meters(), ..FlowSet::default() };
+    let meters = restore.switch.ask("meters", meters);
     let (base, (), (), host_started, services_started, ()) = tokio::join!(
-        restore.switch.apply("base", base(pipeline)),
+        restore.switch.apply("base", pipeline.base_flows()),
         restore.restore_pods(),
         flows.routes.realize(),
         host.start(),
         services,
         clusters
     );
+    meters.done().await.context("the switch refuses meters")?;
     base.context("the switch refuses the flows of the pipeline")?;
     host_started.context("cannot set up the Node's network")?;
     services_started.context("cannot set up Services")?;
     restore.end_wait().await;
     restore.finish_round().await
-}
-
-/// What does not depend on Pods, peers and Services.
-fn base(pipeline: &Pipeline) -> FlowSet {
-    FlowSet { flows: pipeline.base_flows(), meters: pipeline.meters(), ..FlowSet::default() }
 }

@@ -9,6 +9,30 @@ use kube::{Client, Config};
 
 const USER_AGENT: &str = concat!("antctl/", env!("CARGO_PKG_VERSION"));
 
+/// Where the user says that the cluster is, or something of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) server: Option<String>,
+}
+
+impl Way {
+    /// Where `antctl proxy` listens: without TLS, which no API server is asked without.
+    pub(crate) fn proxy(&self) -> Option<&str> {
+        self.server.as_deref().filter(|server| !server.starts_with("https://"))
+    }
+
+    /// Whether the user names a cluster, wherever this runs.
+    pub(crate) fn names_cluster(&self) -> bool {
+        self.kubeconfig.is_some() || self.server.is_some()
+    }
+
+    /// The cluster.
+    pub(crate) async fn open(&self) -> Result<Access> {
+        Access::open(self.kubeconfig.clone(), self.server.clone()).await
+    }
+}
+
 /// A cluster that antctl talks to.
 pub(crate) struct Access {
     pub(crate) client: Client,
@@ -45,6 +69,15 @@ fn cluster_name(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_proxy_is_asked_without_tls() {
+        let way = |server: &str| Way { kubeconfig: None, server: Some(server.to_owned()) };
+        assert_eq!(way("127.0.0.1:8001").proxy(), Some("127.0.0.1:8001"));
+        assert_eq!(way("http://127.0.0.1:8001").proxy(), Some("http://127.0.0.1:8001"));
+        assert_eq!(way("https://127.0.0.1:6443").proxy(), None);
+        assert_eq!(Way::default().proxy(), None);
+    }
 
     #[test]
     fn the_cluster_is_called_as_the_current_context_says() {

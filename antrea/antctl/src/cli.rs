@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use regex::Regex;
 
 use crate::get::Get;
+use crate::query::Query;
 use crate::{log_level, proxy, trace_packet};
 
 /// The image that is tried where the cluster has no agent yet: this program's own version.
@@ -20,8 +21,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, global = true, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The API server, instead of the kubeconfig's; for get, trace-packet and log-level the API of an agent, such as
-    /// 127.0.0.1:8001, where antctl proxy listens
+    /// The API server, instead of the kubeconfig's, as an https:// URL; for get, query, trace-packet and log-level also
+    /// where antctl proxy listens, such as 127.0.0.1:8001
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
 
@@ -36,7 +37,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Check,
     },
-    /// Print what an agent knows
+    /// Print what an agent or the controller knows
     Get {
         #[command(subcommand)]
         what: Get,
@@ -47,8 +48,13 @@ pub(crate) enum Command {
     /// Commands of Antrea Multi-cluster, by antctl-mc on the PATH
     #[command(disable_help_flag = true)]
     Mc(Mc),
-    /// Make the API of an agent available on this machine
+    /// Make the API of an agent, or of the controller, available on this machine
     Proxy(proxy::Options),
+    /// Ask the controller about something
+    Query {
+        #[command(subcommand)]
+        what: Query,
+    },
     /// Print what Open vSwitch would do with a packet
     #[command(name = "trace-packet")]
     TracePacket(trace_packet::Options),
@@ -156,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_and_flags_about_an_agent_are_those_of_upstream() {
+    fn commands_and_flags_are_those_of_upstream() {
         for line in [
             "antctl get pi -n default a -o json",
             "antctl get podinterfaces -o yaml",
@@ -168,6 +174,14 @@ mod tests {
             "antctl get ovsflows --table-names-only",
             "antctl get ai -s 127.0.0.1:8001",
             "antctl get featuregates",
+            "antctl get networkpolicy 6c9413ed-92ef-4012-9fe1-86a7598ba197 -o raw",
+            "antctl get netpol -S allow-http -n ns1 -T acnp --sort-by=effectivePriority",
+            "antctl get networkpolicies -p ns1/pod1 --sort-by=",
+            "antctl get ag --sort-by .metadata.name",
+            "antctl get appliedtogroups -o json",
+            "antctl get ci",
+            "antctl query endpoint -p pod1 -n ns1 -o yaml",
+            "antctl proxy --controller",
             "antctl trace-packet -S a/b -D c/d -p antrea-gw0 -f tcp,tcp_dst=80 -F 4",
             "antctl log-level 4",
             "antctl proxy --agent-node n1 -p 8002 --address 127.0.0.2",
@@ -185,7 +199,11 @@ mod tests {
             ("antctl trace-packet -F 5", "invalid value '5'"),
             ("antctl proxy", "--agent-node"),
             ("antctl proxy --controller --agent-node n", "cannot be used with"),
-            ("antctl get networkpolicy", "unrecognized subcommand"),
+            ("antctl get ovsflow", "unrecognized subcommand"),
+            ("antctl get networkpolicy -T CNP", "invalid value 'CNP'"),
+            ("antctl get networkpolicy a/b", "is not a name of an object"),
+            ("antctl get networkpolicy --sort-by .a[x]", "is not a path of fields"),
+            ("antctl query endpoint", "--pod"),
         ] {
             let refused = parse(line).unwrap_err();
             assert!(refused.contains(error), "{line}: {refused}");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::api::AgentApi;
+use crate::api::ComponentApi;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -16,7 +16,7 @@ pub(crate) struct Options {
 
 /// Prints the level, or sets another.
 pub(crate) async fn run(server: Option<&str>, options: &Options) -> Result<ExitCode> {
-    let api = AgentApi::open(server)?;
+    let api = ComponentApi::of_agent(server)?;
     match options.level {
         None => println!("{}", api.get("/loglevel", &[]).await?),
         Some(level) => api.put("/loglevel", &[("level", &level.to_string())]).await?,

@@ -2,14 +2,17 @@
 //! containers of Antrea.
 
 mod access;
+mod answer;
 mod api;
 mod check;
 mod cli;
+mod direct;
 mod get;
 mod log_level;
 mod output;
 mod plugin;
 mod proxy;
+mod query;
 mod trace_packet;
 mod version;
 
@@ -58,12 +61,13 @@ async fn perform(Arguments { kubeconfig, server, command }: Arguments) -> Result
             let access = access::Access::open(kubeconfig, server).await?;
             check::cluster(&access, &options).await
         }
-        Command::Get { what } => get::run(server.as_deref(), &what).await,
+        Command::Get { what } => get::run(&access::Way { kubeconfig, server }, &what).await,
         Command::LogLevel(options) => log_level::run(server.as_deref(), &options).await,
         Command::Mc(mc) => match plugin::become_mc(kubeconfig.as_deref(), server.as_deref(), &mc)? {},
         Command::Proxy(options) => proxy::run(access::Access::open(kubeconfig, server), &options).await,
+        Command::Query { what } => query::run(&access::Way { kubeconfig, server }, &what).await,
         Command::TracePacket(options) => trace_packet::run(server.as_deref(), &options).await,
-        Command::Version if api::own_agent().is_some() => {
+        Command::Version if api::own_component() == Some(api::Component::Agent) => {
             Ok(version::print_with_agent(server.as_deref()).await)
         }
         Command::Version => {

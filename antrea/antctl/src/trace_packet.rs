@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::api::AgentApi;
+use crate::api::ComponentApi;
 use crate::output::{self, Format};
 
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ impl Options {
 }
 
 pub(crate) async fn run(server: Option<&str>, options: &Options) -> Result<ExitCode> {
-    let answer = AgentApi::open(server)?.get("/ovstracing", &options.parameters()).await?;
+    let answer = ComponentApi::of_agent(server)?.get("/ovstracing", &options.parameters()).await?;
     let people = |answer: &serde_json::Value| {
         answer.get("result").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
     };

@@ -9,23 +9,14 @@ use anyhow::{Context, Result};
 use kube::{Api, Client};
 
 use crate::access::Access;
-use crate::api::AgentApi;
+use crate::api::{Component, ComponentApi};
 
 /// With the `v` that agents and controller report theirs with.
 const OWN: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
-/// Who is asked for a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Component {
-    /// In a Pod of the agent: that agent.
-    Agent,
-    /// Elsewhere.
-    Controller,
-}
-
 /// In the container of an agent: that agent's version.
 pub(crate) async fn print_with_agent(server: Option<&str>) -> ExitCode {
-    let version = async { AgentApi::open(server)?.get("/version", &[]).await }.await;
+    let version = async { ComponentApi::of_agent(server)?.get("/version", &[]).await }.await;
     let version = version.and_then(|version| {
         version["gitVersion"].as_str().map(str::to_owned).context("the agent does not say its version")
     });

@@ -20,5 +20,5 @@ pub use agent::{
 pub use antrea_config_file::{ConfigError, InvalidChoice, Key, Problem};
 pub use controller::ControllerConfig;
 pub use feature_gates::{Availability, Component, FEATURE_GATES, FeatureGate, FeatureGates, Stage, Status};
-pub use modes::{DatapathType, LoadBalancerMode, TunnelType};
+pub use modes::{DatapathType, LoadBalancerMode, Metrics, NewPods, TunnelType};
 pub use shared::{ApiServerAddress, InvalidApiServerAddress};

@@ -39,6 +39,17 @@ choice! {
 }
 
 choice! {
+    /// What becomes of Pods that come while antrea-controller cannot be asked which policies are about them
+    /// (`newPodsWithoutController`).
+    pub NewPods {
+        /// They are isolated until it can, but for their own Node.
+        Isolate = "isolate",
+        /// They are not, as upstream has it.
+        Admit = "admit",
+    }
+}
+
+choice! {
     /// What encrypts the traffic between Nodes (`trafficEncryptionMode`).
     pub(crate) EncryptionMode {
         /// Nothing.
@@ -82,4 +93,13 @@ choice! {
         /// A machine outside the cluster.
         ExternalNode = "externalNode",
     }
+}
+
+/// Whether metrics are served (`enablePrometheusMetrics`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// Below `/metrics`.
+    Served,
+    /// Nowhere.
+    Off,
 }

@@ -1,17 +1,25 @@
 //! The table of components of antrea-controller.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use antrea_apiserver::SharedStore;
 use antrea_config::ControllerConfig;
-use antrea_kit::api;
+use antrea_kit::auth::{CertificateTrust, LoopbackToken, admit_own_pod};
+use antrea_kit::ca_publisher::{self, Publication};
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
+use antrea_kit::logging::chain;
 use antrea_kit::serving_certificate::ServingCertificate;
+use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
 use tracing::{info, warn};
 
+use crate::api::{self, Controller, Other, Serving};
+use crate::computation::{self, Computation};
 use crate::identity::Identity;
+use crate::info::controller::Facts;
 use crate::{info, policies, tiers};
 
 /// How long the components have to end. Kubernetes kills a Pod 30 seconds after it was told to end.
@@ -34,20 +42,49 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     })
     .await?;
     let checks = Checks::new();
+    let add = |name| checks.add(name, Kind::Readiness);
+    let (tiers_check, computed) = (add("initialize-tiers"), add("networkpolicies"));
     let certificate = ServingCertificate::generate("antrea-controller", &identity.server_names())?;
-    let health = api::health(checks.clone());
-    let server = api::bind(&certificate, config.api_port, config.tls_min_version, health).await?;
+    let store = SharedStore::filling();
+    let computation = Computation::new(store.clone());
+    let facts = Facts::new(identity, VERSION, config.api_port);
+    let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts });
+    let (certificates, token) = (CertificateTrust::default(), LoopbackToken::generate()?);
+    let serving = Serving {
+        client: &client,
+        certificate: &certificate,
+        store,
+        controller: Arc::clone(&controller),
+        certificates: certificates.clone(),
+        token: &token,
+        other: Other { checks, metrics: config.metrics, computation: Arc::clone(&computation) },
+    };
+    let server = serving.bind(config).await?;
     info!(address = %server.local_addr(), "Serving the API");
-    let tiers_check = checks.add("initialize-tiers", Kind::Readiness);
-    let facts = info::controller::Facts::new(identity, VERSION, config.api_port);
+    if let Err(error) = admit_own_pod(&token, certificate.ca_pem()) {
+        warn!(error = %chain(&error), "antctl in this Pod cannot ask the controller");
+    }
+    let ca = certificate.ca_pem().to_owned();
+    let namespace = identity.namespace();
+    let publication = Publication {
+        namespace: namespace.to_owned(),
+        name: config_map::CA.to_owned(),
+        ca_pem: ca.clone(),
+        field_manager: CONTROLLER_FIELD_MANAGER,
+    };
+    let trust = |client, stop| api::trust::run(client, namespace.to_owned(), ca, stop);
 
     let mut components = Components::new();
     components.add("api", |stop| server.run(stop));
     components.add("api-certificate", |stop| certificate.keep_valid(stop));
+    components.add("api-ca", |stop| ca_publisher::run(client.clone(), publication, stop));
+    components.add("api-trust", |stop| trust(client.clone(), stop));
+    components.add("client-authorities", |stop| certificates.follow(client.clone(), stop));
+    components.add("networkpolicies", |stop| computation::run(client.clone(), computation, computed, stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
     components.add("policies", |stop| policies::keeper::run(client.clone(), stop));
     components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));
-    components.add("controller-info", |stop| info::controller::run(client, facts, stop));
+    components.add("controller-info", |stop| info::controller::run(client, controller, stop));
     components.run_until(signal, GRACE).await?;
     Ok(())
 }

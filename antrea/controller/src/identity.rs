@@ -23,10 +23,14 @@ impl Identity {
         })
     }
 
+    /// The Namespace that Antrea is installed in.
+    pub(crate) fn namespace(&self) -> &str {
+        self.pod_namespace.as_deref().unwrap_or(NAMESPACE)
+    }
+
     /// The names that clients reach the controller by.
     pub(crate) fn server_names(&self) -> Vec<String> {
-        let namespace = self.pod_namespace.as_deref().unwrap_or(NAMESPACE);
-        let service = format!("{CONTROLLER_SERVICE}.{namespace}.svc");
+        let service = format!("{CONTROLLER_SERVICE}.{}.svc", self.namespace());
         ["localhost", "127.0.0.1", "::1", &service].map(str::to_owned).to_vec()
     }
 }

@@ -1,8 +1,11 @@
-//! antrea-controller: what a cluster needs once. For now its health, the default Tiers, the objects that tell
-//! about the controller and the agents, and that policies are not enforced.
+//! antrea-controller: what a cluster needs once. It computes NetworkPolicies for the agents, keeps the default Tiers and
+//! the objects that tell about the controller and the agents, and says that policies of Antrea are not enforced.
 
+mod api;
 mod app;
 mod cli;
+mod computation;
+mod endpoint_query;
 mod identity;
 mod info;
 mod policies;

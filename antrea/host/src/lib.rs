@@ -6,12 +6,15 @@
 pub mod announce;
 pub mod bridge_uplink;
 mod command;
+mod device_chain;
 mod echo_socket;
 mod ethtool;
 pub mod firewall;
 mod firewall_presence;
 mod ingress_drop;
 mod kernel_socket;
+mod marked_source;
+mod marked_source_rule;
 pub mod netlink;
 mod netns;
 mod nfnetlink;
@@ -22,13 +25,12 @@ mod sysctl;
 mod transport;
 
 pub use command::CommandError;
+pub use device_chain::{DeviceChainError, remove_device_chains};
 pub use echo_socket::EchoSocket;
 pub use ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload, tx_checksum_offload};
 pub use firewall::FirewallError;
-pub use ingress_drop::{
-    IngressDropError, drop_ingress, ingress_drops, stop_dropping_all_ingress, stop_dropping_ingress,
-};
-pub use netlink::{AdminState, Link, LinkSettings, Netlink, NetlinkError};
+pub use ingress_drop::{drop_ingress, ingress_drops, stop_dropping_ingress};
+pub use netlink::{AdminState, Link, LinkSettings, LinkWatch, Netlink, NetlinkError};
 pub use netns::{Netns, NetnsError};
 pub use pod_interface::{PodInterface, PodInterfaceError};
 pub use sysctl::{SysctlError, ensure_sysctl, ensure_sysctls, ensure_sysctls_in};

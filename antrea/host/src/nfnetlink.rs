@@ -1,5 +1,6 @@
 //! nf_tables over netlink, as little of it as Antrea needs to do without a process.
 
+mod attributes;
 mod message;
 
 use std::fmt;
@@ -8,7 +9,8 @@ use std::io;
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use tokio::sync::Mutex;
 
-pub(crate) use message::{Attributes, Batch, NftFamily, NftMessage, text_attribute};
+pub(crate) use attributes::{Attributes, attribute, attributes, text_attribute};
+pub(crate) use message::{Batch, NftFamily, NftMessage};
 use message::{Message, dump_request, messages};
 
 use crate::kernel_socket::KernelSocket;

@@ -10,8 +10,9 @@ use futures::executor::block_on;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use socket2::{Domain, Socket, Type};
 
+use crate::device_chain::DeviceChainError;
 use crate::ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload};
-use crate::ingress_drop::{IngressDropError, IngressDrops};
+use crate::ingress_drop::IngressDrops;
 use crate::netlink::{Link, Veth, VethEnd};
 use crate::netns::on_own_thread;
 use crate::{Netlink, NetlinkError, Netns, NetnsError, Outcome, SysctlError, ensure_sysctl};
@@ -73,7 +74,7 @@ pub enum PodInterfaceError {
     Ethtool(#[from] EthtoolError),
     /// The ingress drop on the Node.
     #[error("cannot keep the Node's stack away from the interface of the Pod")]
-    IngressDrop(#[from] IngressDropError),
+    IngressDrop(#[from] DeviceChainError),
     /// A kernel parameter in the Pod.
     #[error("cannot enable IPv6 in the network namespace of the Pod")]
     Sysctl(#[from] SysctlError),
@@ -140,7 +141,7 @@ pub async fn create(
 ) -> Result<CreatedPodInterface, PodInterfaceError> {
     let netns = Netns::open(&interface.netns)?;
     // By this thread, which is in the namespace of the Node.
-    let drops = node.ingress_drops().await?;
+    let drops = IngressDrops::of(node).await?;
     let (node, interface, there) = (node.clone(), interface.clone(), netns.clone());
     netns.run(move || block_on(create_from_within(&node, &drops, &interface, &there))).await?
 }
@@ -183,7 +184,7 @@ async fn create_from_within(
 /// The kernel refuses.
 pub async fn delete(node: &Netlink, host_name: &InterfaceName) -> Result<Outcome, PodInterfaceError> {
     // Not by the thread, which ends.
-    let drops = node.ingress_drops().await?;
+    let drops = IngressDrops::of(node).await?;
     if node.link(host_name).await?.is_none() && !drops.list().await?.contains(host_name) {
         return Ok(Outcome::Unchanged);
     }

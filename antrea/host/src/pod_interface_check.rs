@@ -4,6 +4,7 @@ use antrea_hostplan::{Address, Route};
 use antrea_types::{InterfaceName, MacAddr};
 
 use crate::ethtool::{TxChecksumOffload, tx_checksum_offload};
+use crate::ingress_drop::IngressDrops;
 use crate::netlink::{AdminState, Link};
 use crate::pod_interface::{HostIngress, PodInterface, PodInterfaceError, PodNetns};
 use crate::{Netlink, NetnsError};
@@ -81,7 +82,7 @@ pub async fn check(node: &Netlink, interface: &PodInterface) -> Result<Vec<Probl
         problems.extend(network_problems(interface, &pod).await?);
     }
     if interface.host_ingress == HostIngress::Drop
-        && !node.ingress_drops().await?.list().await?.contains(&interface.host_name)
+        && !IngressDrops::of(node).await?.list().await?.contains(&interface.host_name)
     {
         problems.push(Problem::NoIngressDrop(interface.host_name.clone()));
     }

@@ -1,6 +1,6 @@
 //! The drop at the ingress hook of a device.
 
-use antrea_host::{Outcome, drop_ingress, ingress_drops, stop_dropping_all_ingress, stop_dropping_ingress};
+use antrea_host::{Outcome, drop_ingress, ingress_drops, remove_device_chains, stop_dropping_ingress};
 use antrea_types::InterfaceName;
 
 use crate::sandbox::{OtherNetns, isolated, sh, succeeds};
@@ -99,8 +99,8 @@ fn all_drops_end_at_once_and_leave_nothing() {
         sh("ip link add port-2 type veth peer name port-3");
         drop_ingress(&name("1-pod")).await.unwrap();
         drop_ingress(&name("port-2")).await.unwrap();
-        assert_eq!(stop_dropping_all_ingress().await.unwrap(), Outcome::Changed);
-        assert_eq!(stop_dropping_all_ingress().await.unwrap(), Outcome::Unchanged);
+        assert_eq!(remove_device_chains().await.unwrap(), Outcome::Changed);
+        assert_eq!(remove_device_chains().await.unwrap(), Outcome::Unchanged);
         assert_eq!(sh("nft list ruleset"), "");
         assert!(pod.succeeds("ping -c 1 -W 2 10.10.0.1").await);
     });

@@ -5,7 +5,9 @@
 mod announce;
 mod firewall;
 mod ingress_drop;
+mod link_watch;
 mod links;
+mod marked_source;
 mod pod_interface;
 mod routes;
 mod sandbox;

@@ -3,13 +3,15 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use antrea_host::pod_interface::{HostIngress, PodInterface, create};
-use antrea_host::{Netlink, TxChecksumOffload, bridge_uplink, drop_ingress};
+use antrea_host::{LinkWatch, Netlink, TxChecksumOffload, bridge_uplink, drop_ingress, firewall};
 use antrea_hostplan::Address;
 use antrea_types::InterfaceName;
 use tempfile::TempDir;
 
+use crate::marked_source::{ENDPOINTS, marking, send_udp, wanted};
 use crate::sandbox::{OtherNetns, isolated, sh, succeeds};
 
 /// ovsdb-server and ovs-vswitchd in the namespace of the test, which end with this value.
@@ -49,6 +51,20 @@ impl OpenVswitch {
     fn vsctl(&self, arguments: &str) {
         let path = self.directory.path().display();
         sh(&format!("ovs-vsctl --timeout=20 --db=unix:{path}/db.sock {arguments}"));
+    }
+
+    fn ofctl(&self, arguments: &str) -> String {
+        sh(&format!("OVS_RUNDIR={} ovs-ofctl {arguments}", self.directory.path().display()))
+    }
+
+    /// Waits until every flow of a bridge has had a packet: the switch counts once in a while.
+    async fn wait_for_packets(&self, bridge: &str) {
+        let counted = async {
+            while self.ofctl(&format!("dump-flows {bridge}")).contains("n_packets=0") {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), counted).await.unwrap();
     }
 }
 
@@ -167,5 +183,39 @@ fn a_pod_is_answered_by_the_bridge_only_and_its_tcp_arrives() {
         let client =
             pod.netns().run(move || std::net::TcpStream::connect(("10.11.0.1", port)).map(drop)).await;
         client.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn the_bridge_can_tell_what_the_node_itself_sends_also_by_a_gateway_made_again() {
+    on_node(async |ovs, netlink, _router| {
+        let gateway = &wanted().device;
+        let add_gateway = "add-port br-int antrea-gw0 -- set interface antrea-gw0 type=internal";
+        ovs.vsctl("add-br br-int -- set bridge br-int datapath_type=netdev fail_mode=secure");
+        ovs.vsctl(add_gateway);
+        firewall::apply_at_start(&marking()).await.unwrap();
+        let mut watch = LinkWatch::current(gateway).unwrap();
+        for _ in 0..2 {
+            netlink.ensure_link(gateway, &antrea_host::LinkSettings::up()).await.unwrap();
+            for address in ["10.11.0.1/24", "fd00:11::1/64"] {
+                netlink.ensure_address(gateway, &address.parse().unwrap()).await.unwrap();
+            }
+            sh("for pod in 10.11.0.2 fd00:11::2; do \
+                ip neigh replace $pod lladdr 0a:00:00:00:00:02 dev antrea-gw0 nud permanent; done");
+            netlink.ensure_marked_source(&wanted()).await.unwrap();
+            for protocol in ["udp", "udp6"] {
+                // A flow that is added again has no packets yet.
+                let matching = format!("{protocol},in_port=antrea-gw0,dl_src={}", wanted().mac);
+                ovs.ofctl(&format!("add-flow br-int {matching},actions=drop"));
+            }
+            for endpoint in ENDPOINTS {
+                send_udp(endpoint.parse().unwrap());
+            }
+            ovs.wait_for_packets("br-int").await;
+            ovs.ofctl("del-flows br-int");
+            ovs.vsctl("del-port br-int antrea-gw0");
+            ovs.vsctl(add_gateway);
+            watch.made_anew().await.unwrap();
+        }
     });
 }

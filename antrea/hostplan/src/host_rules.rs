@@ -14,7 +14,7 @@ use crate::service_traffic::service_sets;
 use crate::{ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, Sysctl, TunnelTraffic};
 
 /// Marks packets that the Node itself sends to its Pods, so that no policy applies to the kubelet's probes.
-const HOST_LOCAL_SOURCE_MARK: u32 = 0x8000_0000;
+pub(crate) const HOST_LOCAL_SOURCE_MARK: u32 = 0x8000_0000;
 
 /// The name of the IP set that holds the Pod CIDRs of all Nodes.
 const fn pod_ip_set(family: IpFamily) -> &'static str {
@@ -101,11 +101,17 @@ fn raw(config: &HostConfig, family: IpFamily, services: &ServiceTraffic) -> Tabl
     TableRules::default().with(BuiltinChain::Prerouting, incoming).with(BuiltinChain::Output, outgoing)
 }
 
+/// Packets that the Node sends to a Service go to the gateway only once the Service's address is translated, which is after
+/// OUTPUT. Source addresses are translated later.
 fn mangle(config: &HostConfig) -> TableRules {
-    let mark = Rule::new("mark LOCAL output packets", Target::OrMark(HOST_LOCAL_SOURCE_MARK))
-        .output(InterfaceIs::Only(config.gateway.clone()))
-        .matching(Match::SourceLocal);
-    TableRules::default().with(BuiltinChain::Prerouting, Vec::new()).with(BuiltinChain::Output, vec![mark])
+    let mark = |comment| {
+        let rule = Rule::new(comment, Target::OrMark(HOST_LOCAL_SOURCE_MARK));
+        vec![rule.output(InterfaceIs::Only(config.gateway.clone())).matching(Match::SourceLocal)]
+    };
+    TableRules::default()
+        .with(BuiltinChain::Prerouting, Vec::new())
+        .with(BuiltinChain::Output, mark("mark LOCAL output packets"))
+        .with(BuiltinChain::Postrouting, mark("mark LOCAL packets to Services"))
 }
 
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {

@@ -31,10 +31,21 @@ pub(crate) fn ipv6_node() -> HostConfig {
     }
 }
 
+/// Upstream's rules, and the one that it has not: it takes packets that the Node sends to a Service for somebody else's.
+pub(crate) fn with_our_own(record: &str) -> SavedRuleset {
+    let ours = ":ANTREA-POSTROUTING - [0:0]\n\
+        -A POSTROUTING -m comment --comment \"Antrea: jump to Antrea postrouting rules\" -j ANTREA-POSTROUTING\n\
+        -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment \"Antrea: mark LOCAL packets to Services\" \
+        -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000\n";
+    let (before, mangle) = record.split_once("*mangle\n").unwrap();
+    let (chains, after) = mangle.split_once("COMMIT\n").unwrap();
+    SavedRuleset::parse(&format!("{before}*mangle\n{chains}{ours}COMMIT\n{after}"))
+}
+
 /// The lines that bring the recorded Node to what `config` wants.
 fn changes_to_the_record(config: &HostConfig) -> String {
     let rules = host_rules(config).rulesets.v4.unwrap();
-    restore_text(&rules, &SavedRuleset::parse(IPTABLES_SAVE)).unwrap_or_default()
+    restore_text(&rules, &with_our_own(IPTABLES_SAVE)).unwrap_or_default()
 }
 
 #[test]
@@ -153,9 +164,12 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     *mangle
     :ANTREA-PREROUTING - [0:0]
     :ANTREA-OUTPUT - [0:0]
+    :ANTREA-POSTROUTING - [0:0]
     -A PREROUTING -m comment --comment "Antrea: jump to Antrea prerouting rules" -j ANTREA-PREROUTING
     -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
+    -A POSTROUTING -m comment --comment "Antrea: jump to Antrea postrouting rules" -j ANTREA-POSTROUTING
     -A ANTREA-OUTPUT -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL output packets" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL packets to Services" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
     COMMIT
     *nat
     :ANTREA-POSTROUTING - [0:0]

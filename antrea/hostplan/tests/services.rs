@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use antrea_hostplan::iptables::{SavedRuleset, restore_text};
+use antrea_hostplan::iptables::restore_text;
 use antrea_hostplan::{
     AgentServices, HostConfig, HostServices, Route, ServiceTraffic, host_rules, ip_set_changes,
     ip_set_updates, is_service_route, parse_ip_set_save, service_neighbours, service_routes,
 };
 use antrea_types::{IpFamily, Protocol};
 
-use crate::host_rules::{ipv6_node, recorded_node};
+use crate::host_rules::{ipv6_node, recorded_node, with_our_own};
 
 const IPTABLES_SAVE: &str = include_str!("golden/service/iptables-save.txt");
 const IPSET_SAVE: &str = include_str!("golden/service/ipset-save.txt");
@@ -43,7 +43,7 @@ fn with_services(config: HostConfig, services: ServiceTraffic) -> HostConfig {
 fn the_rules_are_those_of_upstream() {
     let config = with_services(recorded_node(), agent(Some(recorded_services())));
     let rules = host_rules(&config).rulesets.v4.unwrap();
-    assert_eq!(restore_text(&rules, &SavedRuleset::parse(IPTABLES_SAVE)), None);
+    assert_eq!(restore_text(&rules, &with_our_own(IPTABLES_SAVE)), None);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
 #[test]
 fn where_the_host_serves_services_it_gets_nothing_of_ours_and_what_was_left_goes() {
     let plan = host_rules(&recorded_node());
-    let text = restore_text(&plan.rulesets.v4.unwrap(), &SavedRuleset::parse(IPTABLES_SAVE)).unwrap();
+    let text = restore_text(&plan.rulesets.v4.unwrap(), &with_our_own(IPTABLES_SAVE)).unwrap();
     for line in
         ["-D PREROUTING -m comment --comment \"Antrea: jump to Antrea prerouting rules\"", "-X ANTREA-OUTPUT"]
     {
@@ -153,7 +153,7 @@ fn until_all_services_are_known_what_is_there_stays() {
     let plan = host_rules(&with_services(recorded_node(), agent(None)));
     assert_eq!(ip_set_changes(&plan.ip_sets, &parse_ip_set_save(IPSET_SAVE)), None);
     let rules = plan.rulesets.v4.unwrap();
-    assert_eq!(restore_text(&rules, &SavedRuleset::parse(IPTABLES_SAVE)), None);
+    assert_eq!(restore_text(&rules, &with_our_own(IPTABLES_SAVE)), None);
     let gateway = "antrea-gw0".parse().unwrap();
     let routes = service_routes(&agent(None), &gateway, [IpFamily::V4].into_iter());
     let ours = IP_ROUTE.lines().filter_map(|line| line.parse::<Route>().ok()).filter(is_service_route);

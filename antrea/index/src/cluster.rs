@@ -2,6 +2,7 @@
 
 pub(crate) mod groups;
 pub(crate) mod namespaces;
+pub(crate) mod nodes;
 pub(crate) mod pods;
 pub(crate) mod policies;
 pub(crate) mod roles;
@@ -21,7 +22,7 @@ pub enum Kind {
 
 /// Which list of all objects an object was last seen in: those before the current one are gone when it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Listing(u32);
+pub(crate) struct Listing(u16);
 
 impl Listing {
     fn next(self) -> Self {

@@ -13,7 +13,7 @@ use crate::cluster::roles::RuleUse;
 use crate::intern::pool::{GroupId, NamespaceId};
 use crate::parse::network_policy::{PolicySpec, RuleSpec};
 use crate::parse::peer::{PeerSpec, PeersSpec, everywhere};
-use crate::parse::selector::Selector;
+use crate::parse::selector::{self, Selector};
 
 /// The priority of rules whose order does not matter.
 const UNORDERED: i32 = -1;
@@ -21,15 +21,28 @@ const UNORDERED: i32 = -1;
 /// The groups that rules name, and by which rule.
 type Uses = Vec<(GroupId, RuleUse)>;
 
+/// A group as a policy writes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Wanted<'a> {
+    /// The Namespaces; nothing for the policy's own.
+    namespaces: Option<&'a Selector<'a>>,
+    pods: Option<&'a Selector<'a>>,
+}
+
+/// The group that the policy held last: the next one is often the same.
+type Last<'a> = Option<(Wanted<'a>, GroupId)>;
+
 impl Index {
     /// Computes a policy, with a hold on each of its groups.
     pub(crate) fn compile(&mut self, namespace: NamespaceId, spec: &PolicySpec<'_>) -> State {
         let logging = self.namespaces.get(namespace).logging;
-        let applied_to = self.hold_group(Scope::Namespace(namespace), Some(&spec.pods));
+        let applied_to = Wanted { namespaces: None, pods: Some(&spec.pods) };
+        let mut last = None;
+        let applied_to = self.hold_group(namespace, applied_to, &mut last);
         let mut uses = Uses::with_capacity(spec.rules.len());
         let mut rules = Vec::with_capacity(spec.rules.len().max(spec.isolated.len()));
         for rule in &spec.rules {
-            let peer = self.peer(namespace, rule, rules.len(), &mut uses);
+            let peer = self.peer(namespace, (rule, rules.len()), &mut uses, &mut last);
             rules.push(Rule {
                 direction: rule.direction,
                 peer,
@@ -39,7 +52,7 @@ impl Index {
                 logging,
             });
         }
-        for direction in &spec.isolated {
+        for direction in spec.isolated {
             if !rules.iter().any(|rule| rule.direction == *direction) {
                 rules.push(Rule::isolation(*direction, logging));
             }
@@ -59,12 +72,19 @@ impl Index {
         State { computed: Arc::new(computed), links: Links { applied_to, uses: uses.into() } }
     }
 
-    fn peer(&mut self, namespace: NamespaceId, rule: &RuleSpec<'_>, at: usize, uses: &mut Uses) -> Peer {
+    /// The other side of a rule, which has a place among those of its policy.
+    fn peer<'a>(
+        &mut self,
+        namespace: NamespaceId,
+        (rule, at): (&'a RuleSpec<'a>, usize),
+        uses: &mut Uses,
+        last: &mut Last<'a>,
+    ) -> Peer {
         let (groups, blocks) = rule.peers.counts();
         let mut groups: Vec<GroupName> = Vec::with_capacity(groups);
         let mut blocks: Vec<IpBlock> = Vec::with_capacity(blocks);
-        let mut add = |index: &mut Self, scope, pods: Option<&Selector<'_>>| {
-            let group = index.hold_group(scope, pods);
+        let mut add = |index: &mut Self, wanted: Wanted<'a>| {
+            let group = index.hold_group(namespace, wanted, last);
             let name = index.groups.get(group).name;
             if groups.contains(&name) {
                 index.release_group(group);
@@ -78,17 +98,15 @@ impl Index {
                 blocks.extend(everywhere());
                 // Only members of a group say which number a name of a port has.
                 if rule.direction == Direction::Out && has_names(rule) {
-                    let everywhere = self.selectors.intern(&Selector::default(), &mut self.vocabulary);
-                    add(self, Scope::Selected(everywhere), None);
+                    add(self, Wanted { namespaces: Some(&selector::EVERYTHING), pods: None });
                 }
             }
             PeersSpec::Some(peers) => {
                 for peer in peers {
                     match peer {
-                        PeerSpec::Pods(pods) => add(self, Scope::Namespace(namespace), Some(pods)),
-                        PeerSpec::Namespaces(selector, pods) => {
-                            let scope = self.selectors.intern(selector, &mut self.vocabulary);
-                            add(self, Scope::Selected(scope), pods.as_ref());
+                        PeerSpec::Pods(pods) => add(self, Wanted { namespaces: None, pods: Some(pods) }),
+                        PeerSpec::Namespaces(namespaces, pods) => {
+                            add(self, Wanted { namespaces: Some(namespaces), pods: pods.as_ref() });
                         }
                         PeerSpec::Block(block) => blocks.push(block.clone()),
                     }
@@ -98,17 +116,24 @@ impl Index {
         Peer { address_groups: groups.into(), ip_blocks: blocks.into() }
     }
 
-    /// A group, with one hold more. `scope` may be a selector that nobody holds yet.
-    fn hold_group(&mut self, scope: Scope, pods: Option<&Selector<'_>>) -> GroupId {
-        if let Scope::Selected(selector) = scope {
-            self.selectors.hold_again(selector);
-        }
-        let pods = pods.map(|pods| self.selectors.intern(pods, &mut self.vocabulary));
-        let group = self.group(scope, pods);
+    /// A group, with one hold more.
+    fn hold_group<'a>(&mut self, own: NamespaceId, wanted: Wanted<'a>, last: &mut Last<'a>) -> GroupId {
+        let group = match last {
+            Some((other, group)) if *other == wanted => *group,
+            _ => self.wanted_group(own, wanted),
+        };
         self.groups.hold(group);
-        if let Scope::Selected(selector) = scope {
-            self.selectors.release(selector, &mut self.vocabulary);
-        }
+        *last = Some((wanted, group));
+        group
+    }
+
+    fn wanted_group(&mut self, own: NamespaceId, Wanted { namespaces, pods }: Wanted<'_>) -> GroupId {
+        let namespaces = namespaces.map(|selector| self.selectors.intern(selector, &mut self.vocabulary));
+        // Held while the other is looked for.
+        namespaces.into_iter().for_each(|selector| self.selectors.hold_again(selector));
+        let pods = pods.map(|pods| self.selectors.intern(pods, &mut self.vocabulary));
+        let group = self.group(namespaces.map_or(Scope::Namespace(own), Scope::Selected), pods);
+        namespaces.into_iter().for_each(|selector| self.selectors.release(selector, &mut self.vocabulary));
         group
     }
 }

@@ -1,5 +1,7 @@
-//! Equal things once: label pairs, label sets, selectors and names are stored once and known by a number.
+//! Equal things once: label pairs, label sets, selectors and lists of ports are stored once and known by a number.
 
+pub(crate) mod few;
+pub(crate) mod lists;
 pub(crate) mod names;
 pub(crate) mod pool;
 pub(crate) mod selectors;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use antrea_policy::{AddressGroup, AppliedToGroup, ComputedPolicy, Direction, GroupName, Span};
+use antrea_policy::{AddressGroup, AppliedToGroup, ComputedPolicy, Direction, GroupName, Pod, Span};
 
 use crate::cluster::groups::Group;
 use crate::intern::pool::PolicyId;
-use crate::settle::members;
 use crate::{Index, Work};
 
 /// What policies say of one Pod, borrowed from the index.
@@ -49,8 +48,14 @@ impl Index {
         Some(endpoint)
     }
 
+    /// A Pod as it is now; nothing for one that policies do not concern.
+    pub fn pod(&self, namespace: &str, pod: &str) -> Option<&Arc<Pod>> {
+        let record = self.pods.get(self.pods.find(self.namespaces.find(namespace)?, pod)?);
+        record.class.and_then(|_| record.member())
+    }
+
     fn add_rules<'a>(&'a self, group: &Group, endpoint: &mut Endpoint<'a>) {
-        for (policy, place) in &group.address.uses {
+        for (policy, place) in group.address.uses.iter() {
             let Some(policy) = self.computed(*policy) else { continue };
             let rule = RuleRef { policy, rule: place.place() };
             match place.direction() {
@@ -89,7 +94,7 @@ impl Index {
 
     fn whole_address_group(&self, group: &Group) -> Option<(AddressGroup, Span)> {
         let span = group.address.published.as_ref()?.span.clone();
-        let members = members(self.address_members(group));
+        let members = self.address_members(group);
         Some((AddressGroup { name: group.name, members }, span))
     }
 
@@ -105,7 +110,7 @@ impl Index {
 
     fn whole_applied_to_group(&self, group: &Group) -> Option<(AppliedToGroup, Span)> {
         let span = group.applied.published.as_ref()?.span.clone();
-        let members = members(self.applied_to_members(group));
+        let members = self.applied_to_members(group);
         Some((AppliedToGroup { name: group.name, members }, span))
     }
 

@@ -11,14 +11,15 @@ mod links;
 mod members;
 mod policies;
 
-use antrea_policy::{Span, Update};
+use std::collections::VecDeque;
+
+use antrea_policy::{GroupMember, Span, Update};
 use hashbrown::HashMap;
 
 use crate::Index;
-use crate::cluster::roles::Reason;
+use crate::cluster::roles::SpanReason;
 use crate::intern::pool::{GroupId, PolicyId};
 use members::Delta;
-pub(crate) use members::members;
 
 /// What one settle gathers on its way.
 #[derive(Debug, Default)]
@@ -29,12 +30,29 @@ struct Round {
     addresses: Vec<GroupId>,
     /// What became of members of groups that watchers know.
     deltas: HashMap<GroupId, Vec<Delta>>,
-    /// Why spans of AddressGroups change.
-    reasons: HashMap<GroupId, Vec<Reason>>,
+    /// Members of AddressGroups that are new, in the order of these: of groups that are AppliedToGroups as well.
+    listed: VecDeque<(GroupId, Vec<GroupMember>)>,
+    /// Why spans of AddressGroups change: they gain the span of an AppliedToGroup, or lose it.
+    reasons: Vec<SpanReason>,
     /// The spans that AppliedToGroups had, of those that have another now, or none.
     spans_before: HashMap<GroupId, Span>,
     /// Policies that have such a group.
     respanned: Vec<PolicyId>,
+}
+
+impl Round {
+    /// The members of an AddressGroup, if they are known already. Groups are asked for in order.
+    fn listed_of(&mut self, id: GroupId) -> Option<Vec<GroupMember>> {
+        while self.listed.front()?.0 < id {
+            self.listed.pop_front();
+        }
+        let (first, members) = self.listed.pop_front()?;
+        if first == id {
+            return Some(members);
+        }
+        self.listed.push_front((first, members));
+        None
+    }
 }
 
 impl Index {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use antrea_openflow::{Flow, Group, Meter, MeterId, PackedFlow, PackedGroup, TableId};
 
 use crate::round::Round;
-use crate::store::{Change, Object, SetKey, Store};
+use crate::store::{Change, Edit, Object, SetKey, Store};
 
 impl Object for PackedFlow {
     type Identity = [u8];
@@ -47,6 +47,15 @@ impl From<Vec<Flow>> for FlowSet {
     fn from(flows: Vec<Flow>) -> Self {
         Self { flows, ..Self::default() }
     }
+}
+
+/// A change of one flow of a set. Its cookie has no round; the store puts it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowEdit {
+    /// The set has this flow, in the place of any other of its table, priority and match.
+    Put(Flow),
+    /// The set has none of this flow's table, priority and match.
+    Remove(Flow),
 }
 
 /// What replacing a set changes on the bridge, in the order of identities.
@@ -101,6 +110,20 @@ impl Members {
     }
 }
 
+/// Edits as the store takes them.
+pub(crate) fn pack_edits(edits: Vec<FlowEdit>, round: Round) -> Vec<Edit<PackedFlow>> {
+    let mut buffer = Vec::new();
+    let mut pack = |mut flow: Flow| {
+        flow.cookie = round.stamp(flow.cookie);
+        PackedFlow::new(&flow, &mut buffer)
+    };
+    let pack = |edit| match edit {
+        FlowEdit::Put(flow) => Edit::Put(pack(flow)),
+        FlowEdit::Remove(flow) => Edit::Remove(pack(flow)),
+    };
+    edits.into_iter().map(pack).collect()
+}
+
 /// The sets. A flow (by table, priority and match) that several sets hold is there as long as one of them has it.
 #[derive(Debug)]
 pub struct FlowStore {
@@ -133,6 +156,16 @@ impl FlowStore {
             groups: self.groups.set(key, members.groups),
             meters: self.meters.set(key, members.meters),
         }
+    }
+
+    /// Changes flows of a set one after the other, and returns what changes, in that order.
+    pub(crate) fn edit(&mut self, key: &SetKey, edits: Vec<Edit<PackedFlow>>) -> Vec<Change<PackedFlow>> {
+        self.flows.edit(key, edits)
+    }
+
+    /// Whether a change deleted a flow, and none of later ones put it back.
+    pub(crate) fn lacks(&self, change: &Change<PackedFlow>) -> bool {
+        matches!(change, Change::Delete(old) if !self.flows.has(old))
     }
 
     /// What a set holds, not copied.

@@ -17,7 +17,7 @@ mod switch;
 pub mod testing;
 pub mod unixctl;
 
-pub use flow_store::{FlowChanges, FlowSet, FlowStore};
+pub use flow_store::{FlowChanges, FlowEdit, FlowSet, FlowStore};
 pub use modification::Modification;
 pub use round::Round;
 pub use store::{Change, SetKey};

@@ -1,10 +1,14 @@
 //! What is wanted on a bridge, in sets that are replaced as a whole, and the difference that replacing one makes.
 
+mod edit;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
+
+pub(crate) use edit::Edit;
 
 /// Names a set, such as `base`, `pod/NAMESPACE/NAME` or `peer/NODE`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,6 +129,11 @@ impl<T: Object> Store<T> {
         self.sets.get(key).map(AsRef::as_ref).unwrap_or_default()
     }
 
+    /// Whether any set holds something of this object's identity.
+    pub(crate) fn has(&self, object: &T) -> bool {
+        self.objects.contains_key(&ByIdentity(object.clone()))
+    }
+
     /// All objects that shall be on the bridge, in the order of identities.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.objects.keys().map(|object| &object.0)
@@ -217,10 +226,20 @@ mod tests {
         lines.iter().map(|line| apply(&mut store, line)).collect()
     }
 
+    /// `a = 1x 2y` replaces a set, `a: 1x 2-` edits one.
     fn apply(store: &mut Store<Item>, line: &str) -> String {
-        let (key, items) = line.split_once('=').unwrap();
+        let (key, items) = line.split_once(['=', ':']).unwrap();
+        let key = SetKey::from(key.trim());
         let item = |text: &str| Item(text[..1].parse().unwrap(), text[1..].parse().unwrap());
-        let changes = store.set(&SetKey::from(key.trim()), items.split_whitespace().map(item).collect());
+        let edit = |text: &str| match text.ends_with('-') {
+            true => Edit::Remove(item(text)),
+            false => Edit::Put(item(text)),
+        };
+        let items = items.split_whitespace();
+        let changes = match line.contains(':') {
+            true => store.edit(&key, items.map(edit).collect()),
+            false => store.set(&key, items.map(item).collect()),
+        };
         let text = changes.iter().map(|change| match change {
             Change::Add(new) => format!("+{}{}", new.0, new.1),
             Change::Replace { new, .. } => format!("~{}{}", new.0, new.1),
@@ -235,6 +254,24 @@ mod tests {
             changes(&["a = 3x 1x 2x", "a = 1x 2y 4x", "a = 1x 2y 4x"]),
             ["+1x +2x +3x", "~2y -3x +4x", ""]
         );
+    }
+
+    #[test]
+    fn edits_change_what_they_name_in_their_order() {
+        assert_eq!(
+            changes(&["a = 1x 3x 5x", "a: 6y 3- 1y 9- 2x 2- 4x 1z", "a: 1z 4-", "a = 1z 5x"]),
+            ["+1x +3x +5x", "+6y -3x ~1y +2x -2x +4x ~1z", "-4x", "-6y"]
+        );
+    }
+
+    #[test]
+    fn a_set_that_is_edited_may_be_new_and_may_go() {
+        assert_eq!(changes(&["a: 1x", "a: 1-", "a: 1-", "a ="]), ["+1x", "-1x", "", ""]);
+    }
+
+    #[test]
+    fn an_edited_object_that_others_share_stays_theirs() {
+        assert_eq!(changes(&["a: 1x", "b: 1x 1y", "a: 1-", "b: 1-"]), ["+1x", "", "~1y", "-1y"]);
     }
 
     #[test]

@@ -16,11 +16,11 @@ use tokio::sync::{Mutex, oneshot, watch};
 use tracing::{info, warn};
 
 use difference::Rounds;
-use together::{Job, Waiting};
+use together::{Job, Waiting, Wish};
 use wanted::{Leftovers, Wanted};
 
 use crate::backoff::Backoff;
-use crate::flow_store::{FlowChanges, FlowSet, Members};
+use crate::flow_store::{FlowChanges, FlowEdit, FlowSet, Members, pack_edits};
 use crate::openflow::{Channel, Connection, OpenFlowError};
 use crate::round::Round;
 use crate::store::SetKey;
@@ -103,11 +103,21 @@ impl Switch {
     /// Asks for a set and does not wait for it. The set is packed at once: who asks for many, one after the other, has
     /// one of them as values, and those that are asked for at the same time go into few bundles.
     pub fn ask(&self, key: impl Into<SetKey>, set: impl Into<FlowSet>) -> Asked {
-        let (inner, key) = (Arc::clone(&self.inner), key.into());
-        let members = Members::pack(set.into(), inner.round);
+        self.wish(key.into(), Wish::Replace(Members::pack(set.into(), self.inner.round)))
+    }
+
+    /// Changes flows of a set in this order, and does not wait for it. Up to 10,000 flows change at once; of more, those that
+    /// come first change first. What was asked for stays asked for: of what the switch refuses, the rest is there, and it is
+    /// tried again as the members of [`Self::apply`] are.
+    pub fn edit(&self, key: impl Into<SetKey>, edits: Vec<FlowEdit>) -> Asked {
+        self.wish(key.into(), Wish::Edit(pack_edits(edits, self.inner.round)))
+    }
+
+    fn wish(&self, key: SetKey, wish: Wish) -> Asked {
+        let inner = Arc::clone(&self.inner);
         let (reply, applied) = oneshot::channel();
         let asked = Asked { switch: self.clone(), key: key.clone(), applied };
-        if inner.waiting.push(Job { key, members, reply }) {
+        if inner.waiting.push(Job { key, wish, reply }) {
             // A task of its own, because store and switch must not part company when the caller stops waiting.
             tokio::spawn(async move { inner.work_off().await });
         }

@@ -9,7 +9,7 @@ use antrea_openflow::{
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::testing::OvsProcess;
-use antrea_ovs::{FlowSet, Round, Switch};
+use antrea_ovs::{FlowEdit, FlowSet, Round, Switch};
 use antrea_types::OfPort;
 
 use crate::fixture::{BRIDGE, dump_flows, soon, start_with_bridge};
@@ -101,6 +101,45 @@ async fn a_refused_set_is_what_it_was_before() {
     assert!(error.to_string().contains("in_port=3"), "{error}");
     assert_eq!(dump_flows(&ovs), before);
     assert_eq!(switch.get("pod/a").await.flows.len(), 1);
+}
+
+#[tokio::test]
+async fn single_flows_of_a_set_are_changed() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    let put = |port| FlowEdit::Put(flow(port).action(Action::NORMAL));
+    switch.edit("policies", vec![put(1), put(2)]).done().await.unwrap();
+    let edits = vec![FlowEdit::Remove(flow(2)), FlowEdit::Put(flow(1)), put(3), FlowEdit::Remove(flow(9))];
+    switch.edit("policies", edits).done().await.unwrap();
+    let first = "cookie=0x1010000000000, priority=200,in_port=1 actions=drop";
+    let third = "cookie=0x1010000000000, priority=200,in_port=3 actions=NORMAL";
+    assert_eq!(dump_flows(&ovs), [first, third]);
+    assert_eq!(switch.resync().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn of_edits_all_but_the_refused_flow_is_there() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    let put = |port| FlowEdit::Put(flow(port));
+    let refused = FlowEdit::Put(flow(3).action(Action::Group(GroupId(99))));
+    switch.edit("policies", vec![put(1), put(2)]).done().await.unwrap();
+    let edits = vec![FlowEdit::Remove(flow(2)), refused, put(4), FlowEdit::Remove(flow(1)), put(1)];
+    let error = switch.edit("policies", edits).done().await.unwrap_err();
+    assert!(error.to_string().contains("in_port=3"), "{error}");
+    let of_port = |port| format!("cookie=0x1010000000000, priority=200,in_port={port} actions=drop");
+    assert_eq!(dump_flows(&ovs), [1, 4].map(of_port));
+    assert!(!switch.has("policies").await);
+    switch.edit("policies", vec![FlowEdit::Remove(flow(3))]).done().await.unwrap();
+    assert!(switch.has("policies").await);
+}
+
+#[tokio::test]
+async fn edits_that_take_several_bundles_are_made_in_their_order() {
+    let Some((ovs, _database, switch)) = start(1).await else { return };
+    let edits = (1..=20_001).map(|port| FlowEdit::Put(flow(port))).collect();
+    switch.edit("policies", edits).done().await.unwrap();
+    let edits = (1..=20_000).map(|port| FlowEdit::Remove(flow(port))).collect();
+    switch.edit("policies", edits).done().await.unwrap();
+    assert_eq!(dump_flows(&ovs), ["cookie=0x1010000000000, priority=200,in_port=20001 actions=drop"]);
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
+use antrea_openflow::{Field, Flow};
 use antrea_types::{DualStack, OfPort, Protocol};
 use ipnet::IpNet;
 
@@ -40,6 +41,11 @@ impl ConjunctionId {
             Some(number) => Some(Self(number)),
             None => None,
         }
+    }
+
+    /// The rule whose packets a flow admits, if it is such a flow.
+    pub fn admitted_by(flow: &Flow) -> Option<Self> {
+        Self::new(u32::try_from(flow.matching.get(Field::ConjId)?.value).ok()?)
     }
 
     /// The number.

@@ -1,5 +1,7 @@
 //! What changes of rules change in the switch: how many flows, in which order, and what it admits meanwhile.
 
+use std::collections::BTreeSet;
+
 use antrea_openflow::Flow;
 use antrea_pipeline::policy::{ConjunctionId, Direction, FlowChange, FlowCounts, PolicyFlows, RuleChanges};
 use antrea_pipeline::{NodeTraffic, Pipeline};
@@ -124,6 +126,17 @@ fn peers_of_a_family_that_the_node_has_not_are_nobody() {
 fn addresses(count: u32) -> String {
     let first = u32::from_be_bytes([10, 64, 0, 0]);
     (0..count).map(|number| format!(" {}", std::net::Ipv4Addr::from_bits(first + number))).collect()
+}
+
+#[test]
+fn the_numbers_of_rules_can_be_read_from_their_flows() {
+    let (pipeline, pods) = (pipeline(DUAL), pods(DUAL));
+    let tables: Vec<_> = pipeline.policy_rule_tables().collect();
+    let flows =
+        enforced(&pipeline, rules(&pods, "5 in a from 10.10.0.11 on tcp:80\n7 out a to nobody")).flows();
+    let of_rules = flows.iter().filter(|flow| tables.contains(&flow.table));
+    let numbers: BTreeSet<_> = of_rules.filter_map(ConjunctionId::admitted_by).collect();
+    assert_eq!(numbers.into_iter().map(ConjunctionId::get).collect::<Vec<_>>(), [5, 7]);
 }
 
 #[test]

@@ -12,19 +12,20 @@ const CHUNK: usize = 128;
 /// Chunks that are ready before the index takes them.
 const AHEAD: usize = 4;
 
-/// Hands on each object of a workload. Its memory goes back to the thread that it came from.
+/// Hands on each object of a workload. It goes back to the thread that it came from, to be filled
+/// anew.
 pub(crate) fn each_object(workload: Workload, mut take: impl FnMut(&Object)) {
     let (sender, objects) = sync_channel::<Vec<Object>>(AHEAD);
     let (used, returned) = channel::<Vec<Object>>();
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut chunk = Vec::with_capacity(CHUNK);
-            objects::make(workload, &mut |object| {
+            objects::make(workload, &mut |object, used| {
                 chunk.push(object);
                 if chunk.len() == CHUNK {
                     // Nobody receives only when the process ends.
                     let _ = sender.send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK)));
-                    returned.try_iter().for_each(drop);
+                    returned.try_iter().flatten().for_each(|object| used.give_back(object));
                 }
             });
             let _ = sender.send(chunk);

@@ -1,15 +1,15 @@
 //! One workload of `cargo xtask bench policy`, in a process of its own so that its peak memory is its own.
 //!
-//! The workloads have the counts and shapes of upstream's own benchmarks. Objects are made one by one, as a decoder
-//! would, in a thread of their own, and handed to the index; the clock runs from the first until each kind's consumer
-//! has its last update.
-//! Consumers are plain receivers of updates, since there is no store of the API server yet.
+//! The workloads have the counts and shapes of upstream's own benchmarks. Objects come one by one, as from a decoder,
+//! from a thread of their own, and are handed to the index; the clock runs from the first until each watcher of the API
+//! server's store has its last event.
 
-mod consumers;
+mod agent;
 mod decoder;
 mod events;
 mod objects;
 mod query;
+mod watched;
 mod workloads;
 
 use std::fs;
@@ -19,14 +19,14 @@ use antrea_index::Index;
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use consumers::Consumers;
+use watched::Watched;
 use workloads::Workload;
 
 #[derive(Debug, Parser)]
 struct Arguments {
     /// What is measured.
     workload: Workload,
-    /// Beside the three consumers of everything, three for each of so many Nodes.
+    /// Beside the three watchers of everything, three for each of so many Nodes.
     #[arg(long, default_value_t = 0)]
     node_watchers: u32,
     /// Makes the objects, and nothing else: what of the figures is theirs.
@@ -40,35 +40,37 @@ fn main() -> Result<()> {
     match arguments.workload {
         workload if arguments.objects_only => {
             let started = Instant::now();
-            objects::make(workload, &mut drop);
+            objects::make(workload, &mut |object, used| used.give_back(object));
             print("seconds", started.elapsed());
         }
-        Workload::EndpointQuery => query::measure(),
-        Workload::PodEvent => events::measure_pods(),
-        Workload::SyncAddressGroup => events::measure_group(),
+        Workload::EndpointQuery => query::measure()?,
+        Workload::PodEvent => events::measure_pods()?,
+        Workload::SyncAddressGroup => events::measure_group()?,
+        Workload::UnionRule => agent::measure_union()?,
+        Workload::BatchInstall => agent::measure_install()?,
         workload => measure(workload, arguments.node_watchers)?,
     }
     Ok(())
 }
 
 fn measure(workload: Workload, node_watchers: u32) -> Result<()> {
-    let mut consumers = Consumers::new(node_watchers);
+    let watched = Watched::new(node_watchers)?;
     let started = Instant::now();
-    let index = loaded(workload, &mut consumers);
+    let index = loaded(workload, &watched);
     print("seconds", started.elapsed());
     let peak = peak_resident()?;
     println!("peak_rss_bytes {peak}");
-    consumers.report();
-    // Nobody takes an index apart: the process ends.
-    std::mem::forget(index);
+    watched.report();
+    // Nobody takes them apart: the process ends.
+    std::mem::forget((index, watched));
     Ok(())
 }
 
-/// An index that was handed a workload and told of all of it.
-fn loaded(workload: Workload, consumers: &mut Consumers) -> Index {
+/// An index that was handed a workload, and the watchers told of all of it.
+fn loaded(workload: Workload, watched: &Watched) -> Index {
     let mut index = Index::default();
     decoder::each_object(workload, |object| object.hand_to(&mut index));
-    index.settle(|update| consumers.take(&update));
+    watched.publish_all(&mut index);
     index
 }
 

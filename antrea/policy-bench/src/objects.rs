@@ -1,18 +1,24 @@
-//! Kubernetes objects, made one by one.
+//! Kubernetes objects, one by one. An object that was used is filled anew, which costs less than to make one: a decoder's
+//! work is not what is measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::{Arguments, Write};
 
 use antrea_index::Index;
 use k8s_openapi::api::core::v1::{Namespace, Pod, PodIP, PodSpec, PodStatus};
 use k8s_openapi::api::networking::v1::{
     NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicySpec,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::workloads::Workload;
 
 /// Pods are spread over so many Nodes.
 const NODES: u32 = 1000;
+
+/// So many Pods, and policies that admit, are made before any is used again: more than are on their way at once, and a
+/// multiple of what workloads repeat, so that an object mostly has the labels already that it is to have.
+const MADE: u32 = 1000;
 
 /// An object as a watch decodes it.
 pub(crate) enum Object {
@@ -33,9 +39,9 @@ impl Object {
 
 type Labels = BTreeMap<String, String>;
 
-/// Makes the objects of a workload, Namespace by Namespace.
-pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object)) {
-    let mut maker = Maker { pods: 0, policies: 0, take };
+/// Makes the objects of a workload, Namespace by Namespace. `take` gives back those that were used.
+pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object, &mut Used)) {
+    let mut maker = Maker { pods: 0, policies: 0, admitting: 0, used: Used::default(), take };
     match workload {
         Workload::SmallNamespaces | Workload::PodEvent => small_namespaces(&mut maker),
         Workload::LargeNamespaces => large_namespaces(&mut maker),
@@ -43,6 +49,7 @@ pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object)) {
         Workload::NetpolPerPod => netpol_per_pod(&mut maker),
         Workload::ClusterScoped => cluster_scoped(&mut maker),
         Workload::SyncAddressGroup => one_thousand(&mut maker),
+        Workload::UnionRule | Workload::BatchInstall => {}
     }
 }
 
@@ -114,35 +121,63 @@ fn one_thousand(maker: &mut Maker<'_>) {
     maker.pods("namespace", 1_000, &("app".to_owned(), "scale".to_owned()));
 }
 
+/// Objects that were used, by what they are used for again.
+#[derive(Default)]
+pub(crate) struct Used {
+    namespaces: VecDeque<Box<Namespace>>,
+    pods: VecDeque<Box<Pod>>,
+    policies: VecDeque<Box<NetworkPolicy>>,
+    denying: VecDeque<Box<NetworkPolicy>>,
+}
+
+impl Used {
+    pub(crate) fn give_back(&mut self, object: Object) {
+        match object {
+            Object::Namespace(namespace) => self.namespaces.push_back(namespace),
+            Object::Pod(pod) => self.pods.push_back(pod),
+            Object::NetworkPolicy(policy) => {
+                let admits = policy.spec.as_ref().is_some_and(|spec| spec.ingress.is_some());
+                if admits { &mut self.policies } else { &mut self.denying }.push_back(policy);
+            }
+        }
+    }
+}
+
 /// Hands objects on, and numbers them.
 struct Maker<'a> {
     pods: u32,
     policies: u32,
-    take: &'a mut dyn FnMut(Object),
+    admitting: u32,
+    used: Used,
+    take: &'a mut dyn FnMut(Object, &mut Used),
 }
 
 impl Maker<'_> {
     fn namespace(&mut self, name: &str, labels: &[(String, String)]) {
+        let mut namespace = self.used.namespaces.pop_front().unwrap_or_default();
         let own = ("kubernetes.io/metadata.name".to_owned(), name.to_owned());
-        let labels: Labels = labels.iter().cloned().chain([own]).collect();
-        let metadata = ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..Default::default() };
-        (self.take)(Object::Namespace(Box::new(Namespace { metadata, ..Default::default() })));
+        namespace.metadata.labels = Some(labels.iter().cloned().chain([own]).collect());
+        fill(&mut namespace.metadata.name, format_args!("{name}"));
+        (self.take)(Object::Namespace(namespace), &mut self.used);
     }
 
     fn pods(&mut self, namespace: &str, count: u32, label: &(String, String)) {
         for _ in 0..count {
-            (self.take)(Object::Pod(Box::new(pod(namespace, self.pods, label))));
+            let mut pod = again(&mut self.used.pods, self.pods);
+            fill_pod(&mut pod, namespace, self.pods, label);
+            (self.take)(Object::Pod(pod), &mut self.used);
             self.pods += 1;
         }
     }
 
     fn default_deny(&mut self, namespace: &str) {
-        let spec = NetworkPolicySpec {
+        let mut policy = self.used.denying.pop_front().unwrap_or_default();
+        policy.spec.get_or_insert_with(|| NetworkPolicySpec {
             pod_selector: Some(LabelSelector::default()),
             policy_types: Some(both_ways()),
             ..Default::default()
-        };
-        self.take_policy(namespace, "default-deny-all", spec);
+        });
+        self.take_policy(policy, namespace, "default-deny-all");
     }
 
     /// A policy for the Pods with a label that admits Pods with the same.
@@ -151,41 +186,61 @@ impl Maker<'_> {
     }
 
     fn policy(&mut self, namespace: &str, name: &str, label: &(String, String), peer: &NetworkPolicyPeer) {
-        let spec = network_policy(label, peer);
-        self.take_policy(namespace, name, spec);
+        let mut policy = again(&mut self.used.policies, self.admitting);
+        self.admitting += 1;
+        if !policy.spec.as_ref().is_some_and(|spec| is_network_policy(spec, label, peer)) {
+            policy.spec = Some(network_policy(label, peer));
+        }
+        self.take_policy(policy, namespace, name);
     }
 
-    fn take_policy(&mut self, namespace: &str, name: &str, spec: NetworkPolicySpec) {
+    fn take_policy(&mut self, mut policy: Box<NetworkPolicy>, namespace: &str, name: &str) {
         self.policies += 1;
-        let metadata = ObjectMeta {
-            namespace: Some(namespace.to_owned()),
-            name: Some(name.to_owned()),
-            uid: Some(format!("1039ae46-1d6b-4ca7-ad08-{:012x}", self.policies)),
-            generation: Some(1),
-            ..Default::default()
-        };
-        let policy = NetworkPolicy { metadata, spec: Some(spec) };
-        (self.take)(Object::NetworkPolicy(Box::new(policy)));
+        let metadata = &mut policy.metadata;
+        fill(&mut metadata.namespace, format_args!("{namespace}"));
+        fill(&mut metadata.name, format_args!("{name}"));
+        fill(&mut metadata.uid, format_args!("1039ae46-1d6b-4ca7-ad08-{:012x}", self.policies));
+        metadata.generation = Some(1);
+        (self.take)(Object::NetworkPolicy(policy), &mut self.used);
     }
 }
 
+/// An object to be filled, where so many were before it.
+fn again<T: Default>(used: &mut VecDeque<T>, before: u32) -> T {
+    let used = if before < MADE { None } else { used.pop_front() };
+    used.unwrap_or_default()
+}
+
+/// Writes a text in the place of another.
+fn fill(place: &mut Option<String>, text: Arguments<'_>) {
+    let place = place.get_or_insert_default();
+    place.clear();
+    // Nothing keeps a String from being written to.
+    let _ = place.write_fmt(text);
+}
+
 /// A Pod; its number says its name, Node and address.
-pub(crate) fn pod(namespace: &str, number: u32, (key, value): &(String, String)) -> Pod {
+pub(crate) fn pod(namespace: &str, number: u32, label: &(String, String)) -> Pod {
+    let mut pod = Pod::default();
+    fill_pod(&mut pod, namespace, number, label);
+    pod
+}
+
+fn fill_pod(pod: &mut Pod, namespace: &str, number: u32, (key, value): &(String, String)) {
+    fill(&mut pod.metadata.namespace, format_args!("{namespace}"));
+    fill(&mut pod.metadata.name, format_args!("pod-{number}"));
+    if !is_labelled(pod.metadata.labels.as_ref(), key, value) {
+        pod.metadata.labels = Some(Labels::from([(key.clone(), value.clone())]));
+    }
+    let spec = pod.spec.get_or_insert_with(PodSpec::default);
+    fill(&mut spec.node_name, format_args!("node-{}", number % NODES));
     let [_, a, b, c] = number.to_be_bytes();
-    let ip = format!("10.{a}.{b}.{c}");
-    Pod {
-        metadata: ObjectMeta {
-            namespace: Some(namespace.to_owned()),
-            name: Some(format!("pod-{number}")),
-            labels: Some(Labels::from([(key.clone(), value.clone())])),
-            ..Default::default()
-        },
-        spec: Some(PodSpec { node_name: Some(node_name(number % NODES)), ..Default::default() }),
-        status: Some(PodStatus {
-            pod_ip: Some(ip.clone()),
-            pod_ips: Some(vec![PodIP { ip }]),
-            ..Default::default()
-        }),
+    let status = pod.status.get_or_insert_with(PodStatus::default);
+    fill(&mut status.pod_ip, format_args!("10.{a}.{b}.{c}"));
+    let ips = status.pod_ips.get_or_insert_default();
+    ips.resize_with(1, PodIP::default);
+    for (ip, only) in ips.iter_mut().zip(&status.pod_ip) {
+        ip.ip.clone_from(only);
     }
 }
 
@@ -218,6 +273,20 @@ pub(crate) fn peer(
 fn labelled(key: &str, value: &str) -> LabelSelector {
     let labels = Labels::from([(key.to_owned(), value.to_owned())]);
     LabelSelector { match_labels: Some(labels), match_expressions: None }
+}
+
+fn is_network_policy(
+    spec: &NetworkPolicySpec,
+    (key, value): &(String, String),
+    peer: &NetworkPolicyPeer,
+) -> bool {
+    let is_for = spec.pod_selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
+    let from = spec.ingress.as_ref().and_then(|rules| rules.first()?.from.as_deref());
+    is_labelled(is_for, key, value) && from == Some(std::slice::from_ref(peer))
+}
+
+fn is_labelled(labels: Option<&Labels>, key: &str, value: &str) -> bool {
+    labels.is_some_and(|labels| labels.len() == 1 && labels.get(key).is_some_and(|other| other == value))
 }
 
 fn both_ways() -> Vec<String> {

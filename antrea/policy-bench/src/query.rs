@@ -3,15 +3,16 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::consumers::Consumers;
+use anyhow::Result;
+
+use crate::watched::Watched;
 use crate::workloads::Workload;
 use crate::{loaded, print};
 
 const QUERIES: u32 = 1000;
 
-pub(crate) fn measure() {
-    let mut consumers = Consumers::default();
-    let index = loaded(Workload::EndpointQuery, &mut consumers);
+pub(crate) fn measure() -> Result<()> {
+    let index = loaded(Workload::EndpointQuery, &Watched::new(0)?);
     for number in 0..QUERIES {
         let name = format!("pod-{}", number * 7);
         let started = Instant::now();
@@ -24,4 +25,5 @@ pub(crate) fn measure() {
             eprintln!("applied, source in, destination of: {:?}", endpoint.map(count));
         }
     }
+    Ok(())
 }

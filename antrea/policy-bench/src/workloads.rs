@@ -23,4 +23,8 @@ pub(crate) enum Workload {
     PodEvent,
     /// A new AddressGroup of 1,000 members.
     SyncAddressGroup,
+    /// On a Node, a rule of 10,000 and 10 addresses.
+    UnionRule,
+    /// On a Node, 100 rules of 500 addresses each.
+    BatchInstall,
 }

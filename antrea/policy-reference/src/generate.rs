@@ -17,6 +17,7 @@ use crate::object::Object;
 use crate::question::{Family, Protocol};
 
 pub(crate) use random::Random;
+pub use random::mixed;
 
 /// How large a cluster is, and what may be in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

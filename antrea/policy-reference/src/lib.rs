@@ -57,7 +57,7 @@ pub use choices::{Choices, NamedPortInBlock, OwnNodeEgress};
 pub use cluster::Cluster;
 pub use coverage::{Coverage, Feature};
 pub use events::{Event, events};
-pub use generate::{BadObjects, Families, OUTSIDE, Options, PORTS, generate};
+pub use generate::{BadObjects, Families, OUTSIDE, Options, PORTS, generate, mixed};
 pub use object::{Object, ReadError};
 pub use place::{Unasked, address};
 pub use policy::Direction;

@@ -12,6 +12,20 @@ const NAMESPACE: [u8; 16] =
 /// Where a UUID's text has hyphens.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
+/// Where it has the two digits of each byte.
+const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/// The value of each digit in lower case; 16 for what is none.
+const DIGIT: [u8; 256] = {
+    let mut values = [16; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
+
 /// The name of an AddressGroup or AppliedToGroup. One of each may have the same name: that of their selector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct GroupName([u8; 16]);
@@ -24,7 +38,14 @@ pub struct InvalidGroupName(String);
 impl GroupName {
     /// The name for a normalised selector, like `namespace=team-x And podSelector=app=c`.
     pub fn of_selector(normalised: &str) -> Self {
-        let digest = Sha1::new().chain_update(NAMESPACE).chain_update(normalised).finalize();
+        Self::of_parts(&[normalised])
+    }
+
+    /// The same for a text in several parts.
+    pub fn of_parts(normalised: &[&str]) -> Self {
+        let mut hasher = Sha1::new_with_prefix(NAMESPACE);
+        normalised.iter().for_each(|part| hasher.update(part));
+        let digest = hasher.finalize();
         let mut bytes = [0; 16];
         for (byte, hashed) in bytes.iter_mut().zip(digest) {
             *byte = hashed;
@@ -68,24 +89,17 @@ pub(crate) fn write_uuid(bytes: &[u8; 16], f: &mut fmt::Formatter<'_>) -> fmt::R
 /// Reads only what [`write_uuid`] writes: lower case, with hyphens.
 pub(crate) fn read_uuid(text: &str) -> Option<[u8; 16]> {
     let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
-    let mut bytes = [0; 16];
-    let mut digits = 0;
-    for (at, byte) in text.iter().enumerate() {
-        if HYPHENS.contains(&at) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        bytes[digits / 2] = bytes[digits / 2] << 4 | digit;
-        digits += 1;
+    if HYPHENS.iter().any(|at| text[*at] != b'-') {
+        return None;
     }
-    Some(bytes)
+    let mut bytes = [0; 16];
+    let mut wrong = 0;
+    for (byte, at) in bytes.iter_mut().zip(DIGITS) {
+        let (high, low) = (DIGIT[usize::from(text[at])], DIGIT[usize::from(text[at + 1])]);
+        wrong |= high | low;
+        *byte = high << 4 | low & 0xf;
+    }
+    (wrong < 16).then_some(bytes)
 }
 
 #[cfg(test)]

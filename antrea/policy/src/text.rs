@@ -18,11 +18,6 @@ impl Text {
     pub fn address(&self) -> usize {
         self.0.as_ptr().addr()
     }
-
-    /// Whether nobody else has a copy.
-    pub fn is_last(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
-    }
 }
 
 impl Default for Text {

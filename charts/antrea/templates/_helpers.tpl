@@ -96,3 +96,8 @@ The feature gates of one program that the user set, as a JSON object. Argument: 
 {{- $names := list "AdminNetworkPolicy" "AllAlpha" "AllBeta" "AntreaIPAM" "AntreaPolicy" "ClusterNetworkPolicy" "Egress" "ExternalNode" "IPsecCertAuth" "L7NetworkPolicy" "Multicast" "Multicluster" "NetworkPolicyStats" "NodeIPAM" "ServiceExternalIP" "SupportBundleCollection" "Traceflow" -}}
 {{- include "antrea.featureGates" (dict "root" . "names" $names) -}}
 {{- end -}}
+
+{{/* The APIServices of antrea-controller, as a JSON array. */}}
+{{- define "antrea.apiServices" -}}
+["v1alpha1.stats.antrea.io", "v1beta1.system.antrea.io", "v1beta2.controlplane.antrea.io"]
+{{- end -}}

@@ -66,7 +66,7 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
     nodeIPAM.nodeCIDRMaskSizeIPv6: 64
 - because: certificates of one's own are not available yet
   only: {controller.selfSignedCert: true}
-- because: the controller serves nothing that needs client certificates yet
+- because: clients are known by the certificates and tokens of the cluster alone
   only: {clientCAFile: ""}
 - because: cipher suites cannot be chosen yet
   only: {tlsCipherSuites: ""}

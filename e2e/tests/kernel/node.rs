@@ -42,11 +42,12 @@ impl Node {
         Ok(node)
     }
 
-    /// Writes the configuration, which the agent reads when it starts.
+    /// Writes the configuration, which the agent reads when it starts. There is no antrea-controller.
     pub(crate) fn configure(&self, tunnel: Tunnel) -> Result<()> {
         let folder = self.folder.display();
         let configuration = format!(
             "ovsRunDir: {folder}/ovs\ncniSocket: {folder}/cni.sock\nhostProcPathPrefix: /\n\
+             newPodsWithoutController: admit\n\
              antreaProxy:\n  enable: true\n  proxyAll: true\nfeatureGates:\n  LoadBalancerModeDSR: true\n\
              tunnelType: {}\n",
             tunnel.name()

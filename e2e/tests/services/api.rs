@@ -60,6 +60,11 @@ impl Api {
         self.json("DELETE", &path_of(object)?, "", &Value::Null).map(drop)
     }
 
+    /// Deletes what is at a path, which may say how.
+    pub(crate) fn delete_at(&self, path: &str) -> Result<()> {
+        self.json("DELETE", path, "", &Value::Null).map(drop)
+    }
+
     /// Deletes all objects that tests have made at a path.
     pub(crate) fn delete_all(&self, path: &str) -> Result<()> {
         let selected = format!("{path}?labelSelector=made-by%3D{MANAGER}");
@@ -93,18 +98,23 @@ impl Api {
     }
 }
 
-/// Where an object of Namespace `default`, or of none, is.
+/// Where an object is: in its Namespace, or in `default`.
 fn path_of(object: &Value) -> Result<String> {
-    let folder = match object["kind"].as_str() {
-        Some("Service") => SERVICES,
-        Some("EndpointSlice") => ENDPOINT_SLICES,
-        Some("Pod") => PODS,
-        other => bail!("no path is known of {other:?}"),
-    };
     let name = object["metadata"]["name"].as_str().context("an object without a name")?;
-    Ok(format!("{folder}/{name}"))
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+    Ok(match object["kind"].as_str() {
+        Some("Namespace") => format!("/api/v1/namespaces/{name}"),
+        Some("Service") => format!("/api/v1/namespaces/{namespace}/services/{name}"),
+        Some("Pod") => format!("/api/v1/namespaces/{namespace}/pods/{name}"),
+        Some("EndpointSlice") => {
+            format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices/{name}")
+        }
+        Some("NetworkPolicy") => {
+            format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/{name}")
+        }
+        other => bail!("no path is known of {other:?}"),
+    })
 }
 
 pub(crate) const SERVICES: &str = "/api/v1/namespaces/default/services";
 pub(crate) const ENDPOINT_SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-pub(crate) const PODS: &str = "/api/v1/namespaces/default/pods";

@@ -86,7 +86,12 @@ impl Target {
 
     /// The same once, and soon, where nobody shall answer.
     pub(crate) fn hostname_soon(self, from: &Network) -> Result<Answer> {
-        from.within(|| Ok(self.ask_within(SHORT_PATIENCE, "hostname")))
+        self.hostname_within(SHORT_PATIENCE, from)
+    }
+
+    /// The same with a time for the answer of the caller's.
+    pub(crate) fn hostname_within(self, patience: Duration, from: &Network) -> Result<Answer> {
+        from.within(|| Ok(self.ask_within(patience, "hostname")))
     }
 
     /// From the network namespace that this is called in.

@@ -86,7 +86,8 @@ pub(crate) fn targets_at(ips: &DualStack<IpAddr>, port: u16) -> Vec<Target> {
     ips.iter().flat_map(|ip| [Target::tcp(*ip, port), Target::udp(*ip, port)]).collect()
 }
 
-fn manifest(name: &str, spec: &Value) -> Value {
+/// A Service of Namespace `default`.
+pub(crate) fn manifest(name: &str, spec: &Value) -> Value {
     let mut object = json!({
         "apiVersion": "v1",
         "kind": "Service",

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::stage::{PROXY, with_antrea_proxy};
 use crate::cluster::{Cluster, NAMESPACE};
+use crate::policies::kube_proxy::ensure_clients_of_node_ports_are_denied;
 use crate::traces::BRIDGE;
 
 #[test]
@@ -53,6 +54,8 @@ fn beside_kube_proxy_antrea_proxy_can_be_turned_on_for_cluster_ips_and_off_again
         let workload = cluster.workload(1)?;
         cluster.ensure_connected(&workload)?;
         ensure!(!has_flows_of(&cluster, &workload)?, "AntreaProxy is off, and serves");
+        let (_, node) = cluster.two_nodes()?;
+        ensure_clients_of_node_ports_are_denied(&cluster, workload.pod_on(node)?)?;
         for (enable, serves) in [("true", true), ("false", false)] {
             upgrade(&cluster, enable)?;
             cluster.ensure_connected(&workload)?;

@@ -1,11 +1,11 @@
 //! `/metrics`: figures in the text format of Prometheus, made when they are asked for.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use antrea_kit::health::{not_found, text};
 use antrea_kit::leases::Leadership;
+use antrea_kit::metrics::Page;
 use antrea_kit::server::Handler;
 use antrea_mc_leader::{Census, Censuses};
 use hyper::{Method, StatusCode};
@@ -48,7 +48,7 @@ pub(crate) fn handler(figures: Figures) -> Handler {
 }
 
 fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<String, Census>) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::default();
     page.gauge("antrea_mc_build_info", "Version and mode of the controller.");
     page.sample("antrea_mc_build_info", &[("version", version), ("mode", &mode.to_string())], 1);
     page.gauge("antrea_mc_elected", "Whether this replica is the one that works.");
@@ -73,23 +73,7 @@ fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<
             }
         }
     }
-    page.0
-}
-
-/// A page in that format. Values of labels are names of Namespaces, kinds and versions: nothing in them is to be escaped.
-struct Page(String);
-
-impl Page {
-    // Writing to a String cannot fail.
-    fn gauge(&mut self, name: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} gauge");
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: usize) {
-        let labels: Vec<String> = labels.iter().map(|(label, word)| format!("{label}=\"{word}\"")).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
-    }
+    page.into_text()
 }
 
 #[cfg(test)]

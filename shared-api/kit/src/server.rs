@@ -1,4 +1,7 @@
 //! An HTTP server that no client can exhaust: connections, handshakes, headers and lifetimes have limits.
+//!
+//! It speaks HTTP/1.1, and HTTP/2 with clients that agree on it in the TLS handshake (ALPN), where the TLS
+//! configuration offers it.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -8,36 +11,46 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::rt::{Read, Write};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, warn};
+use tracing::warn;
 
+use crate::connection::Connection;
+use crate::half_open::HalfOpen;
 pub use crate::listen::BindError;
 use crate::listen::listen_everywhere;
 
-/// What a handler answers.
-pub type Answer = Response<Full<Bytes>>;
+/// What a handler answers; the body is sent at once, or as it comes.
+pub type Answer<B = Full<Bytes>> = Response<B>;
 
 /// Answers requests. It bounds what it reads of their bodies itself.
-pub type Handler =
-    Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
+pub type Handler<B = Full<Bytes>> =
+    Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Answer<B>> + Send>> + Send + Sync>;
+
+/// A body that can be sent.
+pub trait Sendable: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static {}
+
+impl<B: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static> Sendable for B {}
+
+/// The certificates that the client showed, its own first: an extension of its requests, where the server asks for them.
+/// Whoever has them has the key, too; who vouches for them is for the handler to find out.
+#[derive(Clone, Debug)]
+pub struct PeerCertificates(pub Arc<[CertificateDer<'static>]>);
 
 /// How much of the server one client, or all together, can have.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at the same time; more of them wait in the kernel.
     pub connections: usize,
+    /// Connections of those that have not ended their handshake; when there are more, the oldest are closed.
+    pub half_open: usize,
     /// How long a TLS handshake may take.
     pub handshake: Duration,
     /// How long the head of a request may take, and how long a connection may be idle before it.
@@ -50,6 +63,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 100,
+            half_open: 100,
             handshake: Duration::from_secs(10),
             header: Duration::from_secs(30),
             lifetime: Duration::from_secs(600),
@@ -58,15 +72,15 @@ impl Default for Limits {
 }
 
 /// A server that listens, and answers once it runs.
-pub struct Server {
+pub struct Server<B = Full<Bytes>> {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
     limits: Limits,
-    handler: Handler,
+    handler: Handler<B>,
 }
 
-impl Server {
+impl<B: Sendable> Server<B> {
     /// Listens on `address`; HTTPS where `tls` is there, HTTP otherwise.
     ///
     /// # Errors
@@ -75,7 +89,7 @@ impl Server {
         address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
         limits: Limits,
-        handler: Handler,
+        handler: Handler<B>,
     ) -> Result<Self, BindError> {
         let listener = TcpListener::bind(address).await.map_err(|source| BindError { address, source })?;
         Self::new(listener, address, tls, limits, handler)
@@ -89,7 +103,7 @@ impl Server {
         port: u16,
         tls: Option<Arc<ServerConfig>>,
         limits: Limits,
-        handler: Handler,
+        handler: Handler<B>,
     ) -> Result<Self, BindError> {
         let (listener, address) = listen_everywhere(port, TcpListener::bind).await?;
         Self::new(listener, address, tls, limits, handler)
@@ -100,7 +114,7 @@ impl Server {
         address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
         limits: Limits,
-        handler: Handler,
+        handler: Handler<B>,
     ) -> Result<Self, BindError> {
         let address = listener.local_addr().map_err(|source| BindError { address, source })?;
         Ok(Self { listener, address, tls: tls.map(TlsAcceptor::from), limits, handler })
@@ -117,11 +131,13 @@ impl Server {
     /// Never: a connection that fails is its client's affair. The type is that of a component.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let permits = Arc::new(Semaphore::new(self.limits.connections));
+        let half_open = HalfOpen::at_most(self.limits.half_open);
         let connections = TaskTracker::new();
         while let Some((stream, permit)) = stop.run_until_cancelled(self.accept(&permits)).await {
             let connection = Connection {
                 tls: self.tls.clone(),
                 limits: self.limits,
+                half_open: Arc::clone(&half_open),
                 handler: Arc::clone(&self.handler),
                 stop: stop.clone(),
             };
@@ -149,51 +165,6 @@ impl Server {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
-        }
-    }
-}
-
-/// What serving one connection needs.
-struct Connection {
-    tls: Option<TlsAcceptor>,
-    limits: Limits,
-    handler: Handler,
-    stop: CancellationToken,
-}
-
-impl Connection {
-    async fn serve(self, stream: TcpStream) {
-        let Some(tls) = &self.tls else {
-            return self.serve_http(TokioIo::new(stream)).await;
-        };
-        match timeout(self.limits.handshake, tls.accept(stream)).await {
-            Ok(Ok(stream)) => self.serve_http(TokioIo::new(stream)).await,
-            Ok(Err(error)) => debug!(%error, "TLS handshake failed"),
-            Err(_) => debug!("TLS handshake took too long"),
-        }
-    }
-
-    async fn serve_http<Stream: Read + Write + Unpin>(&self, stream: Stream) {
-        let service = service_fn(|request| {
-            let answer = (self.handler)(request);
-            async move { Ok::<_, Infallible>(answer.await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.header)
-            .max_buf_size(16 * 1024)
-            .serve_connection(stream, service);
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = self.stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                timeout(self.limits.handshake, connection.as_mut()).await.unwrap_or(Ok(()))
-            }
-            () = tokio::time::sleep(self.limits.lifetime) => return debug!("Connection lasted too long"),
-        };
-        if let Err(error) = ended {
-            debug!(%error, "Connection failed");
         }
     }
 }

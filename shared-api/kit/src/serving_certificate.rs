@@ -8,11 +8,13 @@ use std::time::{Duration, SystemTime};
 use antrea_types::MinimumTls;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ClientHello, NoClientAuth, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::auth::AnyClientCertificate;
 use crate::certificate::{Authority, CertificateError, StoredAuthority};
 use crate::logging::chain;
 
@@ -83,18 +85,39 @@ impl ServingCertificate {
         self: &Arc<Self>,
         minimum: MinimumTls,
     ) -> Result<Arc<ServerConfig>, CertificateError> {
+        let mut config = self.configure(minimum, Arc::new(NoClientAuth))?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    /// The same for a server of an aggregated API: it speaks HTTP/2, too, and asks clients for certificates, any or none.
+    ///
+    /// # Errors
+    /// When TLS does not take the versions.
+    pub fn aggregated_server_config(
+        self: &Arc<Self>,
+        minimum: MinimumTls,
+    ) -> Result<Arc<ServerConfig>, CertificateError> {
+        let mut config = self.configure(minimum, AnyClientCertificate::new())?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    fn configure(
+        self: &Arc<Self>,
+        minimum: MinimumTls,
+        clients: Arc<dyn ClientCertVerifier>,
+    ) -> Result<ServerConfig, CertificateError> {
         let versions: &[_] = match minimum {
             MinimumTls::V1_2 => &[&rustls::version::TLS13, &rustls::version::TLS12],
             MinimumTls::V1_3 => &[&rustls::version::TLS13],
         };
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
-        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        Ok(ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(versions)
             .map_err(CertificateError::Use)?
-            .with_no_client_auth()
-            .with_cert_resolver(resolver);
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+            .with_client_cert_verifier(clients)
+            .with_cert_resolver(resolver))
     }
 
     /// Makes a new certificate whenever the present one is about to expire, until `stop`.

@@ -59,8 +59,27 @@ pub async fn watch_kind<K, T>(
 where
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut stream = std::pin::pin!(watch_objects(api, config));
     let mut listed = Vec::new();
+    watch_each(kind, api, config, move |event| translate(event, &map, &mut listed), events, stop).await
+}
+
+/// The same, event by event as kube has them, also while all objects are listed: nobody has to hold all objects of a
+/// kind at once. Events that `map` gives `None` for are left out.
+///
+/// # Errors
+/// Never, as above.
+pub async fn watch_each<K, E>(
+    kind: &str,
+    api: Api<K>,
+    config: watcher::Config,
+    mut map: impl FnMut(Event<K>) -> Option<E>,
+    events: mpsc::Sender<E>,
+    stop: CancellationToken,
+) -> anyhow::Result<()>
+where
+    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut stream = std::pin::pin!(watch_objects(api, config));
     let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
     while let Some(Some(next)) = stop.run_until_cancelled(stream.next()).await {
         let event = match next {
@@ -70,7 +89,7 @@ where
                     info!(kind, "Watch goes on");
                     backoff.reset();
                 }
-                translate(event, &map, &mut listed)
+                map(event)
             }
             Err(error) => {
                 if backoff.is_fresh() {

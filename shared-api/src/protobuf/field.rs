@@ -68,10 +68,7 @@ macro_rules! number {
             }
 
             fn read(slot: &mut Option<Self>, value: Value<'_>) -> Result<(), DecodeError> {
-                let Value::Varint(number) = value else { return Err(Problem::WireType.into()) };
-                let number = number.cast_signed();
-                *slot = Some(Self::try_from(number).map_err(|_| Problem::Range(number.into()))?);
-                Ok(())
+                read_number(slot, value)
             }
 
             fn absent() -> Result<Self, DecodeError> {
@@ -82,6 +79,13 @@ macro_rules! number {
 }
 number!(i64, i32, u32, u16, u8);
 
+fn read_number<N: TryFrom<i64>>(slot: &mut Option<N>, value: Value<'_>) -> Result<(), DecodeError> {
+    let Value::Varint(number) = value else { return Err(Problem::WireType.into()) };
+    let number = number.cast_signed();
+    *slot = Some(N::try_from(number).map_err(|_| Problem::Range(number.into()))?);
+    Ok(())
+}
+
 /// A count, which is an int64 on the wire: no counter gets so far that it would be negative there.
 impl Field for u64 {
     fn write(&self, number: u32, writer: &mut Writer) {
@@ -89,10 +93,7 @@ impl Field for u64 {
     }
 
     fn read(slot: &mut Option<Self>, value: Value<'_>) -> Result<(), DecodeError> {
-        let Value::Varint(number) = value else { return Err(Problem::WireType.into()) };
-        let number = number.cast_signed();
-        *slot = Some(Self::try_from(number).map_err(|_| Problem::Range(number.into()))?);
-        Ok(())
+        read_number(slot, value)
     }
 
     fn absent() -> Result<Self, DecodeError> {

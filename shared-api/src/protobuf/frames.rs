@@ -5,6 +5,9 @@ use super::{DecodeError, Problem};
 /// The longest frame that is taken: several times what a group of 100,000 Pods needs.
 pub const LONGEST_FRAME: usize = 64 << 20;
 
+/// How much room is kept for what comes; more is given back once it is not needed.
+const KEPT: usize = 64 << 10;
+
 /// Takes what a connection yields and gives whole frames.
 #[derive(Debug, Default)]
 pub struct Frames {
@@ -18,6 +21,9 @@ impl Frames {
     pub fn push(&mut self, received: &[u8]) {
         self.received.drain(..self.taken);
         self.taken = 0;
+        if self.received.is_empty() {
+            self.received.shrink_to(KEPT);
+        }
         self.received.extend_from_slice(received);
     }
 
@@ -57,6 +63,17 @@ mod tests {
             }
             assert_eq!(found, [vec![1, 2], vec![], vec![3]], "in parts of {size} bytes");
         }
+    }
+
+    #[test]
+    fn the_room_of_a_long_frame_is_given_back() {
+        let mut frames = Frames::default();
+        let long = 1_u32 << 20;
+        frames.push(&[&long.to_be_bytes()[..], &vec![0; 1 << 20]].concat());
+        assert!(frames.next_frame().unwrap().is_some());
+        frames.push(&[0, 0, 0, 1, 7]);
+        assert_eq!(frames.next_frame().unwrap(), Some(&[7][..]));
+        assert!(frames.received.capacity() <= KEPT, "{}", frames.received.capacity());
     }
 
     #[test]

@@ -14,7 +14,7 @@ const CLUSTERS: [&str; 5] =
     ["SmallNamespaces", "LargeNamespaces", "OneNamespace", "NetpolPerPod", "ClusterScoped"];
 
 /// Many samples of one event.
-const EVENTS: [&str; 3] = ["EndpointQuery", "PodEvent", "SyncAddressGroup"];
+const EVENTS: [&str; 5] = ["EndpointQuery", "PodEvent", "SyncAddressGroup", "UnionRule", "BatchInstall"];
 
 /// Of each cluster, so many runs: the figure is the median of them.
 const RUNS: usize = 5;

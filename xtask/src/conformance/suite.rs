@@ -13,8 +13,10 @@ pub(super) struct Suite {
     pub(super) specs: usize,
 }
 
-pub(super) const SUITES: [Suite; 1] =
-    [Suite { name: "services", labels: "sig-network && Conformance", specs: 47 }];
+pub(super) const SUITES: [Suite; 2] = [
+    Suite { name: "services", labels: "sig-network && Conformance", specs: 47 },
+    Suite { name: "networkpolicy", labels: "sig-network && Feature:NetworkPolicy", specs: 48 },
+];
 
 impl Suite {
     /// A suite by name; the error says which there are.
@@ -33,8 +35,8 @@ mod tests {
     fn a_suite_that_is_not_there_is_refused_by_name() {
         assert_eq!(Suite::of_name("services").unwrap().specs, 47);
         assert_eq!(
-            Suite::of_name("networkpolicy").unwrap_err().to_string(),
-            "there is no conformance suite \"networkpolicy\"; suites there are: services"
+            Suite::of_name("policies").unwrap_err().to_string(),
+            "there is no conformance suite \"policies\"; suites there are: services, networkpolicy"
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use antrea_host::pod_interface::HostIngress;
-use antrea_host::{IngressDropError, ingress_drops, stop_dropping_ingress};
+use antrea_host::{DeviceChainError, ingress_drops, stop_dropping_ingress};
 use antrea_types::InterfaceName;
 use futures::future::join_all;
 use tracing::{info, warn};
@@ -51,7 +51,7 @@ impl Commands {
             for device in ingress_drops().await?.into_iter().filter(|device| !links.contains(device)) {
                 stop_dropping_ingress(&device).await?;
             }
-            Ok::<_, IngressDropError>(())
+            Ok::<_, DeviceChainError>(())
         };
         if let Err(error) = forget.await {
             warn!(%error, "An ingress drop of a device that is gone was not removed");
@@ -123,11 +123,11 @@ impl Commands {
 
     /// Makes the flows of a port what they are to be, as soon as it has a number.
     pub(crate) async fn install_flows(&self, stored: &StoredContainer) -> Result<(), CniError> {
-        let Some(pod) = stored.pod_interface() else {
+        let Some(interface) = stored.pod_interface() else {
             warn!(interface = %stored.name, pod = %stored.container.pod, "Port has no number yet");
             return Ok(());
         };
-        let installed = self.node.flows.install(&stored.name, &pod).await;
+        let installed = self.node.flows.install(&stored.name, &stored.container.pod, &interface).await;
         installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))
     }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use antrea_pipeline::PodInterface;
-use antrea_types::InterfaceName;
+use antrea_types::{InterfaceName, PodRef};
 use futures::future::BoxFuture;
 
 /// Why flows were not installed or removed.
@@ -11,11 +11,13 @@ pub type FlowError = Box<dyn Error + Send + Sync>;
 
 /// Installs and removes the flows of Pods' interfaces. Both can be repeated at will.
 pub trait PodFlows: Send + Sync {
-    /// Makes the flows of the interface called `name` those of `pod`; they are in the switch when it returns.
+    /// Makes the flows of the interface called `name`, which is `pod`'s, those of `interface`; they are in the switch when it
+    /// returns.
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        pod: &'a PodInterface,
+        pod: &'a PodRef,
+        interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>>;
 
     /// Why the switch takes no flows at this moment; nothing when it does.

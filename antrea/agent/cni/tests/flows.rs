@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
 use antrea_pipeline::PodInterface;
-use antrea_types::InterfaceName;
+use antrea_types::{InterfaceName, PodRef};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -38,13 +38,14 @@ impl PodFlows for RecordedFlows {
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        pod: &'a PodInterface,
+        _: &'a PodRef,
+        interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>> {
         let mut state = self.state();
         let outcome = match state.refusal {
             Some(reason) => Err(reason.into()),
             None => {
-                state.flows.insert(name.clone(), pod.clone());
+                state.flows.insert(name.clone(), interface.clone());
                 Ok(())
             }
         };

@@ -42,6 +42,17 @@ pub enum PolicyEvent {
     AppliedToGroup(Event<AppliedToGroup>),
 }
 
+impl PolicyEvent {
+    /// The watch that it came by.
+    pub const fn watch(&self) -> Watch {
+        match self {
+            Self::NetworkPolicy(_) => Watch::NetworkPolicies,
+            Self::AddressGroup(_) => Watch::AddressGroups,
+            Self::AppliedToGroup(_) => Watch::AppliedToGroups,
+        }
+    }
+}
+
 /// Why an event was not taken. What is known stays as it was; the watch has to be started anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {

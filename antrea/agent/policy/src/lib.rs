@@ -8,7 +8,6 @@
 //! [`Reconciler`] makes of these rules and of the Pods of this Node what the pipeline's `PolicyFlows` has to change, each rule
 //! with a number of [`ConjunctionIds`]. It knows whose rule a number is, and how far each policy is.
 
-mod bundles;
 mod cache;
 mod completed;
 mod conjunction_ids;
@@ -24,8 +23,8 @@ mod services;
 mod shape;
 mod status;
 mod stored;
+mod unknown;
 
-pub use bundles::bundles;
 pub use cache::RuleCache;
 pub use completed::CompletedRule;
 pub use conjunction_ids::ConjunctionIds;

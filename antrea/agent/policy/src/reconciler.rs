@@ -11,6 +11,7 @@ use antrea_types::PodRef;
 use crate::numbers::{Numbers, Wish};
 use crate::plan::{LocalPods, Plan, plan};
 use crate::shape::Shape;
+use crate::unknown::Unknown;
 use crate::{ConjunctionIds, Problem, Rule, RuleCache, RuleId};
 
 /// What the switch was told of rules, and what it has to be told next.
@@ -23,6 +24,7 @@ pub struct Reconciler {
     /// The shapes that are applied to a Pod, whether it has an interface or not. No set is empty.
     shapes_of_pods: BTreeMap<PodRef, BTreeSet<Shape>>,
     numbers: Numbers,
+    unknown: Unknown,
     /// Whose numbers were that are nobody's now.
     former: BTreeMap<ConjunctionId, Vec<Arc<RuleName>>>,
     pub(crate) unconfirmed: BTreeSet<String>,
@@ -73,7 +75,7 @@ impl RuleName {
 
 impl Reconciler {
     /// Nothing was told to the switch yet.
-    pub const fn new(ids: ConjunctionIds) -> Self {
+    pub fn new(ids: ConjunctionIds) -> Self {
         Self {
             pods: BTreeMap::new(),
             changed_pods: BTreeSet::new(),
@@ -81,6 +83,7 @@ impl Reconciler {
             shapes: BTreeMap::new(),
             shapes_of_pods: BTreeMap::new(),
             numbers: Numbers::new(ids),
+            unknown: Unknown::default(),
             former: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             refusal: None,
@@ -99,6 +102,12 @@ impl Reconciler {
         }
     }
 
+    /// These interfaces, and no others, are of Pods of which nobody has said yet what policies want of them: they are
+    /// isolated.
+    pub fn set_unknown(&mut self, targets: BTreeSet<Target>) {
+        self.unknown.set(targets);
+    }
+
     /// What has to change since this was asked last: nothing before the cache is ready. The next batch is for the switch only
     /// after this one.
     pub fn reconcile(&mut self, cache: &mut RuleCache, now: Instant) -> Batch {
@@ -115,7 +124,8 @@ impl Reconciler {
         self.note_unconfirmed(&touched);
         let planned = touched.len();
         let wishes = touched.into_iter().map(|shape| self.plan(cache, shape)).collect();
-        let changes = self.assign(wishes, now);
+        let mut changes = self.assign(wishes, now);
+        changes.extend(self.unknown.changes(self.numbers.ids()));
         self.forget(&gone);
         Batch { changes, planned }
     }

@@ -1,5 +1,7 @@
 //! How far policies are realized on this Node, as the controller is told.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicy, NetworkPolicyNodeStatus, NetworkPolicyStatus, NetworkPolicyType,
 };
@@ -42,11 +44,25 @@ impl Reconciler {
 
     /// All policies, by name.
     pub fn statuses<'a>(&self, cache: &'a RuleCache) -> impl Iterator<Item = PolicyStatus<'a>> {
-        cache.policies().map(move |(policy, rules)| {
-            let of_rules = rules.iter().filter_map(|id| Some(self.of_rule(id, &cache.completed(id)?)));
-            let realization = of_rules.fold(self.of_switch(policy), Ord::max);
-            PolicyStatus { policy, realization }
-        })
+        cache.policies().map(move |(policy, rules)| self.status(cache, policy, rules))
+    }
+
+    /// What the controller is told of policies that have a status.
+    pub fn reports(&self, cache: &RuleCache, node: &NodeName) -> BTreeMap<String, NetworkPolicyStatus> {
+        let reported = cache.policies().filter(|(policy, _)| has_status(policy));
+        let reports = reported.filter_map(|(policy, rules)| self.status(cache, policy, rules).report(node));
+        reports.map(|report| (report.metadata.name.clone(), report)).collect()
+    }
+
+    fn status<'a>(
+        &self,
+        cache: &'a RuleCache,
+        policy: &'a NetworkPolicy,
+        rules: &BTreeSet<RuleId>,
+    ) -> PolicyStatus<'a> {
+        let of_rules = rules.iter().filter_map(|id| Some(self.of_rule(id, &cache.completed(id)?)));
+        let realization = of_rules.fold(self.of_switch(policy), Ord::max);
+        PolicyStatus { policy, realization }
     }
 
     fn of_switch(&self, policy: &NetworkPolicy) -> Realization {
@@ -68,12 +84,16 @@ impl Reconciler {
     }
 }
 
+/// Policies of Kubernetes have none.
+fn has_status(policy: &NetworkPolicy) -> bool {
+    let source = policy.source_ref.as_ref();
+    source.is_some_and(|source| source.policy_type != NetworkPolicyType::K8sNetworkPolicy)
+}
+
 impl PolicyStatus<'_> {
-    /// What the controller is told: nothing while it is pending, nor of policies of Kubernetes, which have no status.
-    pub fn report(&self, node: &NodeName) -> Option<NetworkPolicyStatus> {
-        let source = self.policy.source_ref.as_ref()?;
+    /// What the controller is told: nothing while it is pending.
+    fn report(&self, node: &NodeName) -> Option<NetworkPolicyStatus> {
         let (realization_failure, message) = match &self.realization {
-            _ if source.policy_type == NetworkPolicyType::K8sNetworkPolicy => return None,
             Realization::Pending => return None,
             Realization::Realized => (false, String::new()),
             Realization::Failed(message) => (true, message.clone()),

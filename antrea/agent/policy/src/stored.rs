@@ -4,7 +4,7 @@ use std::fmt;
 
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, GroupMember, NetworkPolicy};
 use antrea_shared_api::meta::Metadata;
-use antrea_shared_api::protobuf::{DecodeError, decode, encode};
+use antrea_shared_api::protobuf::{DecodeError, decode};
 
 use crate::Watch;
 use crate::groups::Group;
@@ -87,14 +87,14 @@ impl StoredObject {
     }
 }
 
-pub(crate) fn address_group(group: &Group) -> Vec<u8> {
+pub(crate) fn address_group(group: &Group) -> AddressGroup {
     let (metadata, group_members) = parts(group);
-    encode(&AddressGroup { metadata, group_members })
+    AddressGroup { metadata, group_members }
 }
 
-pub(crate) fn applied_to_group(group: &Group) -> Vec<u8> {
+pub(crate) fn applied_to_group(group: &Group) -> AppliedToGroup {
     let (metadata, group_members) = parts(group);
-    encode(&AppliedToGroup { metadata, group_members })
+    AppliedToGroup { metadata, group_members }
 }
 
 fn parts(group: &Group) -> (Metadata, Vec<GroupMember>) {

@@ -6,17 +6,19 @@ mod log_level;
 mod ovs_flows;
 mod ovs_tracing;
 mod pod_interfaces;
+mod policies;
+mod policy_filter;
 mod refusal;
 mod sources;
 mod trace_packet;
 mod trace_request;
 mod version;
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use antrea_config::FeatureGates;
-use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken, TokenFileError};
+pub(crate) use antrea_kit::auth::admit_own_pod;
+use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken};
 use antrea_kit::health::Checks;
 use antrea_kit::logging::LogLevel;
 use antrea_kit::query::Query;
@@ -26,14 +28,9 @@ use hyper::{Method, StatusCode};
 use kube::Client;
 use serde_json::Value;
 
+pub(crate) use policies::PolicyView;
 use refusal::Refusal;
 pub(crate) use sources::Sources;
-
-/// Where antctl in the agent's container finds its token, as upstream's does.
-const TOKEN_FILE: &str = "/var/run/antrea/apiserver/loopback-client-token";
-
-/// And what vouches for the certificate of the API that it talks to.
-const CA_FILE: &str = "/var/run/antrea/apiserver/loopback-ca.crt";
 
 /// Where answers come from: nowhere before the Pod network is set up.
 pub(crate) type Slot = Arc<OnceLock<Sources>>;
@@ -68,14 +65,6 @@ pub(crate) fn handler(
     }))
 }
 
-/// Gives programs of this Pod their token, and what vouches for the certificate. To be called once the port is had:
-/// where another agent has it, those files are its own.
-pub(crate) fn admit_own_pod(token: &LoopbackToken, authority: &str) -> Result<(), TokenFileError> {
-    token.write(Path::new(TOKEN_FILE))?;
-    let path = Path::new(CA_FILE);
-    std::fs::write(path, authority).map_err(|source| TokenFileError::Write { path: path.to_owned(), source })
-}
-
 impl Api {
     async fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Answer {
         if let Some(health) = self.checks.answer(method, path, query) {
@@ -97,12 +86,16 @@ impl Api {
 
     async fn ask(&self, question: Question, query: &Query) -> Result<Value, Refusal> {
         let sources = || self.sources.get().ok_or_else(Refusal::starting);
+        let policies = || Ok::<&dyn PolicyView, Refusal>(&sources()?.policies);
         match question {
             Question::Version => Ok(version::answer()),
             Question::FeatureGates => Ok(feature_gates::answer(&self.gates)),
             Question::AgentInfo => Ok(agent_info::answer(sources()?).await),
             Question::PodInterfaces => pod_interfaces::answer(sources()?, query),
             Question::OvsFlows => ovs_flows::answer(sources()?, query).await,
+            Question::NetworkPolicies => policies::policies(policies()?, query),
+            Question::AddressGroups => policies::address_groups(policies()?, query),
+            Question::AppliedToGroups => policies::applied_to_groups(policies()?, query),
             Question::OvsTracing => ovs_tracing::answer(sources()?, query).await,
         }
     }
@@ -115,6 +108,9 @@ enum Question {
     FeatureGates,
     AgentInfo,
     PodInterfaces,
+    NetworkPolicies,
+    AddressGroups,
+    AppliedToGroups,
     OvsFlows,
     OvsTracing,
 }
@@ -126,6 +122,9 @@ impl Question {
             "/featuregates" => Self::FeatureGates,
             "/agentinfo" => Self::AgentInfo,
             "/podinterfaces" => Self::PodInterfaces,
+            "/networkpolicies" => Self::NetworkPolicies,
+            "/addressgroups" => Self::AddressGroups,
+            "/appliedtogroups" => Self::AppliedToGroups,
             "/ovsflows" => Self::OvsFlows,
             "/ovstracing" => Self::OvsTracing,
             _ => return None,

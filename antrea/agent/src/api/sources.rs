@@ -7,6 +7,7 @@ use kube::Client;
 
 use crate::agent_info::Identity;
 use crate::observer::Observer;
+use crate::policies::PodPolicies;
 use crate::start::Agent;
 use crate::tunnel;
 
@@ -20,6 +21,7 @@ pub(crate) struct Sources {
     pub(super) ovs_run_dir: PathBuf,
     pub(super) gateway: InterfaceName,
     pub(super) tunnel: String,
+    pub(super) policies: PodPolicies,
 }
 
 impl Sources {
@@ -32,6 +34,7 @@ impl Sources {
             ovs_run_dir: agent.config.ovs.run_dir.clone(),
             gateway: agent.config.host_gateway.clone(),
             tunnel: tunnel::port(agent.config.tunnel).name,
+            policies: agent.policies.pods.clone(),
         }
     }
 }

@@ -84,16 +84,23 @@ fn services(node_ports: impl IntoIterator<Item = u16>, external_ips: &[&str]) ->
 
 /// A started component, and what feeds it with Services.
 async fn started(services: ServiceTraffic) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
+    started_with("", services).await
+}
+
+async fn started_with(
+    config: &str,
+    services: ServiceTraffic,
+) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
     let gateway = GatewayInterface {
         name: "antrea-gw0".parse().unwrap(),
         mac: MacAddr([2, 0, 0, 0, 0, 1]),
         addresses: gateway::addresses(&pod_cidrs()),
     };
-    let config = AgentConfig::parse("agent.conf", "").unwrap();
+    let config = AgentConfig::parse("agent.conf", config).unwrap();
     let (sender, receiver) = watch::channel(services);
     let (_, routes) = watch::channel(routes());
     let netlink = Netlink::current().unwrap();
-    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), routes, receiver);
+    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), routes, receiver).unwrap();
     host.start().await.unwrap();
     assert!(matches!(host.state, State::Reached(_)));
     (host, sender)
@@ -192,6 +199,47 @@ fn what_fails_is_tried_again_with_growing_pauses_and_by_a_comparison() {
         host.act(Occasion::TimeIsUp).await;
         assert!(matches!(host.state, State::Reached(_)));
         assert!(sh("ipset save ANTREA-EXTERNAL-IP").contains("192.0.2.80"));
+    });
+}
+
+const NETDEV: &str = "ovsDatapathType: netdev";
+
+fn marked_sources() -> usize {
+    sh("nft list ruleset netdev").matches("ether saddr set 02:6d:80:00:00:00").count()
+}
+
+#[test]
+fn marks_of_packets_get_a_source_mac_on_netdev_and_only_there() {
+    isolated("host_network", async || {
+        let (mut host, _) = started_with(NETDEV, ServiceTraffic::ByHost).await;
+        assert_eq!(marked_sources(), 1);
+        sh("nft flush chain netdev antrea egress-antrea-gw0");
+        host.act(Occasion::TimeIsUp).await;
+        assert_eq!(marked_sources(), 1);
+        drop(host);
+        let (_host, _) = started(ServiceTraffic::ByHost).await;
+        assert_eq!(marked_sources(), 0);
+    });
+}
+
+#[test]
+fn a_gateway_that_is_made_again_has_all_of_it_at_once() {
+    isolated("host_network", async || {
+        let (mut host, _services) = started_with(NETDEV, traffic(Some(services([], &[])))).await;
+        let there = || (marked_sources(), sh("ip -o -4 address show antrea-gw0; ip route show"));
+        let before = there();
+        sh("ip link delete antrea-gw0; nft delete table netdev antrea");
+        assert!(host.wait().now_or_never().is_none(), "there is no gateway to do anything about");
+        sh("ip link add antrea-gw0 type bridge");
+        let occasion = host.wait().await;
+        assert_eq!(occasion, Occasion::GatewayMadeAnew);
+        host.act(occasion).await;
+        assert!(matches!(host.state, State::Reached(_)));
+        let without_index = |(marked, shown): (usize, String)| {
+            (marked, shown.split_once(": ").map(|(_, rest)| rest.to_owned()))
+        };
+        assert_eq!(without_index(there()), without_index(before));
+        assert!(host.wait().now_or_never().is_none());
     });
 }
 

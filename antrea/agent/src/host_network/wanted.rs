@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_agent_routing::NodeRoutes;
-use antrea_config::AgentConfig;
+use antrea_config::{AgentConfig, DatapathType};
 use antrea_hostplan::iptables::SourcePorts;
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, HostPlan, Neighbour, Route, RouteProtocol, ServiceTraffic, TunnelTraffic,
-    host_rules, is_service_route, service_neighbours, service_routes,
+    ExternalMasquerade, HostConfig, HostPlan, MarkedSource, Neighbour, Route, RouteProtocol, ServiceTraffic,
+    TunnelTraffic, host_rules, is_service_route, service_neighbours, service_routes,
 };
-use antrea_pipeline::PeerRoute;
+use antrea_pipeline::{HOST_LOCAL_MAC, PeerRoute};
 use antrea_types::{DualStack, InterfaceName};
 use ipnet::IpNet;
 
@@ -20,6 +20,8 @@ use crate::tunnel;
 #[derive(Clone, Debug)]
 pub(super) struct Fixed {
     pub(super) gateway: InterfaceName,
+    /// How the bridge learns what the Node itself sends; none where it sees marks of packets.
+    pub(super) marked_source: Option<MarkedSource>,
     own_pod_cidrs: DualStack<IpNet>,
     tunnel: TunnelTraffic,
     agent_api_port: u16,
@@ -49,8 +51,13 @@ pub(super) enum StaleRoutes {
 
 impl Fixed {
     pub(super) fn new(gateway: InterfaceName, config: &AgentConfig, own_pod_cidrs: DualStack<IpNet>) -> Self {
+        let marked_source = match config.ovs.datapath_type {
+            DatapathType::System => None,
+            DatapathType::Netdev => Some(MarkedSource::of_node(gateway.clone(), HOST_LOCAL_MAC)),
+        };
         Self {
             gateway,
+            marked_source,
             own_pod_cidrs,
             tunnel: tunnel::traffic(config.tunnel),
             agent_api_port: config.api_port,

@@ -1,84 +1,105 @@
-//! Where the agent is that is asked.
+//! Where the one is that is asked.
 
 use std::fmt;
 
 use antrea_kit::kube_client::root_certificates;
 use antrea_shared_api::well_known::environment;
-use anyhow::{Context, Result, bail};
-use hyper::http::Uri;
+use anyhow::{Context, Result};
 
-/// What the agent writes for programs in its container.
+use crate::direct::Destination;
+
+/// What agent and controller write for programs in their containers.
 const TOKEN_FILE: &str = "/var/run/antrea/apiserver/loopback-client-token";
 const CA_FILE: &str = "/var/run/antrea/apiserver/loopback-ca.crt";
 
-/// The variable with the port of the agent's API, where that is not the usual one.
-const PORT_VARIABLE: &str = "ANTREA_AGENT_API_PORT";
-const USUAL_PORT: u16 = 10350;
-
-/// How an agent is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// From its own container.
-    OwnContainer { port: u16, token: String, authority: Vec<Vec<u8>> },
-    /// At a URL, where `antctl proxy` listens.
-    Server(String),
+/// A program of Antrea that has an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    /// There is one on each Node.
+    Agent,
+    /// There is one in a cluster.
+    Controller,
 }
 
-impl Place {
-    pub(super) fn find(server: Option<&str>) -> Result<Self> {
-        if let Some(server) = server {
-            let with_scheme =
-                if server.contains("://") { server.to_owned() } else { format!("http://{server}") };
-            return Ok(Self::Server(with_scheme));
+/// Where an API is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the container of this component.
+    OwnContainer(Component),
+    /// At a URL, where `antctl proxy` listens.
+    Server(String),
+    /// Through the API server of this cluster, which passes on what is in an API group.
+    ApiServer { cluster: String },
+    /// At the address of its Node.
+    Direct(Destination),
+}
+
+/// What a component gives programs in its container.
+pub(super) struct OwnContainer {
+    pub(super) component: Component,
+    pub(super) port: u16,
+    pub(super) token: String,
+    pub(super) authority: Vec<Vec<u8>>,
+}
+
+impl Component {
+    /// The variable with the port of its API, where that is not the usual one; and the usual one.
+    const fn port(self) -> (&'static str, u16) {
+        match self {
+            Self::Agent => ("ANTREA_AGENT_API_PORT", 10350),
+            Self::Controller => ("ANTREA_CONTROLLER_API_PORT", 10349),
         }
-        if own_agent().is_none() {
-            bail!(
-                "this asks the agent of a Node: run it in the agent's container (kubectl -n kube-system exec \
-                 antrea-agent-… -c antrea-agent -- antctl …), or run antctl proxy --agent-node NODE and give \
-                 --server 127.0.0.1:8001"
-            );
-        }
-        let token = std::fs::read_to_string(TOKEN_FILE)
-            .with_context(|| format!("cannot read {TOKEN_FILE}, which the agent writes when it starts"))?;
-        let port = match std::env::var(PORT_VARIABLE) {
-            Ok(port) => port.parse().with_context(|| format!("{PORT_VARIABLE} is {port:?}, not a port"))?,
-            Err(_) => USUAL_PORT,
+    }
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agent => "agent",
+            Self::Controller => "controller",
+        })
+    }
+}
+
+impl OwnContainer {
+    pub(super) fn find(component: Component) -> Result<Self> {
+        let token = std::fs::read_to_string(TOKEN_FILE).with_context(|| {
+            format!("cannot read {TOKEN_FILE}, which the {component} writes when it starts")
+        })?;
+        let (variable, usual) = component.port();
+        let port = match std::env::var(variable) {
+            Ok(port) => port.parse().with_context(|| format!("{variable} is {port:?}, not a port"))?,
+            Err(_) => usual,
         };
         let authority = std::fs::read(CA_FILE).with_context(|| format!("cannot read {CA_FILE}"))?;
-        Ok(Self::OwnContainer { port, token, authority: root_certificates(&authority)? })
-    }
-
-    /// Whether it is asked without TLS.
-    pub(super) fn is_plain(&self) -> bool {
-        matches!(self, Self::Server(url) if url.starts_with("http://"))
-    }
-
-    pub(super) fn url(&self) -> Result<Uri> {
-        let text = match self {
-            Self::OwnContainer { port, .. } => format!("https://127.0.0.1:{port}"),
-            Self::Server(url) => url.clone(),
-        };
-        text.parse().with_context(|| format!("{text:?} is not a URL"))
+        Ok(Self { component, port, token, authority: root_certificates(&authority)? })
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OwnContainer { port, .. } => write!(f, "the agent of this Pod (127.0.0.1:{port})"),
+            Self::OwnContainer(component) => write!(f, "the {component} of this Pod"),
             Self::Server(url) => f.write_str(url),
+            Self::ApiServer { cluster } => write!(f, "the API server of {cluster}"),
+            Self::Direct(destination) => destination.fmt(f),
         }
     }
 }
 
-/// The Node of the agent in whose container this runs.
-pub(crate) fn own_agent() -> Option<String> {
+/// Whose container this runs in.
+pub(crate) fn own_component() -> Option<Component> {
     let variable = |name| std::env::var(name).unwrap_or_default();
-    agent_of(&variable(environment::POD_NAME), variable(environment::NODE_NAME))
+    component_of(&variable(environment::POD_NAME), &variable(environment::NODE_NAME))
 }
 
-fn agent_of(pod: &str, node: String) -> Option<String> {
-    Some(node).filter(|node| pod.starts_with("antrea-agent") && !node.is_empty())
+fn component_of(pod: &str, node: &str) -> Option<Component> {
+    match pod {
+        _ if node.is_empty() => None,
+        _ if pod.starts_with("antrea-agent") => Some(Component::Agent),
+        _ if pod.starts_with("antrea-controller") => Some(Component::Controller),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -86,16 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pod_says_whether_this_is_an_agents_container() {
-        assert_eq!(agent_of("antrea-agent-x", "n1".into()).as_deref(), Some("n1"));
-        assert_eq!(agent_of("antrea-controller-x", "n1".into()), None);
-        assert_eq!(agent_of("", "".into()), None);
-    }
-
-    #[test]
-    fn a_server_needs_no_scheme() {
-        let url = |server| Place::find(Some(server)).unwrap().url().unwrap().to_string();
-        assert_eq!(url("127.0.0.1:8001"), "http://127.0.0.1:8001/");
-        assert_eq!(url("https://a:1"), "https://a:1/");
+    fn the_pod_says_whose_container_this_is() {
+        assert_eq!(component_of("antrea-agent-x", "n1"), Some(Component::Agent));
+        assert_eq!(component_of("antrea-controller-x", "n1"), Some(Component::Controller));
+        assert_eq!(component_of("antrea-agent-x", ""), None);
+        assert_eq!(component_of("", ""), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{field, list};
+use crate::answer::{field, list};
 use crate::output;
 
 const HEADER: [&str; 8] = [

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{field, items};
+use crate::answer::{field, items};
 
 /// Columns have the same width whatever stands in them.
 pub(super) fn table(answer: &Value) -> String {

@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::{Question, field, items};
+use super::question::Question;
+use crate::answer::{field, items};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -38,17 +39,15 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn question(&self) -> Question<'_> {
-        let parameters = [
-            ("namespace", &self.namespace),
-            ("pod", &self.pod),
-            ("service", &self.service),
-            ("networkpolicy", &self.networkpolicy),
-            ("table", &self.table),
-            ("groups", &self.groups),
-        ];
-        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-        let names = self.table_names_only.then_some(("table-names-only", ""));
-        Question { path: "/ovsflows", parameters: given.chain(names).collect() }
+        Question::new("/ovsflows").with([
+            ("namespace", self.namespace.as_deref()),
+            ("pod", self.pod.as_deref()),
+            ("service", self.service.as_deref()),
+            ("networkpolicy", self.networkpolicy.as_deref()),
+            ("table", self.table.as_deref()),
+            ("groups", self.groups.as_deref()),
+            ("table-names-only", self.table_names_only.then_some("")),
+        ])
     }
 }
 

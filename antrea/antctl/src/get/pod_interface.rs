@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::Value;
 
-use super::{Question, field, items, list};
+use super::question::Question;
+use crate::answer::{field, items, list};
 use crate::output::{self, Cells};
 
 const HEADER: [&str; 8] =
@@ -24,9 +25,8 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn question(&self) -> Question<'_> {
-        let name = self.name.as_deref().map(|name| ("name", name));
-        let namespace = self.namespace.as_deref().map(|namespace| ("namespace", namespace));
-        Question { path: "/podinterfaces", parameters: name.into_iter().chain(namespace).collect() }
+        let (name, namespace) = (self.name.as_deref(), self.namespace.as_deref());
+        Question::new("/podinterfaces").with([("name", name), ("namespace", namespace)])
     }
 }
 

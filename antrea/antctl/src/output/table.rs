@@ -17,6 +17,11 @@ pub(crate) fn table(header: &[&str], mut rows: Vec<Cells>) -> String {
         return "\n".to_owned();
     }
     rows.sort();
+    table_as_it_is(header, rows)
+}
+
+/// A table with its rows in the order that they are in.
+pub(crate) fn table_as_it_is(header: &[&str], rows: Vec<Cells>) -> String {
     let header = header.iter().map(|name| (*name).to_owned()).collect();
     let rows: Vec<Cells> = [header].into_iter().chain(rows.into_iter().map(filled)).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

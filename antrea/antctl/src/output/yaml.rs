@@ -93,19 +93,23 @@ fn plain_text(value: &Value) -> String {
     }
 }
 
+/// Double quotes for what would be no text, or has no letters of its own; single ones for what would be no value.
 fn scalar(text: &str) -> String {
-    if needs_quotes(text) { Value::from(text).to_string() } else { text.to_owned() }
+    if is_something_else(text) || text.chars().any(char::is_control) {
+        return Value::from(text).to_string();
+    }
+    if is_broken(text) { format!("'{}'", text.replace('\'', "''")) } else { text.to_owned() }
 }
 
-fn needs_quotes(text: &str) -> bool {
-    WORDS.contains(&text)
-        || text.starts_with(|first| INDICATORS.contains(first))
+fn is_something_else(text: &str) -> bool {
+    WORDS.contains(&text) || is_number(text) || is_time(text)
+}
+
+fn is_broken(text: &str) -> bool {
+    text.starts_with(|first| INDICATORS.contains(first))
         || text.ends_with([' ', ':'])
         || text.contains(": ")
         || text.contains(" #")
-        || text.chars().any(char::is_control)
-        || is_number(text)
-        || is_time(text)
 }
 
 /// Also in bases 2, 8, 16 and, as YAML 1.1 has it, 60.
@@ -167,11 +171,14 @@ mod tests {
 
     #[test]
     fn text_that_would_be_something_else_is_quoted() {
-        for word in
-            ["", "true", "12", "1e3", "0x1f", "1:30", "2026-11-21T09:51:04Z", "- a", "a: b", "a #b", "*a"]
-        {
+        for word in ["", "true", "12", "1e3", "0x1f", "1:30", "2026-11-21T09:51:04Z"] {
             assert_eq!(text(&json!(word)), format!("\"{word}\"\n"));
         }
+        for word in ["- a", "a: b", "a #b", "*.example.com"] {
+            assert_eq!(text(&json!(word)), format!("'{word}'\n"));
+        }
+        assert_eq!(text(&json!("it's: a")), "'it''s: a'\n");
+        assert_eq!(text(&json!("- a\t")), "\"- a\\t\"\n");
         for word in ["a", "10.11.0.0/24", "f6:f3:e5:36:f9:32", "3.1.0", "24898ffbbb0d", "a:b", "v1"] {
             assert_eq!(text(&json!(word)), format!("{word}\n"));
         }

@@ -1,9 +1,8 @@
-//! Forwards requests to an agent.
+//! Forwards requests to an agent, or to the controller.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use antrea_kit::kube_client::root_certificates;
 use antrea_kit::server::Answer;
 use antrea_kit::status::status;
 use anyhow::{Context, Result};
@@ -11,36 +10,32 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{HeaderMap, Request, Response, StatusCode};
+use kube::Client;
 use kube::client::Body;
-use kube::{Client, Config};
 use tokio::sync::Mutex;
 
-use super::credentials::{Credentials, request_token};
-use super::destination::Destination;
 use crate::access::Access;
-
-/// A host name for which agents' certificates are.
-const SERVER_NAME: &str = "localhost";
+use crate::direct::{Credentials, Destination, SERVER_NAME, client};
 
 /// The longest body of a request, and of an answer.
 const LONGEST_REQUEST: usize = 1 << 20;
 const LONGEST_ANSWER: usize = 256 << 20;
 
-/// The way to an agent.
+/// The way to the one that is asked.
 pub(super) struct Forward {
     access: Access,
     destination: Destination,
     listens_on: IpAddr,
     credentials: Credentials,
-    agent: Mutex<(Client, Option<Instant>)>,
+    client: Mutex<(Client, Option<Instant>)>,
 }
 
 impl Forward {
     pub(super) async fn new(access: Access, destination: Destination, listens_on: IpAddr) -> Result<Self> {
         let credentials = Credentials::of(&access.config.auth_info);
-        let agent = client(&access, &destination, credentials).await?;
+        let client = client(&access, &destination, credentials).await?;
         let renewal = credentials.renewal(Instant::now());
-        Ok(Self { access, destination, listens_on, credentials, agent: Mutex::new((agent, renewal)) })
+        Ok(Self { access, destination, listens_on, credentials, client: Mutex::new((client, renewal)) })
     }
 
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
@@ -49,8 +44,12 @@ impl Forward {
         }
         match self.forward(request).await {
             Ok(answer) => answer,
-            Err(error) => status(StatusCode::BAD_GATEWAY, &format!("the agent cannot be asked: {error:#}")),
+            Err(error) => status(StatusCode::BAD_GATEWAY, &self.explain(&error)),
         }
+    }
+
+    fn explain(&self, error: &anyhow::Error) -> String {
+        format!("{} cannot be asked: {error:#}", self.destination)
     }
 
     async fn forward(&self, request: Request<Incoming>) -> Result<Answer> {
@@ -63,7 +62,7 @@ impl Forward {
             forwarded = forwarded.header(CONTENT_TYPE, kind);
         }
         let forwarded = forwarded.body(Body::from(body.to_bytes().to_vec())).context("it cannot be sent")?;
-        let answer = self.agent().await?.send(forwarded).await?;
+        let answer = self.client().await?.send(forwarded).await?;
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, LONGEST_ANSWER).collect().await;
         let body = body.map_err(|error| anyhow::anyhow!("{error}")).context("the answer cannot be read")?;
@@ -76,32 +75,15 @@ impl Forward {
     }
 
     /// A client whose token is still good.
-    async fn agent(&self) -> Result<Client> {
-        let mut agent = self.agent.lock().await;
+    async fn client(&self) -> Result<Client> {
+        let mut current = self.client.lock().await;
         let now = Instant::now();
-        if agent.1.is_some_and(|renewal| now >= renewal) {
+        if current.1.is_some_and(|renewal| now >= renewal) {
             let client = client(&self.access, &self.destination, self.credentials).await?;
-            *agent = (client, self.credentials.renewal(now));
+            *current = (client, self.credentials.renewal(now));
         }
-        Ok(agent.0.clone())
+        Ok(current.0.clone())
     }
-}
-
-async fn client(access: &Access, destination: &Destination, credentials: Credentials) -> Result<Client> {
-    let url = format!("https://{}", destination.address);
-    let mut config = Config::new(url.parse().context("the agent's address makes no URL")?);
-    config.root_cert = Some(root_certificates(&destination.ca)?);
-    config.tls_server_name = Some(SERVER_NAME.to_owned());
-    config.connect_timeout = Some(Duration::from_secs(10));
-    config.read_timeout = Some(Duration::from_secs(60));
-    config.auth_info = match credentials {
-        Credentials::OfUser => access.config.auth_info.clone(),
-        Credentials::OfServiceAccount => {
-            let token = request_token(&access.client, &destination.namespace).await?;
-            kube::config::AuthInfo { token: Some(token.into()), ..kube::config::AuthInfo::default() }
-        }
-    };
-    Client::try_from(config).context("cannot make a client of the agent's API")
 }
 
 /// Whether the user means this proxy: a page in their browser, whose name was made to lead here, says another host.

@@ -1,7 +1,5 @@
-//! `antctl proxy`: the API of an agent at an address of this machine, with the rights of the user who runs it.
+//! `antctl proxy`: the API of an agent, or of the controller, at an address of this machine, with the rights of the user who runs it.
 
-mod credentials;
-mod destination;
 mod forward;
 
 use std::net::{IpAddr, SocketAddr};
@@ -14,8 +12,8 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Access;
-use crate::api::own_agent;
-use destination::Destination;
+use crate::api::own_component;
+use crate::direct::Destination;
 use forward::Forward;
 
 #[derive(Debug, Args)]
@@ -39,14 +37,14 @@ pub(crate) struct Options {
 
 /// Forwards requests until it is interrupted.
 pub(crate) async fn run(access: impl Future<Output = Result<Access>>, options: &Options) -> Result<ExitCode> {
-    if own_agent().is_some() {
+    if own_component().is_some() {
         bail!("proxy is for machines outside of Antrea's Pods: in this container other commands need none");
     }
-    let Some(node) = &options.agent_node else {
-        bail!("the API of antrea-controller has nothing but its health yet: --agent-node NODE is available")
-    };
     let access = access.await?;
-    let destination = Destination::of_agent(&access.client, node).await?;
+    let destination = match &options.agent_node {
+        Some(node) => Destination::of_agent(&access.client, node).await?,
+        None => Destination::of_controller(&access.client).await?,
+    };
     let forward = Arc::new(Forward::new(access, destination, options.address).await?);
     let handler: Handler = Arc::new(move |request| {
         let forward = Arc::clone(&forward);

@@ -40,6 +40,7 @@ section! {
         service_cidr_v6: String = "serviceCIDRv6", "";
         transport_interface: String = "transportInterface", "";
         transport_interface_cidrs: Vec<String> = "transportInterfaceCIDRs", [];
+        new_pods_without_controller: String = "newPodsWithoutController", "isolate";
         cni_socket: String = "cniSocket", "/var/run/antrea/cni.sock";
         api_port: i64 = "apiPort", 10350;
         cluster_port: i64 = "clusterPort", 10351;

@@ -31,6 +31,7 @@ pub use tunnel::Tunnel;
 
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component, FeatureGates};
+use crate::modes::NewPods;
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -62,6 +63,8 @@ pub struct AgentConfig {
     pub packet_in_rate: u32,
     /// Where traffic to other Nodes leaves.
     pub transport_interface: TransportInterface,
+    /// What becomes of Pods that come while antrea-controller is away.
+    pub new_pods_without_controller: NewPods,
     /// The socket that antrea-cni connects to.
     pub cni_socket: PathBuf,
     /// The port of the agent's own API, health included.
@@ -124,6 +127,12 @@ impl AgentConfig {
                 &file.transport_interface_cidrs,
                 problems,
             ),
+            new_pods_without_controller: parsed(
+                &file.new_pods_without_controller,
+                "newPodsWithoutController",
+                problems,
+            )
+            .unwrap_or(NewPods::Isolate),
             cni_socket: path(&file.cni_socket, "cniSocket", "/var/run/antrea/cni.sock", problems),
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10350),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),

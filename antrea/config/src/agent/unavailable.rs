@@ -52,7 +52,7 @@ fn refuse_keys(file: &AgentFile, problems: &mut Problems) {
 }
 
 fn refuse_sections(file: &AgentFile, problems: &mut Problems) {
-    let no_controller = "the agent has nothing to ask antrea-controller for yet";
+    let no_controller = "antrea-controller is found by its Service; another way to it cannot be chosen yet";
     let sections: [(&dyn Section, &str, &str); 11] = [
         (&file.antrea_client_connection, "antreaClientConnection", no_controller),
         (&file.wire_guard, "wireGuard", "trafficEncryptionMode wireGuard is not available yet"),

@@ -9,6 +9,7 @@ use antrea_types::MinimumTls;
 use crate::agent::multicluster;
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component, FeatureGates, Status};
+use crate::modes::Metrics;
 use crate::parse;
 use crate::section::{Key, Section, allow_default_only};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -21,6 +22,8 @@ pub struct ControllerConfig {
     pub api_port: u16,
     /// The oldest TLS version of that API.
     pub tls_min_version: MinimumTls,
+    /// Whether it serves metrics.
+    pub metrics: Metrics,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
@@ -53,13 +56,15 @@ impl ControllerConfig {
         let feature_gates = feature_gates::read(&file.feature_gates, Component::Controller, problems);
         refuse_unavailable(&file, problems);
         let mut notices = Vec::new();
-        if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
-            notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
-        }
+        let metrics = match file.enable_prometheus_metrics.as_ref().is_none_or(|value| value.value) {
+            true => Metrics::Served,
+            false => Metrics::Off,
+        };
         notices.extend(multicluster(&file, &feature_gates, problems));
         Self {
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10349),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
+            metrics,
             kubeconfig: file.client_connection.validate("clientConnection", problems),
             kube_api_server_override: parsed(
                 &file.kube_api_server_override,
@@ -79,7 +84,7 @@ fn refuse_unavailable(file: &ControllerFile, problems: &mut Problems) {
     allow_default_only(&file.self_signed_cert, "selfSignedCert", &true, own_certificates, problems);
     let no_choice = "cipher suites cannot be chosen yet";
     allow_default_only(&file.tls_cipher_suites, "tlsCipherSuites", &empty, no_choice, problems);
-    let no_clients = "the controller serves nothing that needs client certificates yet";
+    let no_clients = "clients are known by the certificates and tokens of the cluster alone";
     allow_default_only(&file.client_ca_file, "clientCAFile", &empty, no_clients, problems);
     file.node_ipam.allow_defaults_only("nodeIPAM", "NodeIPAM is not available yet", problems);
     file.ipsec_csr_signer.allow_defaults_only(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use antrea_config::{AgentConfig, DatapathType, TransportInterface, TunnelType};
+use antrea_config::{AgentConfig, DatapathType, NewPods, TransportInterface, TunnelType};
 
 use crate::{agent, agent_refuses};
 
@@ -15,6 +15,7 @@ fn an_empty_file_gives_the_defaults() {
     assert_eq!(config.ovs.run_dir, Path::new("/var/run/openvswitch"));
     assert_eq!(config.host_gateway.as_str(), "antrea-gw0");
     assert_eq!(config.tunnel.tunnel_type, TunnelType::Geneve);
+    assert_eq!(config.new_pods_without_controller, NewPods::Isolate);
     assert_eq!(config.tunnel.port, None);
     assert_eq!(config.default_mtu, None);
     assert_eq!(config.service_cidrs.v4.map(|net| net.to_string()).as_deref(), Some("10.96.0.0/12"));
@@ -49,6 +50,7 @@ fn what_is_available_can_be_set() {
          serviceCIDR: 10.100.0.0/16\n\
          serviceCIDRv6: fd00:100::/112\n\
          cniSocket: /run/cni.sock\n\
+         newPodsWithoutController: admit\n\
          apiPort: 20350\n\
          packetInRate: 100\n\
          hostProcPathPrefix: /\n\
@@ -57,6 +59,7 @@ fn what_is_available_can_be_set() {
     );
     assert_eq!(config.ovs.bridge.as_str(), "br-pods");
     assert_eq!(config.ovs.datapath_type, DatapathType::Netdev);
+    assert_eq!(config.new_pods_without_controller, NewPods::Admit);
     assert_eq!(config.tunnel.port, Some(6082));
     assert!(config.tunnel.csum && config.disable_tx_checksum_offload && config.snat_fully_random_ports);
     assert_eq!(config.default_mtu, Some(1400));
@@ -264,5 +267,5 @@ fn every_key_is_listed_with_its_default() {
     assert_eq!(default("multicast.igmpQueryVersions"), Some("[1,2,3]"));
     assert_eq!(default("featureGates"), Some("{}"));
     assert_eq!(default("antreaProxy.enable"), Some("true"));
-    assert_eq!(keys.len(), 90);
+    assert_eq!(keys.len(), 91);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use antrea_config::ControllerConfig;
+use antrea_config::{ControllerConfig, Metrics};
 use antrea_types::MinimumTls;
 
 use crate::{controller, controller_refuses};
@@ -12,6 +12,7 @@ fn an_empty_file_gives_the_defaults() {
     let config = controller("");
     assert_eq!(config.api_port, 10349);
     assert_eq!(config.tls_min_version, MinimumTls::V1_2);
+    assert_eq!(config.metrics, Metrics::Served);
     assert_eq!(config.kubeconfig, None);
     assert_eq!(config.kube_api_server_override, None);
 }
@@ -19,8 +20,7 @@ fn an_empty_file_gives_the_defaults() {
 #[test]
 fn upstreams_file_is_accepted_unmodified() {
     let config = controller(include_str!("../golden/upstream-antrea-controller.conf"));
-    assert_eq!(config.notices, ["enablePrometheusMetrics is true, but metrics are not available yet"]);
-    assert_eq!(ControllerConfig { notices: Vec::new(), ..config }, controller(""));
+    assert_eq!(config, controller(""));
 }
 
 #[test]
@@ -35,6 +35,7 @@ fn what_is_available_can_be_set() {
     assert_eq!(config.api_port, 20349);
     assert_eq!(config.tls_min_version, MinimumTls::V1_3);
     assert_eq!(config.kubeconfig.as_deref(), Some(Path::new("/etc/kubeconfig")));
+    assert_eq!(config.metrics, Metrics::Off);
     assert!(config.notices.is_empty());
 }
 

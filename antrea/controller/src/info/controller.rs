@@ -1,5 +1,6 @@
 //! AntreaControllerInfo: built from facts, written every minute.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::backoff::{Backoff, jitter};
@@ -7,6 +8,7 @@ use antrea_kit::kube_client::bounded;
 use antrea_kit::logging::chain;
 use antrea_shared_api::crd::v1beta1::{
     AntreaControllerInfo, ConditionStatus, ControllerCondition, ControllerConditionType,
+    NetworkPolicyControllerInfo,
 };
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, CONTROLLER_INFO, CONTROLLER_SERVICE};
 use anyhow::{Context, Result};
@@ -18,10 +20,15 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::api::Controller;
+use crate::computation::Numbers;
 use crate::identity::Identity;
 
 /// How often the object is written.
 const PERIOD: Duration = Duration::from_secs(60);
+
+/// How often before its numbers are known.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What does not change while the controller runs.
 #[derive(Clone, Debug)]
@@ -47,44 +54,58 @@ impl Facts {
             api_port,
         }
     }
-}
 
-/// `present`, or a new object, with all that is known at `now` put into it.
-fn build(present: Option<AntreaControllerInfo>, facts: &Facts, now: Timestamp) -> AntreaControllerInfo {
-    let heartbeat = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    AntreaControllerInfo {
-        version: facts.version.to_owned(),
-        pod_ref: facts.pod.clone(),
-        node_ref: facts.node.clone(),
-        service_ref: ObjectReference {
-            kind: Some("Service".to_owned()),
-            name: Some(CONTROLLER_SERVICE.to_owned()),
-            ..ObjectReference::default()
-        },
-        network_policy_controller_info: Default::default(),
-        connected_agent_num: 0,
-        controller_conditions: vec![ControllerCondition {
-            condition_type: ControllerConditionType::ControllerHealthy,
-            status: ConditionStatus::True,
-            last_heartbeat_time: Time(heartbeat),
-            reason: String::new(),
-            message: String::new(),
-        }],
-        api_port: i32::from(facts.api_port),
-        ..present.unwrap_or_else(|| AntreaControllerInfo::new(CONTROLLER_INFO))
+    /// `present`, or a new object, with all that is known at `now` put into it.
+    pub(crate) fn object(
+        &self,
+        present: Option<AntreaControllerInfo>,
+        numbers: &Numbers,
+        now: Timestamp,
+    ) -> AntreaControllerInfo {
+        let heartbeat = Timestamp::from_second(now.as_second()).unwrap_or(now);
+        AntreaControllerInfo {
+            version: self.version.to_owned(),
+            pod_ref: self.pod.clone(),
+            node_ref: self.node.clone(),
+            service_ref: ObjectReference {
+                kind: Some("Service".to_owned()),
+                name: Some(CONTROLLER_SERVICE.to_owned()),
+                ..ObjectReference::default()
+            },
+            network_policy_controller_info: NetworkPolicyControllerInfo {
+                network_policy_num: number(numbers.policies),
+                address_group_num: number(numbers.address_groups),
+                applied_to_group_num: number(numbers.applied_to_groups),
+            },
+            connected_agent_num: number(numbers.agents),
+            controller_conditions: vec![ControllerCondition {
+                condition_type: ControllerConditionType::ControllerHealthy,
+                status: ConditionStatus::True,
+                last_heartbeat_time: Time(heartbeat),
+                reason: String::new(),
+                message: String::new(),
+            }],
+            api_port: i32::from(self.api_port),
+            ..present.unwrap_or_else(|| AntreaControllerInfo::new(CONTROLLER_INFO))
+        }
     }
 }
 
+/// More than the field holds are the most that it does.
+fn number(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
 /// Writes the object at once and every minute, until `stop`. While the API server is away it tries more often.
-pub(crate) async fn run(client: Client, facts: Facts, stop: CancellationToken) -> Result<()> {
+pub(crate) async fn run(client: Client, controller: Arc<Controller>, stop: CancellationToken) -> Result<()> {
     let api = Api::<AntreaControllerInfo>::all(client);
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
     let periods = async {
         loop {
-            let wait = match write(&api, &facts).await {
-                Ok(()) => {
+            let wait = match write(&api, &controller).await {
+                Ok(next) => {
                     backoff.reset();
-                    PERIOD
+                    next
                 }
                 Err(error) => {
                     if backoff.is_fresh() {
@@ -100,18 +121,21 @@ pub(crate) async fn run(client: Client, facts: Facts, stop: CancellationToken) -
     Ok(())
 }
 
-async fn write(api: &Api<AntreaControllerInfo>, facts: &Facts) -> Result<()> {
+/// Gives how long to wait before the next time.
+async fn write(api: &Api<AntreaControllerInfo>, controller: &Controller) -> Result<Duration> {
     let parameters =
         PostParams { field_manager: Some(CONTROLLER_FIELD_MANAGER.to_owned()), ..PostParams::default() };
     let present = bounded(api.get_opt(CONTROLLER_INFO)).await.context("cannot read it")?;
     let exists = present.is_some();
-    let info = build(present, facts, Timestamp::now());
+    let next = if controller.computation.is_filling() { SOON } else { PERIOD };
+    let numbers = controller.computation.numbers();
+    let info = controller.facts.object(present, &numbers, Timestamp::now());
     if exists {
         bounded(api.replace(CONTROLLER_INFO, &parameters, &info)).await.context("cannot update it")?;
     } else {
         bounded(api.create(&parameters, &info)).await.context("cannot create it")?;
     }
-    Ok(())
+    Ok(next)
 }
 
 #[cfg(test)]
@@ -121,7 +145,8 @@ mod tests {
     fn build_at(present: Option<AntreaControllerInfo>, identity: &Identity) -> serde_json::Value {
         let facts = Facts::new(identity, "v0.1.0", 10349);
         let now = "2026-11-21T09:51:00.123Z".parse().unwrap();
-        serde_json::to_value(build(present, &facts, now)).unwrap()
+        let numbers = Numbers { policies: 5, address_groups: 4, applied_to_groups: 3, agents: 2 };
+        serde_json::to_value(facts.object(present, &numbers, now)).unwrap()
     }
 
     fn identity() -> Identity {
@@ -144,7 +169,9 @@ mod tests {
                 "podRef": {"kind": "Pod", "name": "antrea-controller-0", "namespace": "kube-system"},
                 "nodeRef": {"kind": "Node", "name": "c2n1"},
                 "serviceRef": {"kind": "Service", "name": "antrea"},
-                "networkPolicyControllerInfo": {},
+                "networkPolicyControllerInfo":
+                    {"networkPolicyNum": 5, "addressGroupNum": 4, "appliedToGroupNum": 3},
+                "connectedAgentNum": 2,
                 "controllerConditions": [{
                     "lastHeartbeatTime": "2026-11-21T09:51:00Z",
                     "status": "True",
@@ -159,10 +186,10 @@ mod tests {
     fn an_object_that_is_there_keeps_its_metadata() {
         let mut present = AntreaControllerInfo::new(CONTROLLER_INFO);
         present.metadata.resource_version = Some("932".into());
-        present.connected_agent_num = 2;
+        present.connected_agent_num = 7;
         let built = build_at(Some(present), &identity());
         assert_eq!(built["metadata"]["resourceVersion"], "932");
-        assert_eq!(built["connectedAgentNum"], serde_json::Value::Null);
+        assert_eq!(built["connectedAgentNum"], 2);
     }
 
     #[test]

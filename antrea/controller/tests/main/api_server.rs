@@ -1,11 +1,12 @@
 //! An API server with as much of list, watch, create, update, patch and delete as a controller needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use antrea_kit::health::{not_found, text};
+use antrea_kit::query::Query;
 use antrea_kit::server::{Answer, Handler, Limits, Server};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -22,6 +23,12 @@ const WATCH: Duration = Duration::from_secs(1);
 
 /// The kinds that every server knows, and where they are.
 const NODES: &str = "/api/v1/nodes";
+pub(crate) const PODS: &str = "/api/v1/pods";
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
+pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+const NAMESPACES: &str = "/api/v1/namespaces";
+const NETWORK_POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies";
+const BUILT_IN: [&str; 6] = [NODES, PODS, CONFIG_MAPS, API_SERVICES, NAMESPACES, NETWORK_POLICIES];
 const POLICIES: &str = "clusternetworkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
 
@@ -35,6 +42,14 @@ struct Store {
     events: Vec<(u64, String, Value)>,
     /// How often an object of a kind was to be created or deleted, whatever came of it.
     asked: BTreeMap<String, usize>,
+    /// Kinds that cannot be listed or watched just now.
+    hidden: BTreeSet<String>,
+}
+
+impl Store {
+    fn knows(&self, path: &str) -> bool {
+        !self.hidden.contains(path) && (BUILT_IN.contains(&path) || self.kinds.contains_key(path))
+    }
 }
 
 /// The state of a cluster, which outlives its API server.
@@ -79,6 +94,54 @@ impl Cluster {
         cluster
     }
 
+    /// The API server forgets a kind: it is as if it could not be listed.
+    pub(crate) fn hide(&self, path: &str) {
+        self.store.lock().unwrap().hidden.insert(path.to_owned());
+    }
+
+    pub(crate) fn show(&self, path: &str) {
+        self.store.lock().unwrap().hidden.remove(path);
+    }
+
+    /// Namespaces by name.
+    pub(crate) fn add_namespace(&self, name: &str) {
+        self.put(NAMESPACES, name, json!({"metadata": {"name": name}}));
+    }
+
+    /// A Pod `NAMESPACE/NAME` with the label `app=NAME`.
+    pub(crate) fn add_pod(&self, pod: &str, node: &str, ip: &str) {
+        let (namespace, name) = pod.split_once('/').unwrap();
+        let metadata = json!({"namespace": namespace, "name": name, "labels": {"app": name}});
+        let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i"}]});
+        let status = json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]});
+        self.put(PODS, pod, json!({"metadata": metadata, "spec": spec, "status": status}));
+    }
+
+    pub(crate) fn delete_pod(&self, pod: &str) {
+        self.remove(PODS, pod);
+    }
+
+    /// A NetworkPolicy `NAMESPACE/NAME` whose UID is its name: Pods `app=to` admit Pods `app=from`.
+    pub(crate) fn add_network_policy(&self, policy: &str, to: &str, from: &str) {
+        let (namespace, name) = policy.split_once('/').unwrap();
+        let app = |app: &str| json!({"podSelector": {"matchLabels": {"app": app}}});
+        let mut spec = app(to);
+        spec["policyTypes"] = json!(["Ingress"]);
+        spec["ingress"] = json!([{"from": [app(from)]}]);
+        let metadata = json!({"namespace": namespace, "name": name, "uid": name, "generation": 1});
+        self.put(NETWORK_POLICIES, policy, json!({"metadata": metadata, "spec": spec}));
+    }
+
+    pub(crate) fn delete_network_policy(&self, policy: &str) {
+        self.remove(NETWORK_POLICIES, policy);
+    }
+
+    pub(crate) fn add_api_service(&self, name: &str) {
+        let service = json!({"name": "antrea", "namespace": "kube-system"});
+        let spec = json!({"service": service, "groupPriorityMinimum": 100, "versionPriority": 100});
+        self.put(API_SERVICES, name, json!({"metadata": {"name": name}, "spec": spec}));
+    }
+
     pub(crate) fn install_crds(&self) {
         for kind in ["tiers", "antreaagentinfos", "antreacontrollerinfos", POLICIES] {
             self.store.lock().unwrap().kinds.entry(format!("{GROUP}/{kind}")).or_default();
@@ -101,16 +164,16 @@ impl Cluster {
     pub(crate) fn edit(&self, kind: &str, name: &str, edit: impl FnOnce(&mut Value)) {
         let mut object = self.objects(kind).remove(name).unwrap();
         edit(&mut object);
-        self.put(&format!("{GROUP}/{kind}"), name, object);
+        self.put(&path_of(kind), name, object);
     }
 
     pub(crate) fn delete(&self, kind: &str, name: &str) {
-        self.remove(&format!("{GROUP}/{kind}"), name);
+        self.remove(&path_of(kind), name);
     }
 
-    /// The objects of a kind of Antrea.
+    /// The objects of a kind of Antrea, or of those below a path.
     pub(crate) fn objects(&self, kind: &str) -> Objects {
-        self.store.lock().unwrap().kinds.get(&format!("{GROUP}/{kind}")).cloned().unwrap_or_default()
+        self.store.lock().unwrap().kinds.get(&path_of(kind)).cloned().unwrap_or_default()
     }
 
     /// Waits until the objects of a kind are as wanted.
@@ -169,18 +232,19 @@ impl Cluster {
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let path = request.uri().path().to_owned();
-        if path == NODES || self.store.lock().unwrap().kinds.contains_key(&path) {
-            let query = request.uri().query().unwrap_or_default().to_owned();
+        if path.ends_with("reviews") {
+            return answer(&review(body(request).await));
+        }
+        let knows = self.store.lock().unwrap().knows(&path);
+        if knows {
+            let query = Query::parse(request.uri().query().unwrap_or_default());
             return match *request.method() {
                 Method::POST => self.create(&path, body(request).await),
-                _ if query.contains("watch=") => self.watch(&path, &query).await,
-                _ => self.list(&path),
+                _ if query.has("watch") => self.watch(&path, &query).await,
+                _ => self.list(&path, &query),
             };
         }
-        let (path, part) = match path.strip_suffix("/status") {
-            Some(object) => (object, "status"),
-            None => (path.as_str(), "spec"),
-        };
+        let path = path.strip_suffix("/status").unwrap_or(&path);
         let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
         if *request.method() == Method::DELETE {
             self.count(kind);
@@ -199,8 +263,10 @@ impl Cluster {
                 answer(&self.put(kind, name, object))
             }
             Method::PATCH => {
-                for (key, value) in body(request).await[part].as_object().unwrap() {
-                    present[part][key] = value.clone();
+                for (part, fields) in body(request).await.as_object().unwrap() {
+                    for (key, value) in fields.as_object().into_iter().flatten() {
+                        present[part][key] = value.clone();
+                    }
                 }
                 answer(&self.put(kind, name, present))
             }
@@ -211,26 +277,26 @@ impl Cluster {
     fn create(&self, path: &str, object: Value) -> Answer {
         self.count(path);
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        if self.store.lock().unwrap().kinds[path].contains_key(&name) {
+        if self.objects(path).contains_key(&name) {
             return refuse(StatusCode::CONFLICT);
         }
         answer(&self.put(path, &name, object))
     }
 
-    fn list(&self, path: &str) -> Answer {
+    fn list(&self, path: &str, query: &Query) -> Answer {
         let store = self.store.lock().unwrap();
-        let items: Vec<_> = store.kinds.get(path).into_iter().flat_map(BTreeMap::values).collect();
+        let all = store.kinds.get(path).into_iter().flat_map(BTreeMap::values);
+        let items: Vec<_> = all.filter(|object| is_selected(query, object)).collect();
         answer(&json!({"metadata": {"resourceVersion": store.version.to_string()}, "items": items}))
     }
 
     /// The events since a version, once there are any.
-    async fn watch(&self, path: &str, query: &str) -> Answer {
-        let since = query.split('&').find_map(|item| item.strip_prefix("resourceVersion="));
-        let since: u64 = since.unwrap().parse().unwrap();
+    async fn watch(&self, path: &str, query: &Query) -> Answer {
+        let since: u64 = query.get("resourceVersion").unwrap().parse().unwrap();
         let events = async {
             loop {
                 let changed = self.changed.notified();
-                let events = self.events_since(path, since);
+                let events = self.events_since(path, query, since);
                 if !events.is_empty() {
                     return events;
                 }
@@ -240,11 +306,36 @@ impl Cluster {
         text(StatusCode::OK, timeout(WATCH, events).await.unwrap_or_default())
     }
 
-    fn events_since(&self, path: &str, since: u64) -> String {
+    fn events_since(&self, path: &str, query: &Query, since: u64) -> String {
         let store = self.store.lock().unwrap();
         let later = store.events.iter().filter(|(version, kind, _)| *version > since && kind == path);
+        let later = later.filter(|(_, _, event)| is_selected(query, &event["object"]));
         later.map(|(_, _, event)| format!("{event}\n")).collect()
     }
+}
+
+/// Where the objects of a kind are: of one of Antrea by its name.
+fn path_of(kind: &str) -> String {
+    if kind.starts_with('/') { kind.to_owned() } else { format!("{GROUP}/{kind}") }
+}
+
+/// The one field that anybody selects objects by.
+fn is_selected(query: &Query, object: &Value) -> bool {
+    let name = query.get("fieldSelector").and_then(|selector| selector.strip_prefix("metadata.name="));
+    name.is_none_or(|name| object["metadata"]["name"] == name)
+}
+
+/// Knows the tokens `NAME-token`. The user `agent` may do everything, nobody else anything.
+fn review(mut review: Value) -> Value {
+    let spec = &review["spec"];
+    review["status"] = match (&spec["token"], &spec["user"]) {
+        (Value::String(token), _) => match token.strip_suffix("-token") {
+            Some(name) => json!({"authenticated": true, "user": {"username": name}}),
+            None => json!({"authenticated": false}),
+        },
+        (_, user) => json!({"allowed": user == "agent"}),
+    };
+    review
 }
 
 async fn body(request: Request<Incoming>) -> Value {

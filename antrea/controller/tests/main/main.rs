@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod api;
 mod api_server;
+mod client;
 mod flags;
 mod objects;
 mod process;

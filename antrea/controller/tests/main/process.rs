@@ -19,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Controller {
     child: Child,
     log: Lines<BufReader<ChildStderr>>,
+    pub(crate) port: u16,
     _directory: TempDir,
 }
 
@@ -26,7 +27,7 @@ impl Controller {
     /// Starts it as a Pod of Node n1 would be.
     pub(crate) fn start(server: &ApiServer) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let config = write_files(directory.path(), server);
+        let (config, port) = write_files(directory.path(), server);
         let mut child = Command::new(env!("CARGO_BIN_EXE_antrea-controller"))
             .arg("--config")
             .arg(config)
@@ -38,7 +39,7 @@ impl Controller {
             .spawn()
             .unwrap();
         let log = BufReader::new(child.stderr.take().unwrap()).lines();
-        Self { child, log, _directory: directory }
+        Self { child, log, port, _directory: directory }
     }
 
     /// Reads the log up to a line with `text`.
@@ -65,7 +66,7 @@ impl Controller {
 }
 
 /// Port 0 in the file would be the default port: each process asks the kernel for one that is free just now.
-fn write_files(directory: &Path, server: &ApiServer) -> std::path::PathBuf {
+fn write_files(directory: &Path, server: &ApiServer) -> (std::path::PathBuf, u16) {
     let kubeconfig = directory.join("kubeconfig");
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
@@ -79,5 +80,5 @@ fn write_files(directory: &Path, server: &ApiServer) -> std::path::PathBuf {
     let config = directory.join("antrea-controller.conf");
     let text = format!("apiPort: {free}\nclientConnection:\n  kubeconfig: {}\n", kubeconfig.display());
     std::fs::write(&config, text).unwrap();
-    config
+    (config, free)
 }

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod answers;
+mod link_watch;
 mod links;
 mod neighbours;
 mod routes;
@@ -17,11 +18,12 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use tokio::sync::{Mutex, OnceCell};
 
+pub use link_watch::LinkWatch;
 pub use links::{AdminState, Arp, Link, LinkSettings};
 pub use veth::{Veth, VethEnd};
 
-use crate::ingress_drop::{IngressDropError, IngressDrops};
 use crate::kernel_socket::KernelSocket;
+use crate::nfnetlink::Nftables;
 use crate::{Netns, NetnsError};
 use answers::{Answers, Progress};
 
@@ -33,7 +35,7 @@ use answers::{Answers, Progress};
 #[derive(Clone)]
 pub struct Netlink {
     socket: Arc<Mutex<KernelSocket>>,
-    ingress_drops: Arc<OnceCell<Arc<IngressDrops>>>,
+    nftables: Arc<OnceCell<Arc<Nftables>>>,
 }
 
 /// The kernel refused something, or could not be asked.
@@ -102,14 +104,12 @@ impl Netlink {
     /// No socket can be opened.
     pub fn current() -> Result<Self, NetlinkError> {
         let socket = KernelSocket::connect(NETLINK_ROUTE).map_err(NetlinkError::Socket)?;
-        Ok(Self { socket: Arc::new(Mutex::new(socket)), ingress_drops: Arc::default() })
+        Ok(Self { socket: Arc::new(Mutex::new(socket)), nftables: Arc::default() })
     }
 
-    /// The ingress drops of the namespace. They are connected to when they are needed first, by a thread that must be in
-    /// that namespace.
-    pub(crate) async fn ingress_drops(&self) -> Result<Arc<IngressDrops>, IngressDropError> {
-        let connect = || async { IngressDrops::current().map(Arc::new) };
-        self.ingress_drops.get_or_try_init(connect).await.cloned()
+    /// nf_tables of the namespace. It is connected to when it is needed first, by a thread that must be in that namespace.
+    pub(crate) async fn nftables(&self) -> io::Result<Arc<Nftables>> {
+        self.nftables.get_or_try_init(|| async { Nftables::current().map(Arc::new) }).await.cloned()
     }
 
     /// Connects in another namespace.

@@ -4,12 +4,13 @@ use std::io;
 
 use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 
+use super::attributes::{Attributes, read_u16};
+
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NFNL_MSG_BATCH_BEGIN: u16 = 0x10;
 const NFNL_MSG_BATCH_END: u16 = 0x11;
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
-const NLA_F_NESTED: u16 = 0x8000;
 const NETLINK_HEADER_BYTES: usize = 16;
 const FAMILY_HEADER_BYTES: usize = 4;
 
@@ -29,38 +30,9 @@ pub(crate) enum NftMessage {
     NewChain = 3,
     GetChain = 4,
     DeleteChain = 5,
-}
-
-/// Attributes of a netlink message.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Attributes(Vec<u8>);
-
-impl Attributes {
-    /// A zero-terminated text.
-    pub(crate) fn text(self, kind: u16, text: &str) -> Self {
-        let mut value = text.as_bytes().to_vec();
-        value.push(0);
-        self.raw(kind, &value)
-    }
-
-    /// A number in network order.
-    pub(crate) fn number(self, kind: u16, number: u32) -> Self {
-        self.raw(kind, &number.to_be_bytes())
-    }
-
-    /// Attributes in an attribute.
-    pub(crate) fn nested(self, kind: u16, inner: &Self) -> Self {
-        self.raw(kind | NLA_F_NESTED, &inner.0)
-    }
-
-    fn raw(mut self, kind: u16, value: &[u8]) -> Self {
-        let length = u16::try_from(value.len() + 4).unwrap_or(u16::MAX);
-        self.0.extend(length.to_ne_bytes());
-        self.0.extend(kind.to_ne_bytes());
-        self.0.extend(value);
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
-        self
-    }
+    NewRule = 6,
+    GetRule = 7,
+    DeleteRule = 8,
 }
 
 /// Changes that are made together or not at all.
@@ -100,20 +72,6 @@ impl Batch {
         frame(&mut bytes, NFNL_MSG_BATCH_END, sequence.wrapping_add(1));
         bytes
     }
-}
-
-/// The zero-terminated text in the first attribute of a kind.
-pub(crate) fn text_attribute(mut attributes: &[u8], wanted: u16) -> Option<String> {
-    while let Some((length, rest)) = read_u16(attributes) {
-        let (kind, _) = read_u16(rest)?;
-        let value = attributes.get(4..usize::from(length))?;
-        if kind == wanted {
-            let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
-            return std::str::from_utf8(text).ok().map(str::to_owned);
-        }
-        attributes = attributes.get(usize::from(length).next_multiple_of(4)..)?;
-    }
-    None
 }
 
 impl NftMessage {
@@ -178,7 +136,7 @@ fn push_message(
     resource: u16,
     attributes: &Attributes,
 ) {
-    let length = NETLINK_HEADER_BYTES + FAMILY_HEADER_BYTES + attributes.0.len();
+    let length = NETLINK_HEADER_BYTES + FAMILY_HEADER_BYTES + attributes.as_bytes().len();
     bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(flags.to_ne_bytes());
@@ -186,7 +144,7 @@ fn push_message(
     bytes.extend(0_u32.to_ne_bytes());
     bytes.extend([family, 0]);
     bytes.extend(resource.to_be_bytes());
-    bytes.extend(&attributes.0);
+    bytes.extend(attributes.as_bytes());
 }
 
 pub(super) fn messages(mut rest: &[u8]) -> Vec<Message> {
@@ -204,29 +162,4 @@ pub(super) fn messages(mut rest: &[u8]) -> Vec<Message> {
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     messages
-}
-
-fn read_u16(bytes: &[u8]) -> Option<(u16, &[u8])> {
-    let (number, rest) = bytes.split_first_chunk()?;
-    Some((u16::from_ne_bytes(*number), rest))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn attributes_are_padded_and_read_back() {
-        let attributes = Attributes::default().number(2, 7).text(3, "antrea");
-        assert_eq!(attributes.0.len(), 8 + 12);
-        assert_eq!(text_attribute(&attributes.0, 3).as_deref(), Some("antrea"));
-        assert_eq!(text_attribute(&attributes.0, 4), None);
-    }
-
-    #[test]
-    fn malformed_attributes_end_the_search() {
-        for bytes in [&[0_u8][..], &[200, 0, 3, 0, 1], &[3, 0, 3, 0]] {
-            assert_eq!(text_attribute(bytes, 3), None);
-        }
-    }
 }

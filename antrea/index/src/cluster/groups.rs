@@ -8,7 +8,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::roles::{Address, AppliedTo};
 use crate::Index;
-use crate::intern::pool::{GroupId, NamespaceId, PairId, Pool, SelectorId, SetId};
+use crate::intern::lists::Lists;
+use crate::intern::pool::{GroupId, Hashed, Id, NamespaceId, PairId, Pool, SelectorId, SetId};
 use crate::intern::vocabulary::ANY;
 
 /// The Namespaces that a group takes its Pods from.
@@ -50,8 +51,10 @@ pub(crate) struct Groups {
     pool: Pool<GroupId, Group>,
     names: HashTable<GroupId>,
     hasher: DefaultHashBuilder,
-    /// By a label that members must have.
-    by_label: BTreeSet<(Scope, PairId, GroupId)>,
+    /// Of a Namespace, by a label that members must have.
+    own: Lists<(NamespaceId, PairId), GroupId>,
+    /// Of selected Namespaces, the same.
+    selected: BTreeSet<(SelectorId, PairId, GroupId)>,
     /// Selectors that are the scope of some group, by a label that their Namespaces must have.
     scopes: BTreeSet<(PairId, SelectorId)>,
     /// How many groups watchers know of.
@@ -61,7 +64,8 @@ pub(crate) struct Groups {
 impl Groups {
     /// How many things are stored.
     pub(crate) fn size(&self) -> usize {
-        self.pool.len() + self.names.len() + self.by_label.len() + self.scopes.len()
+        let labels = self.own.len() + self.selected.len();
+        self.pool.len() + self.names.len() + labels + self.scopes.len()
     }
 
     pub(crate) fn get(&self, id: GroupId) -> &Group {
@@ -84,16 +88,38 @@ impl Groups {
         self.names.find(self.hasher.hash_one(name), |id| self.pool.get(*id).name == name).copied()
     }
 
-    /// All groups of a scope.
-    pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = GroupId> + '_ {
+    /// All groups that have a selector as scope.
+    pub(crate) fn of(&self, scope: SelectorId) -> impl Iterator<Item = GroupId> + '_ {
         let all = (scope, PairId::MIN, GroupId::MIN)..=(scope, PairId::MAX, GroupId::MAX);
-        self.by_label.range(all).map(|(_, _, id)| *id)
+        self.selected.range(all).map(|(_, _, id)| *id)
     }
 
-    /// The groups of a scope that ask for a label.
-    fn asking_for(&self, scope: Scope, label: PairId) -> impl Iterator<Item = GroupId> + '_ {
+    /// The groups that have a selector as scope and ask for a label.
+    fn asking_for(&self, scope: SelectorId, label: PairId) -> impl Iterator<Item = GroupId> + '_ {
         let all = (scope, label, GroupId::MIN)..=(scope, label, GroupId::MAX);
-        self.by_label.range(all).map(|(_, _, id)| *id)
+        self.selected.range(all).map(|(_, _, id)| *id)
+    }
+
+    fn note_label(&mut self, scope: Scope, label: PairId, id: GroupId) {
+        match scope {
+            Scope::Namespace(namespace) => {
+                self.own.insert((namespace, label), id);
+            }
+            Scope::Selected(selector) => {
+                self.selected.insert((selector, label, id));
+            }
+        }
+    }
+
+    fn forget_label(&mut self, scope: Scope, label: PairId, id: GroupId) {
+        match scope {
+            Scope::Namespace(namespace) => {
+                self.own.remove((namespace, label), &id);
+            }
+            Scope::Selected(selector) => {
+                self.selected.remove(&(selector, label, id));
+            }
+        }
     }
 
     /// The scopes that ask for a label of Namespaces.
@@ -102,7 +128,7 @@ impl Groups {
         self.scopes.range(all).map(|(_, id)| *id)
     }
 
-    fn insert(&mut self, hash: u64, group: Group) -> GroupId {
+    fn insert(&mut self, hash: Hashed, group: Group) -> GroupId {
         let name_hash = self.hasher.hash_one(group.name);
         let id = self.pool.insert(hash, group);
         let (pool, hasher) = (&self.pool, &self.hasher);
@@ -128,11 +154,11 @@ impl Index {
         if let Some(found) = self.groups.pool.find(hash, same) {
             return found;
         }
-        let name = GroupName::of_selector(&self.text_of(scope, pods));
+        let name = GroupName::of_parts(&self.parts_of(scope, pods));
         pods.into_iter().for_each(|pods| self.selectors.hold_again(pods));
         let id = self.groups.insert(hash, Group { name, scope, pods, ..Group::default() });
         for label in self.selectors.anchors(pods) {
-            self.groups.by_label.insert((scope, *label, id));
+            self.groups.note_label(scope, *label, id);
         }
         match scope {
             Scope::Namespace(namespace) => self.namespaces.hold(namespace),
@@ -149,7 +175,7 @@ impl Index {
     pub(crate) fn release_group(&mut self, id: GroupId) {
         let Some(group) = self.groups.remove(id) else { return };
         for label in self.selectors.anchors(group.pods) {
-            self.groups.by_label.remove(&(group.scope, *label, id));
+            self.groups.forget_label(group.scope, *label, id);
         }
         group.pods.into_iter().for_each(|pods| self.selectors.release(pods, &mut self.vocabulary));
         match group.scope {
@@ -159,7 +185,7 @@ impl Index {
     }
 
     fn release_scope(&mut self, selector: SelectorId) {
-        if self.groups.of(Scope::Selected(selector)).next().is_none() {
+        if self.groups.of(selector).next().is_none() {
             for label in self.selectors.get(selector).anchors() {
                 self.groups.scopes.remove(&(*label, selector));
             }
@@ -169,6 +195,10 @@ impl Index {
 
     /// The normalised selector that a group is named after.
     pub(crate) fn text_of(&self, scope: Scope, pods: Option<SelectorId>) -> String {
+        self.parts_of(scope, pods).concat()
+    }
+
+    fn parts_of(&self, scope: Scope, pods: Option<SelectorId>) -> [&str; 4] {
         let (prefix, value) = match scope {
             Scope::Namespace(id) => ("namespace=", self.namespaces.get(id).name.as_str()),
             Scope::Selected(id) => ("namespaceSelector=", self.selectors.get(id).text()),
@@ -177,7 +207,7 @@ impl Index {
             Some(pods) => (" And podSelector=", self.selectors.get(pods).text()),
             None => ("", ""),
         };
-        [prefix, value, infix, pods].concat()
+        [prefix, value, infix, pods]
     }
 
     /// The groups that Pods of a Namespace with some labels are in. `namespace_labels` are those of the Namespace then.
@@ -188,13 +218,13 @@ impl Index {
         namespace_labels: Option<SetId>,
     ) -> Vec<GroupId> {
         let labels = self.vocabulary.set(labels);
-        let scopes = self.scopes_of(namespace_labels).into_iter().map(Scope::Selected);
+        let scopes = self.scopes_of(namespace_labels);
+        let is_match = |id: &GroupId| self.is_match(self.groups.get(*id).pods, labels);
         let mut groups = Vec::new();
-        for scope in scopes.chain([Scope::Namespace(namespace)]) {
-            for label in labels.iter().chain(&[ANY]) {
-                let candidates = self.groups.asking_for(scope, *label);
-                groups.extend(candidates.filter(|id| self.is_match(self.groups.get(*id).pods, labels)));
-            }
+        for label in labels.iter().chain(&[ANY]) {
+            groups.extend(self.groups.own.get((namespace, *label)).filter(is_match));
+            let selected = scopes.iter().flat_map(|scope| self.groups.asking_for(*scope, *label));
+            groups.extend(selected.filter(is_match));
         }
         groups.sort_unstable();
         groups

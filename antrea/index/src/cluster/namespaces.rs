@@ -1,14 +1,14 @@
 //! Namespaces, by name and by label.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use antrea_policy::{Logging, Text};
 use k8s_openapi::api::core::v1::Namespace;
 
 use super::Listing;
 use crate::Index;
+use crate::intern::lists::Lists;
 use crate::intern::pool::{NamespaceId, PairId, PolicyId, Pool, SetId};
-use crate::intern::vocabulary::ANY;
 use crate::parse::namespace::NamespaceSpec;
 
 /// A Namespace that is there, or that something which is there names.
@@ -26,8 +26,9 @@ pub(crate) struct Record {
 #[derive(Debug, Default)]
 pub(crate) struct Namespaces {
     pool: Pool<NamespaceId, Record>,
-    /// By each of their labels, and all by [`ANY`].
-    by_label: BTreeSet<(PairId, NamespaceId)>,
+    by_label: Lists<PairId, NamespaceId>,
+    /// The one that was named last: the next object is often of the same.
+    last: Option<NamespaceId>,
     /// The labels that Namespaces had at the last settle, where they have others now.
     pub(crate) journal: BTreeMap<NamespaceId, Option<SetId>>,
     pub(crate) listing: Listing,
@@ -53,9 +54,17 @@ impl Namespaces {
 
     /// A Namespace, there or not. Whoever keeps its number holds it.
     pub(crate) fn named(&mut self, name: &str) -> NamespaceId {
+        let is_last =
+            |id: &NamespaceId| self.pool.holders(*id) > 0 && self.pool.get(*id).name.as_str() == name;
+        if let Some(last) = self.last.filter(is_last) {
+            return last;
+        }
         let hash = self.pool.hash(name);
         let found = self.pool.find(hash, |other| other.name.as_str() == name);
-        found.unwrap_or_else(|| self.pool.insert(hash, Record { name: name.into(), ..Record::default() }))
+        let id = found
+            .unwrap_or_else(|| self.pool.insert(hash, Record { name: name.into(), ..Record::default() }));
+        self.last = Some(id);
+        id
     }
 
     pub(crate) fn hold(&mut self, id: NamespaceId) {
@@ -68,8 +77,7 @@ impl Namespaces {
 
     /// Those that have a label.
     pub(crate) fn with(&self, label: PairId) -> impl Iterator<Item = NamespaceId> + '_ {
-        let all = (label, NamespaceId::MIN)..=(label, NamespaceId::MAX);
-        self.by_label.range(all).map(|(_, id)| *id)
+        self.by_label.get(label)
     }
 
     /// The labels at the last settle.
@@ -123,11 +131,11 @@ impl Index {
         if before.is_none() {
             self.namespaces.hold(id);
         }
-        for label in self.labels_of(before) {
-            self.namespaces.by_label.remove(&(label, id));
+        for label in before.into_iter().flat_map(|set| self.vocabulary.set(set)) {
+            self.namespaces.by_label.remove(*label, &id);
         }
-        for label in self.labels_of(labels) {
-            self.namespaces.by_label.insert((label, id));
+        for label in labels.into_iter().flat_map(|set| self.vocabulary.set(set)) {
+            self.namespaces.by_label.insert(*label, id);
         }
         self.namespaces.get_mut(id).labels = labels;
         self.journal_namespace(id, before);
@@ -152,11 +160,5 @@ impl Index {
             before.into_iter().for_each(|set| self.vocabulary.release_set(set));
             self.namespaces.release(id);
         }
-    }
-
-    /// What a Namespace is found by: nothing, or its labels and [`ANY`].
-    fn labels_of(&self, set: Option<SetId>) -> Vec<PairId> {
-        let Some(set) = set else { return Vec::new() };
-        self.vocabulary.set(set).iter().copied().chain([ANY]).collect()
     }
 }

@@ -1,14 +1,17 @@
 //! Pods, and classes of those that have the same Namespace and labels.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use antrea_policy::{NamedPort, Pod as Member, Text};
 use k8s_openapi::api::core::v1::Pod;
 
 use super::Listing;
+use super::nodes::Nodes;
+use crate::intern::lists::{Is, Lists};
 use crate::intern::names::Names;
-use crate::intern::pool::{ClassId, NamespaceId, PairId, PodId, Pool, SetId, insert_sorted, remove_sorted};
+use crate::intern::pool::{
+    ClassId, Hashed, NamespaceId, NodeId, PairId, PodId, Pool, SetId, insert_sorted, remove_sorted,
+};
 use crate::intern::vocabulary::ANY;
 use crate::parse::pod::PodSpec;
 use crate::{Index, Problem};
@@ -21,6 +24,8 @@ pub(crate) struct Record {
     pub(crate) class: Option<ClassId>,
     /// As it is, or was.
     member: Option<Arc<Member>>,
+    /// The Node that it is on; nothing when it is gone.
+    pub(crate) node: Option<NodeId>,
     /// Whether the journal has it.
     pub(crate) is_journaled: bool,
     listing: Listing,
@@ -61,9 +66,13 @@ pub(crate) struct Class {
 pub(crate) struct Pods {
     pool: Pool<PodId, Record>,
     classes: Pool<ClassId, Class>,
-    /// By each of their labels, and all by [`ANY`].
-    by_label: BTreeSet<(PairId, NamespaceId, ClassId)>,
-    nodes: Names<Text>,
+    /// Of a Namespace, by each of their labels, and all by [`ANY`].
+    by_label: Lists<(NamespaceId, PairId), ClassId>,
+    /// The Namespaces that have any by a label.
+    namespaces: Lists<PairId, NamespaceId>,
+    /// The class that was held last: the next Pod is often of the same.
+    last: Option<ClassId>,
+    pub(crate) nodes: Nodes,
     ports: Names<Arc<[NamedPort]>>,
     /// What Pods were at the last settle, where they are something else now.
     pub(crate) journal: Vec<(PodId, Option<State>)>,
@@ -73,7 +82,8 @@ pub(crate) struct Pods {
 impl Pods {
     /// How many things are stored.
     pub(crate) fn size(&self) -> usize {
-        self.pool.len() + self.classes.len() + self.by_label.len()
+        let labels = self.by_label.len() + self.namespaces.len();
+        self.pool.len() + self.classes.len() + labels + self.nodes.len()
     }
 
     pub(crate) fn get(&self, id: PodId) -> &Record {
@@ -94,23 +104,41 @@ impl Pods {
         namespace: NamespaceId,
         label: PairId,
     ) -> impl Iterator<Item = ClassId> + '_ {
-        let all = (label, namespace, ClassId::MIN)..=(label, namespace, ClassId::MAX);
-        self.by_label.range(all).map(|(_, _, class)| *class)
+        self.by_label.get((namespace, label))
     }
 
     /// Classes of all Namespaces that have a label, Namespace by Namespace.
     pub(crate) fn classes_with(&self, label: PairId) -> impl Iterator<Item = (NamespaceId, ClassId)> + '_ {
-        let all = (label, NamespaceId::MIN, ClassId::MIN)..=(label, NamespaceId::MAX, ClassId::MAX);
-        self.by_label.range(all).map(|(_, namespace, class)| (*namespace, *class))
+        let namespaces = self.namespaces.get(label);
+        namespaces.flat_map(move |id| self.by_label.get((id, label)).map(move |class| (id, class)))
     }
 
-    fn member(&mut self, namespace: Text, spec: PodSpec<'_>) -> Member {
+    /// The class of some labels; where there is none, the hash that it is found by.
+    fn find_class(&self, namespace: NamespaceId, labels: SetId) -> Result<ClassId, Hashed> {
+        let same = |class: &Class| class.namespace == namespace && class.labels == labels;
+        let is_last = |id: &ClassId| self.classes.holders(*id) > 0 && same(self.classes.get(*id));
+        if let Some(last) = self.last.filter(is_last) {
+            return Ok(last);
+        }
+        let hash = self.classes.hash((namespace, labels));
+        self.classes.find(hash, same).ok_or(hash)
+    }
+
+    /// What a Pod is to groups, with a hold on its Node.
+    fn member(&mut self, namespace: Text, spec: PodSpec<'_>) -> (Member, Option<NodeId>) {
         let ports = (!spec.ports.is_empty()).then(|| {
             let is_last = |ports: &Arc<[NamedPort]>| Arc::strong_count(ports) == 1;
             self.ports.intern(spec.ports.as_slice(), || spec.ports.as_slice().into(), is_last)
         });
-        let node = spec.node.map(|node| self.nodes.intern(node, || node.into(), Text::is_last));
-        Member { namespace, name: spec.name.into(), ips: spec.ips, ports, node }
+        let id = spec.node.map(|node| self.nodes.hold(node));
+        let node = id.map(|id| self.nodes.name(id).clone());
+        (Member { namespace, name: spec.name.into(), ips: spec.ips, ports, node }, id)
+    }
+
+    /// Puts a Pod on a Node; the hold on that comes with it.
+    fn place(&mut self, id: PodId, node: Option<NodeId>) {
+        let before = std::mem::replace(&mut self.pool.get_mut(id).node, node);
+        before.into_iter().for_each(|node| self.nodes.release(node));
     }
 }
 
@@ -143,6 +171,7 @@ impl Index {
         if self.pods.get(id).class.is_some() {
             self.journal_pod(id);
             self.leave_class(id);
+            self.pods.place(id, None);
             self.release_pod(id);
         }
     }
@@ -156,12 +185,13 @@ impl Index {
             self.pods.pool.insert(hash, Record { namespace, ..Record::default() })
         });
         let class = self.hold_class(namespace, &spec);
-        let member = self.pods.member(self.namespaces.get(namespace).name.clone(), spec);
+        let (member, node) = self.pods.member(self.namespaces.get(namespace).name.clone(), spec);
         let listing = self.pods.listing;
         let record = self.pods.pool.get_mut(id);
         record.listing = listing;
         if record.class == Some(class) && record.member.as_deref() == Some(&member) {
             self.release_class(class);
+            node.into_iter().for_each(|node| self.pods.nodes.release(node));
             return;
         }
         if record.class.is_none() {
@@ -170,7 +200,8 @@ impl Index {
         self.journal_pod(id);
         let record = self.pods.pool.get_mut(id);
         record.member = Some(Arc::new(member));
-        if record.class == Some(class) {
+        self.pods.place(id, node);
+        if self.pods.get(id).class == Some(class) {
             self.release_class(class);
             return;
         }
@@ -209,18 +240,26 @@ impl Index {
 
     fn hold_class(&mut self, namespace: NamespaceId, spec: &PodSpec<'_>) -> ClassId {
         let labels = self.vocabulary.hold_set(spec.labels);
-        let hash = self.pods.classes.hash((namespace, labels));
-        let same = |class: &Class| class.namespace == namespace && class.labels == labels;
-        if let Some(found) = self.pods.classes.find(hash, same) {
-            self.vocabulary.release_set(labels);
-            self.pods.classes.hold(found);
-            return found;
-        }
+        let id = match self.pods.find_class(namespace, labels) {
+            Ok(found) => {
+                self.vocabulary.release_set(labels);
+                self.pods.classes.hold(found);
+                found
+            }
+            Err(hash) => self.insert_class(hash, namespace, labels),
+        };
+        self.pods.last = Some(id);
+        id
+    }
+
+    fn insert_class(&mut self, hash: Hashed, namespace: NamespaceId, labels: SetId) -> ClassId {
         let id = self.pods.classes.insert(hash, Class { namespace, labels, pods: Vec::new() });
         self.pods.classes.hold(id);
         self.namespaces.hold(namespace);
         for label in self.vocabulary.set(labels).iter().chain(&[ANY]) {
-            self.pods.by_label.insert((*label, namespace, id));
+            if self.pods.by_label.insert((namespace, *label), id) == Is::Gone {
+                self.pods.namespaces.insert(*label, namespace);
+            }
         }
         id
     }
@@ -228,7 +267,9 @@ impl Index {
     fn release_class(&mut self, id: ClassId) {
         let Some(class) = self.pods.classes.release(id) else { return };
         for label in self.vocabulary.set(class.labels).iter().chain(&[ANY]) {
-            self.pods.by_label.remove(&(*label, class.namespace, id));
+            if self.pods.by_label.remove((class.namespace, *label), &id) == Is::Gone {
+                self.pods.namespaces.remove(*label, &class.namespace);
+            }
         }
         self.vocabulary.release_set(class.labels);
         self.namespaces.release(class.namespace);

@@ -1,4 +1,4 @@
-//! Names that come and go with what uses them: those of Nodes, and lists of named ports.
+//! Values that come and go with what uses them: lists of named ports.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};

@@ -6,6 +6,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// A number of a slot.
 pub(crate) trait Id: Copy {
+    const MIN: Self;
+    const MAX: Self;
+
     fn from_index(index: usize) -> Self;
     fn index(self) -> usize;
 }
@@ -16,14 +19,10 @@ macro_rules! ids {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) struct $name(pub(crate) u32);
 
-        impl $name {
-            #[allow(dead_code, reason = "not every kind of number is looked for in ranges")]
-            pub(crate) const MIN: Self = Self(0);
-            #[allow(dead_code, reason = "not every kind of number is looked for in ranges")]
-            pub(crate) const MAX: Self = Self(u32::MAX);
-        }
-
         impl Id for $name {
+            const MIN: Self = Self(0);
+            const MAX: Self = Self(u32::MAX);
+
             #[expect(clippy::cast_possible_truncation, reason = "2^32 slots do not fit into memory")]
             fn from_index(index: usize) -> Self {
                 Self(index as u32)
@@ -47,6 +46,8 @@ ids! {
     SelectorId,
     /// Of a Namespace.
     NamespaceId,
+    /// Of a Node that Pods run on.
+    NodeId,
     /// Of a Pod.
     PodId,
     /// Of all Pods of a Namespace that have the same labels.
@@ -57,11 +58,33 @@ ids! {
     PolicyId,
 }
 
+/// What a value is found by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hashed(u32);
+
+impl Hashed {
+    fn new(hash: u64) -> Self {
+        Self(u32::try_from(hash >> 32).unwrap_or_default())
+    }
+
+    /// Spread over all bits, as a table needs it.
+    fn wide(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Slot<T> {
-    hash: u64,
+    hash: Hashed,
     holders: u32,
     value: T,
+}
+
+/// Has the hash beside the number, so that a table looks at no slot of another value, not even when it grows.
+#[derive(Debug)]
+struct Place<I> {
+    hash: Hashed,
+    id: I,
 }
 
 /// Values by number. A slot without holders is empty: its value is the default one, and nobody may know its number.
@@ -69,7 +92,7 @@ struct Slot<T> {
 pub(crate) struct Pool<I, T> {
     slots: Vec<Slot<T>>,
     free: Vec<I>,
-    table: HashTable<I>,
+    table: HashTable<Place<I>>,
     hasher: DefaultHashBuilder,
 }
 
@@ -85,24 +108,24 @@ impl<I, T> Default for Pool<I, T> {
 }
 
 impl<I: Id, T: Default> Pool<I, T> {
-    pub(crate) fn hash(&self, key: impl Hash) -> u64 {
-        self.hasher.hash_one(key)
+    pub(crate) fn hash(&self, key: impl Hash) -> Hashed {
+        Hashed::new(self.hasher.hash_one(key))
     }
 
-    pub(crate) fn find(&self, hash: u64, same: impl Fn(&T) -> bool) -> Option<I> {
-        self.table.find(hash, |id| same(&self.slots[id.index()].value)).copied()
+    pub(crate) fn find(&self, hash: Hashed, same: impl Fn(&T) -> bool) -> Option<I> {
+        let is_it = |place: &Place<I>| place.hash == hash && same(&self.slots[place.id.index()].value);
+        self.table.find(hash.wide(), is_it).map(|place| place.id)
     }
 
     /// Puts a value that is not there yet into a slot, which nobody holds as yet.
-    pub(crate) fn insert(&mut self, hash: u64, value: T) -> I {
+    pub(crate) fn insert(&mut self, hash: Hashed, value: T) -> I {
         let slot = Slot { hash, holders: 0, value };
         let id = self.free.pop().unwrap_or_else(|| I::from_index(self.slots.len()));
         match self.slots.get_mut(id.index()) {
             Some(free) => *free = slot,
             None => self.slots.push(slot),
         }
-        let slots = &self.slots;
-        self.table.insert_unique(hash, id, |id| slots[id.index()].hash);
+        self.table.insert_unique(hash.wide(), Place { hash, id }, |place| place.hash.wide());
         id
     }
 
@@ -118,7 +141,7 @@ impl<I: Id, T: Default> Pool<I, T> {
             return None;
         }
         let (hash, value) = (slot.hash, std::mem::take(&mut slot.value));
-        if let Ok(entry) = self.table.find_entry(hash, |other| other.index() == id.index()) {
+        if let Ok(entry) = self.table.find_entry(hash.wide(), |place| place.id.index() == id.index()) {
             entry.remove();
         }
         self.free.push(id);

@@ -55,6 +55,8 @@ impl Selector {
 #[derive(Debug, Default)]
 pub(crate) struct Selectors {
     pool: Pool<SelectorId, Selector>,
+    /// Of the selector that is being looked for; kept so that looking allocates nothing.
+    scratch: Vec<Requirement>,
 }
 
 impl Selectors {
@@ -81,15 +83,17 @@ impl Selectors {
         wanted: &selector::Selector<'_>,
         vocabulary: &mut Vocabulary,
     ) -> SelectorId {
-        let requirements: Vec<_> = wanted.iter().map(|one| requirement(one, vocabulary)).collect();
-        let hash = self.pool.hash(&requirements);
-        if let Some(found) = self.pool.find(hash, |other| *other.requirements == *requirements) {
+        self.scratch.clear();
+        self.scratch.extend(wanted.iter().map(|one| requirement(one, vocabulary)));
+        let hash = self.pool.hash(&self.scratch);
+        if let Some(found) = self.pool.find(hash, |other| *other.requirements == *self.scratch) {
             return found;
         }
+        let requirements: Box<[Requirement]> = self.scratch.drain(..).collect();
         let anchors = anchors(&requirements, vocabulary);
         requirements.iter().for_each(|one| hold(one, vocabulary));
         let text = wanted.to_string().into();
-        self.pool.insert(hash, Selector { requirements: requirements.into(), text, anchors })
+        self.pool.insert(hash, Selector { requirements, text, anchors })
     }
 
     pub(crate) fn release(&mut self, id: SelectorId, vocabulary: &mut Vocabulary) {

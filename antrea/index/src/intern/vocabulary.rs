@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::pool::{KeyId, PairId, Pool, SetId};
+use super::pool::{Hashed, Id, KeyId, PairId, Pool, SetId};
 
 /// Stands for "no label in particular" where pairs order an index: every set of labels has it.
 pub(crate) const ANY: PairId = PairId::MAX;
@@ -22,34 +22,49 @@ pub(crate) struct Vocabulary {
     sets: Pool<SetId, Box<[PairId]>>,
     /// Pairs of the set that is being looked for; kept so that looking allocates nothing.
     scratch: Vec<PairId>,
+    /// The set that was looked for last, and its pairs in the order of their keys: the next one is often the same.
+    last: Option<SetId>,
+    last_pairs: Vec<PairId>,
 }
 
 impl Vocabulary {
     /// The set of these labels, with one hold more.
     pub(crate) fn hold_set(&mut self, labels: Option<&BTreeMap<String, String>>) -> SetId {
+        if let Some(last) = self.last.filter(|_| self.is_last(labels)) {
+            self.sets.hold(last);
+            return last;
+        }
         let mut pairs = std::mem::take(&mut self.scratch);
         pairs.clear();
         for (key, value) in labels.into_iter().flatten() {
             pairs.push(self.pair(key, value));
         }
+        self.last_pairs.clone_from(&pairs);
         pairs.sort_unstable();
         let hash = self.sets.hash(pairs.as_slice());
         let found = self.sets.find(hash, |set| **set == *pairs);
         let id = found.unwrap_or_else(|| self.insert_set(hash, &pairs));
         self.sets.hold(id);
         self.scratch = pairs;
+        self.last = Some(id);
         id
     }
 
-    fn insert_set(&mut self, hash: u64, pairs: &[PairId]) -> SetId {
+    fn is_last(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
+        let mut pairs = labels.into_iter().flatten().zip(&self.last_pairs);
+        labels.map_or(0, BTreeMap::len) == self.last_pairs.len()
+            && pairs.all(|((key, value), pair)| self.is_pair(self.pairs.get(*pair), key, value))
+    }
+
+    fn insert_set(&mut self, hash: Hashed, pairs: &[PairId]) -> SetId {
         pairs.iter().for_each(|pair| self.hold_pair(*pair));
         self.sets.insert(hash, pairs.into())
     }
 
     pub(crate) fn release_set(&mut self, set: SetId) {
-        for pair in self.sets.release(set).iter().flat_map(|pairs| pairs.iter()) {
-            self.release_pair(*pair);
-        }
+        let Some(pairs) = self.sets.release(set) else { return };
+        self.last = None;
+        pairs.iter().for_each(|pair| self.release_pair(*pair));
     }
 
     /// The pairs of a set, sorted.
@@ -60,8 +75,7 @@ impl Vocabulary {
     /// A label. Whoever keeps its number holds it.
     pub(crate) fn pair(&mut self, key: &str, value: &str) -> PairId {
         let hash = self.pairs.hash((key, value));
-        let same = |pair: &Pair| *pair.value == *value && self.key_of(pair) == Some(key);
-        if let Some(found) = self.pairs.find(hash, same) {
+        if let Some(found) = self.pairs.find(hash, |pair| self.is_pair(pair, key, value)) {
             return found;
         }
         let id = self.key(key);
@@ -102,6 +116,10 @@ impl Vocabulary {
     /// Whether labels with a key are in a set.
     pub(crate) fn has_key(&self, set: &[PairId], key: KeyId) -> bool {
         set.iter().any(|pair| self.pairs.get(*pair).key == Some(key))
+    }
+
+    fn is_pair(&self, pair: &Pair, key: &str, value: &str) -> bool {
+        *pair.value == *value && self.key_of(pair) == Some(key)
     }
 
     fn key_of(&self, pair: &Pair) -> Option<&str> {

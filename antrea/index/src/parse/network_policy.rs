@@ -20,7 +20,7 @@ pub(crate) struct PolicySpec<'a> {
     /// The Pods that it isolates.
     pub(crate) pods: Selector<'a>,
     /// The directions in which it does.
-    pub(crate) isolated: Vec<Direction>,
+    pub(crate) isolated: &'static [Direction],
     /// What it admits, in those of them that it names.
     pub(crate) rules: Vec<RuleSpec<'a>>,
 }
@@ -65,42 +65,47 @@ impl<'a> PolicySpec<'a> {
 }
 
 /// The directions that are named. A type that is unknown isolates in both.
-fn isolated(spec: &NetworkPolicySpec, problems: &mut Vec<Problem>) -> Vec<Direction> {
+fn isolated(spec: &NetworkPolicySpec, problems: &mut Vec<Problem>) -> &'static [Direction] {
     let types = spec.policy_types.as_deref().unwrap_or_default();
     let unknown = types.iter().position(|name| !matches!(name.as_str(), "Ingress" | "Egress"));
     if let Some((at, name)) = unknown.and_then(|at| Some((at, types.get(at)?))) {
         let reason = format!("{name:?} is neither Ingress nor Egress: isolates in both directions");
         problems.push(Problem::new(format!("spec.policyTypes[{at}]"), reason));
-        return vec![Direction::In, Direction::Out];
+        return &[Direction::In, Direction::Out];
     }
     named(spec)
 }
 
 /// The directions that policyTypes names; without them ingress, and egress if there are rules for it, as the API server
 /// defaults them.
-fn named(spec: &NetworkPolicySpec) -> Vec<Direction> {
+fn named(spec: &NetworkPolicySpec) -> &'static [Direction] {
     let types = spec.policy_types.as_deref().unwrap_or_default();
     let named = |name: &str| types.iter().any(|other| other == name);
     let has_egress = spec.egress.as_ref().is_some_and(|rules| !rules.is_empty());
     let ingress = types.is_empty() || named("Ingress");
     let egress = if types.is_empty() { has_egress } else { named("Egress") };
-    let both = [(ingress, Direction::In), (egress, Direction::Out)];
-    both.into_iter().filter(|(named, _)| *named).map(|(_, direction)| direction).collect()
+    match (ingress, egress) {
+        (true, true) => &[Direction::In, Direction::Out],
+        (true, false) => &[Direction::In],
+        (false, true) => &[Direction::Out],
+        (false, false) => &[],
+    }
 }
 
 /// The rules of directions that are named; others have no meaning.
 fn rules<'a>(spec: &'a NetworkPolicySpec, problems: &mut Vec<Problem>) -> Vec<RuleSpec<'a>> {
     let named = named(spec);
+    let count = spec.ingress.as_ref().map_or(0, Vec::len) + spec.egress.as_ref().map_or(0, Vec::len);
+    let mut usable = Vec::with_capacity(count);
     let ingress = spec.ingress.iter().flatten().map(|rule| (&rule.from, &rule.ports)).enumerate();
     let egress = spec.egress.iter().flatten().map(|rule| (&rule.to, &rule.ports)).enumerate();
     let ingress = ingress.map(|(at, rule)| (Direction::In, at, rule));
     let egress = egress.map(|(at, rule)| (Direction::Out, at, rule));
     let meant = ingress.chain(egress).filter(|(direction, _, _)| named.contains(direction));
-    meant
-        .filter_map(|(direction, at, (peers, ports))| {
-            rule(direction, at, peers.as_ref(), ports.as_ref(), problems)
-        })
-        .collect()
+    usable.extend(meant.filter_map(|(direction, at, (peers, ports))| {
+        rule(direction, at, peers.as_ref(), ports.as_ref(), problems)
+    }));
+    usable
 }
 
 fn rule<'a>(

@@ -1,23 +1,29 @@
 //! Label selectors, and the text that names groups after them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
+use crate::intern::few::Few;
+
 /// Conditions on labels that all have to hold, in the order of their keys. Its text is that of apimachinery's
 /// `labels.Selector`.
-#[derive(Debug, Default)]
-pub(crate) struct Selector<'a>(Vec<Requirement<'a>>);
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selector<'a>(Few<Requirement<'a>>);
+
+/// The one that everything matches.
+pub(crate) static EVERYTHING: Selector<'static> = Selector(Few::None);
 
 /// A condition on the label of a key.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Requirement<'a> {
     pub(crate) key: &'a str,
     pub(crate) condition: Condition<'a>,
 }
 
 /// A condition; values are sorted.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Condition<'a> {
     Is(&'a str),
     In(Vec<&'a str>),
@@ -34,19 +40,31 @@ impl<'a> Selector<'a> {
 
     /// A selector, or which of its fields makes that nobody can say what it selects, and why.
     pub(crate) fn from_resource(selector: &'a LabelSelector) -> Result<Self, (String, String)> {
-        let labels = selector.match_labels.iter().flatten();
-        let mut requirements: Vec<Requirement<'a>> =
-            labels.map(|(key, value)| Requirement { key, condition: Condition::Is(value) }).collect();
-        if requirements.iter().any(|requirement| requirement.key.is_empty()) {
+        let labels = selector.match_labels.as_ref();
+        let expressions = selector.match_expressions.as_deref().unwrap_or_default();
+        if labels.is_some_and(|labels| labels.contains_key("")) {
             return Err(("matchLabels".to_owned(), "a key is empty".to_owned()));
         }
-        for (at, expression) in selector.match_expressions.iter().flatten().enumerate() {
+        let count = labels.map_or(0, BTreeMap::len) + expressions.len();
+        let mut labels = labels
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| Requirement { key, condition: Condition::Is(value) });
+        // Nearly all selectors are one label, or nothing.
+        match (count, expressions.is_empty()) {
+            (0, _) => return Ok(Self(Few::None)),
+            (1, true) => return Ok(Self(labels.next().map_or(Few::None, Few::One))),
+            _ => {}
+        }
+        let mut requirements = Vec::with_capacity(count);
+        requirements.extend(labels);
+        for (at, expression) in expressions.iter().enumerate() {
             let condition = condition(expression)
                 .map_err(|(name, reason)| (format!("matchExpressions[{at}].{name}"), reason))?;
             requirements.push(Requirement { key: &expression.key, condition });
         }
         requirements.sort_by_key(|requirement| requirement.key);
-        Ok(Self(requirements))
+        Ok(Self(Few::Many(requirements)))
     }
 }
 

@@ -2,22 +2,28 @@
 
 use std::sync::Arc;
 
-use antrea_policy::{AddressGroup, GroupUpdate, Pod, SpanChange, Update};
+use antrea_policy::{AddressGroup, GroupMember, GroupUpdate, Pod, SpanChange, Update};
 
 use super::members::{changes, members};
 use super::{Round, in_order};
 use crate::Index;
 use crate::cluster::groups::Group;
-use crate::cluster::roles::Counted;
+use crate::cluster::roles::{Counted, SpanReason};
 use crate::intern::pool::GroupId;
 
 impl Index {
     pub(super) fn tell_address_groups(&mut self, round: &mut Round, publish: &mut dyn FnMut(Update)) {
+        let mut reasons = std::mem::take(&mut round.reasons);
+        reasons.sort_unstable_by_key(|reason| reason.address);
+        let mut reasons = reasons.as_slice();
         for id in in_order(&mut round.addresses) {
+            let own;
+            (own, reasons) =
+                reasons.split_at(reasons.iter().take_while(|reason| reason.address <= id).count());
             let role = &self.groups.get(id).address;
             let update = match (role.published.is_some(), !role.uses.is_empty()) {
-                (false, true) => Some(self.begin_address(id, round)),
-                (true, true) => self.change_address(id, round),
+                (false, true) => Some(self.begin_address(id, own, round)),
+                (true, true) => self.change_address(id, own, round),
                 (true, false) => Some(self.end_address(id)),
                 (false, false) => None,
             };
@@ -25,25 +31,43 @@ impl Index {
         }
     }
 
-    pub(crate) fn address_members(&self, group: &Group) -> Vec<Arc<Pod>> {
-        let mut pods = self.pods_of(group);
-        pods.retain(has_address);
-        pods
+    /// The group as it is.
+    pub(crate) fn address_members(&self, group: &Group) -> Vec<GroupMember> {
+        let mut all = Vec::new();
+        self.each_class(group.scope, group.pods, |class| {
+            let pods = &self.pods.class(class).pods;
+            all.reserve(pods.len());
+            let pods = pods.iter().filter_map(|pod| self.pods.get(*pod).member());
+            all.extend(pods.filter(|pod| has_address(pod)).cloned().map(GroupMember::Pod));
+        });
+        self.counter.touched(all.len());
+        all
     }
 
-    fn begin_address(&mut self, id: GroupId, round: &mut Round) -> GroupUpdate<AddressGroup> {
-        let pods = self.address_members(self.groups.get(id));
+    fn begin_address(
+        &mut self,
+        id: GroupId,
+        reasons: &[SpanReason],
+        round: &mut Round,
+    ) -> GroupUpdate<AddressGroup> {
+        let listed = round.listed_of(id);
+        let members = listed.unwrap_or_else(|| self.address_members(self.groups.get(id)));
         self.groups.get_mut(id).address.published = Some(Counted::default());
         self.groups.published += 1;
-        let span = self.respan_address(id, round).after;
-        let group = AddressGroup { name: self.groups.get(id).name, members: members(pods) };
+        let span = self.respan_address(id, reasons).after;
+        let group = AddressGroup { name: self.groups.get(id).name, members };
         GroupUpdate::Added { group, span }
     }
 
-    fn change_address(&mut self, id: GroupId, round: &mut Round) -> Option<GroupUpdate<AddressGroup>> {
+    fn change_address(
+        &mut self,
+        id: GroupId,
+        reasons: &[SpanReason],
+        round: &Round,
+    ) -> Option<GroupUpdate<AddressGroup>> {
         let deltas = round.deltas.get(&id).map(Vec::as_slice).unwrap_or_default();
         let (added, removed) = changes(deltas, has_address, Pod::has_same_address);
-        let span = self.respan_address(id, round);
+        let span = self.respan_address(id, reasons);
         if added.is_empty() && removed.is_empty() && span.is_none() {
             return None;
         }
@@ -58,18 +82,17 @@ impl Index {
         GroupUpdate::Removed { name: self.groups.get(id).name, span }
     }
 
-    fn respan_address(&mut self, id: GroupId, round: &mut Round) -> SpanChange {
-        let reasons = round.reasons.remove(&id).unwrap_or_default();
+    fn respan_address(&mut self, id: GroupId, reasons: &[SpanReason]) -> SpanChange {
         let Some(counted) = &mut self.groups.get_mut(id).address.published else {
             return SpanChange::default();
         };
-        let before = counted.change(reasons);
+        let before = counted.change_by(reasons);
         let after = counted.span.clone();
         SpanChange { before: before.unwrap_or_else(|| after.clone()), after }
     }
 }
 
 /// An AddressGroup is of addresses: a Pod without one is nothing to it.
-fn has_address(pod: &Arc<Pod>) -> bool {
+pub(super) fn has_address(pod: &Arc<Pod>) -> bool {
     !pod.ips.is_empty()
 }

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use antrea_policy::{AppliedToGroup, GroupUpdate, Pod, SpanChange, Update};
+use antrea_policy::{AppliedToGroup, GroupMember, GroupUpdate, Pod, Span, SpanChange, Text, Update};
 
+use super::address::has_address;
 use super::members::{changes, members};
 use super::{Round, in_order};
 use crate::Index;
 use crate::cluster::groups::Group;
-use crate::cluster::roles::{Counted, Reason};
-use crate::intern::pool::GroupId;
+use crate::cluster::nodes::Rank;
+use crate::cluster::roles::{Counted, Reason, SpanReason};
+use crate::intern::pool::{GroupId, PodId};
 
 type Publish<'a> = &'a mut dyn FnMut(Update);
+
+/// A Pod of a group, and its place in the order of Nodes.
+type Listed = (Option<Rank>, PodId);
 
 impl Index {
     pub(super) fn tell_applied_to_groups(&mut self, round: &mut Round, publish: Publish<'_>) {
@@ -28,23 +33,59 @@ impl Index {
     }
 
     /// The group as it is, sorted by Node.
-    pub(crate) fn applied_to_members(&self, group: &Group) -> Vec<Arc<Pod>> {
-        let mut pods = self.pods_of(group);
-        pods.retain(is_placed);
-        pods.sort_by(|one, other| match (&one.node, &other.node) {
-            (Some(one), Some(other)) if one.address() == other.address() => std::cmp::Ordering::Equal,
-            (one, other) => one.cmp(other),
+    pub(crate) fn applied_to_members(&self, group: &Group) -> Vec<GroupMember> {
+        self.members_of(placed(&self.pods_by_node(group)), |_| true)
+    }
+
+    /// The Pods of a group, sorted by Node: first those without.
+    fn pods_by_node(&self, group: &Group) -> Vec<Listed> {
+        let mut listing = Vec::new();
+        self.each_class(group.scope, group.pods, |class| {
+            let pods = self.pods.class(class).pods.iter();
+            listing.extend(pods.map(|pod| {
+                let node = self.pods.get(*pod).node;
+                (node.map(|node| self.pods.nodes.rank(node)), *pod)
+            }));
         });
-        pods
+        self.counter.touched(listing.len());
+        listing.sort_unstable();
+        listing
+    }
+
+    fn members_of(&self, listing: &[Listed], of: impl Fn(&Arc<Pod>) -> bool) -> Vec<GroupMember> {
+        let mut members = Vec::with_capacity(listing.len());
+        let pods = listing.iter().filter_map(|(_, pod)| self.pods.get(*pod).member());
+        members.extend(pods.filter(|pod| of(pod)).cloned().map(GroupMember::Pod));
+        members
+    }
+
+    fn counted(&self, listing: &[Listed]) -> Counted {
+        let by_node = listing.chunk_by(|(one, _), (other, _)| one == other);
+        let counts = by_node.filter_map(|pods| {
+            let (node, _) = pods.first()?;
+            Some((self.pods.nodes.at((*node)?).clone(), u32::try_from(pods.len()).ok()?))
+        });
+        let (nodes, counts) = counts.unzip();
+        Counted::new(nodes, counts)
     }
 
     fn begin_applied_to(&mut self, id: GroupId, round: &mut Round) -> GroupUpdate<AppliedToGroup> {
-        let pods = self.applied_to_members(self.groups.get(id));
-        self.groups.get_mut(id).applied.published = Some(Counted::default());
+        let listing = self.pods_by_node(self.groups.get(id));
+        let group = self.groups.get(id);
+        if group.address.is_new() {
+            round.listed.push_back((id, self.members_of(&listing, has_address)));
+        }
+        let members = self.members_of(placed(&listing), |_| true);
+        let group = AppliedToGroup { name: group.name, members };
+        let counted = self.counted(&listing);
+        let span = counted.span.clone();
+        let role = &mut self.groups.get_mut(id).applied;
+        role.published = Some(counted);
+        // All its policies are new to it: they and the groups that they name are told anyway.
+        let reason = |address| SpanReason { address, span: span.clone(), more: 1 };
+        round.reasons.extend(role.links.iter().map(|(address, _)| reason(*address)));
         self.groups.published += 1;
-        let span = self.respan(id, reasons(&pods, 1), round);
-        let group = AppliedToGroup { name: self.groups.get(id).name, members: members(pods) };
-        GroupUpdate::Added { group, span: span.after }
+        GroupUpdate::Added { group, span }
     }
 
     fn change_applied_to(&mut self, id: GroupId, round: &mut Round) -> Option<GroupUpdate<AppliedToGroup>> {
@@ -53,8 +94,9 @@ impl Index {
         if added.is_empty() && removed.is_empty() {
             return None;
         }
-        let reasons = [reasons(&added, 1), reasons(&removed, -1)].concat();
-        let span = self.respan(id, reasons, round);
+        let gained = added.iter().filter_map(|pod| Some((pod.node.as_ref()?, 1)));
+        let lost = removed.iter().filter_map(|pod| Some((pod.node.as_ref()?, -1)));
+        let span = self.respan(id, gained.chain(lost).collect(), round);
         let name = self.groups.get(id).name;
         Some(GroupUpdate::Modified { name, added: members(added), removed: members(removed), span })
     }
@@ -68,7 +110,7 @@ impl Index {
     }
 
     /// Changes the span, and notes for whom else that is news.
-    fn respan(&mut self, id: GroupId, reasons: Vec<Reason>, round: &mut Round) -> SpanChange {
+    fn respan(&mut self, id: GroupId, reasons: Vec<Reason<'_>>, round: &mut Round) -> SpanChange {
         let role = &mut self.groups.get_mut(id).applied;
         let Some(counted) = &mut role.published else {
             return SpanChange::default();
@@ -77,25 +119,26 @@ impl Index {
         let after = counted.span.clone();
         let Some(before) = before else { return SpanChange { before: after.clone(), after } };
         let change = SpanChange { before, after };
-        for (address, _) in &role.links {
-            let reasons = round.reasons.entry(*address).or_default();
-            reasons.extend(change.entered().map(|node| (node.clone(), 1)));
-            reasons.extend(change.left().map(|node| (node.clone(), -1)));
+        let only = |nodes: &mut dyn Iterator<Item = &Text>| Span::from_sorted(nodes.cloned().collect());
+        let (entered, left) = (only(&mut change.entered()), only(&mut change.left()));
+        for (address, _) in role.links.iter() {
+            let reason = |span: &Span, more| SpanReason { address: *address, span: span.clone(), more };
+            round.reasons.extend([reason(&entered, 1), reason(&left, -1)]);
         }
         round.addresses.extend(role.links.iter().map(|(address, _)| *address));
-        round.respanned.extend(&role.policies);
+        round.respanned.extend(role.policies.iter());
         round.spans_before.insert(id, change.before.clone());
         change
     }
 }
 
+/// Those that are on a Node.
+fn placed(listing: &[Listed]) -> &[Listed] {
+    let first = listing.partition_point(|(node, _)| node.is_none());
+    listing.get(first..).unwrap_or_default()
+}
+
 /// An AppliedToGroup is for Nodes: a Pod without one is nothing to it.
 fn is_placed(pod: &Arc<Pod>) -> bool {
     pod.node.is_some()
-}
-
-fn reasons(pods: &[Arc<Pod>], more: i32) -> Vec<Reason> {
-    let mut reasons = Vec::with_capacity(pods.len());
-    reasons.extend(pods.iter().filter_map(|pod| Some((pod.node.clone()?, more))));
-    reasons
 }

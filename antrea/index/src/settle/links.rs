@@ -3,8 +3,8 @@
 use super::Round;
 use crate::Index;
 use crate::cluster::policies::{Links, State};
-use crate::cluster::roles::Reason;
-use crate::intern::pool::{GroupId, PolicyId, insert_sorted, remove_sorted};
+use crate::cluster::roles::SpanReason;
+use crate::intern::pool::{GroupId, PolicyId};
 
 impl Index {
     /// Takes away what policies had, and puts in what they have.
@@ -23,34 +23,25 @@ impl Index {
 
     fn link(&mut self, policy: PolicyId, links: &Links, round: &mut Round) {
         let applied_to = &mut self.groups.get_mut(links.applied_to).applied;
-        insert_sorted(&mut applied_to.policies, policy);
+        applied_to.policies.insert(policy);
         round.applied_to.push(links.applied_to);
         for (group, place) in &links.uses {
-            insert_sorted(&mut self.groups.get_mut(*group).address.uses, (policy, *place));
+            self.groups.get_mut(*group).address.uses.insert((policy, *place));
             round.addresses.push(*group);
-            let all = &mut self.groups.get_mut(links.applied_to).applied.links;
-            match all.binary_search_by_key(group, |(group, _)| *group) {
-                Ok(at) => all[at].1 += 1,
-                Err(at) => {
-                    all.insert(at, (*group, 1));
-                    self.reason_for_all(links.applied_to, *group, 1, round);
-                }
+            if self.groups.get_mut(links.applied_to).applied.add_link(*group) {
+                self.reason_for_all(links.applied_to, *group, 1, round);
             }
         }
     }
 
     fn unlink(&mut self, policy: PolicyId, links: &Links, round: &mut Round) {
         let applied_to = &mut self.groups.get_mut(links.applied_to).applied;
-        remove_sorted(&mut applied_to.policies, &policy);
+        applied_to.policies.remove(&policy);
         round.applied_to.push(links.applied_to);
         for (group, place) in &links.uses {
-            remove_sorted(&mut self.groups.get_mut(*group).address.uses, &(policy, *place));
+            self.groups.get_mut(*group).address.uses.remove(&(policy, *place));
             round.addresses.push(*group);
-            let all = &mut self.groups.get_mut(links.applied_to).applied.links;
-            let Ok(at) = all.binary_search_by_key(group, |(group, _)| *group) else { continue };
-            all[at].1 -= 1;
-            if all[at].1 == 0 {
-                all.remove(at);
+            if self.groups.get_mut(links.applied_to).applied.remove_link(*group) {
                 self.reason_for_all(links.applied_to, *group, -1, round);
             }
         }
@@ -59,7 +50,6 @@ impl Index {
     /// An AddressGroup gets, or loses, the span that watchers know of an AppliedToGroup.
     fn reason_for_all(&self, applied_to: GroupId, address: GroupId, more: i32, round: &mut Round) {
         let Some(published) = &self.groups.get(applied_to).applied.published else { return };
-        let reasons = published.span.nodes().iter().map(|node| -> Reason { (node.clone(), more) });
-        round.reasons.entry(address).or_default().extend(reasons);
+        round.reasons.push(SpanReason { address, span: published.span.clone(), more });
     }
 }

@@ -6,7 +6,7 @@ use antrea_policy::{GroupMember, Pod};
 
 use super::Round;
 use crate::Index;
-use crate::cluster::groups::{Group, Scope};
+use crate::cluster::groups::Scope;
 use crate::cluster::pods::State;
 use crate::intern::pool::{ClassId, GroupId, NamespaceId, PodId, SelectorId, SetId};
 
@@ -18,19 +18,8 @@ pub(super) struct Delta {
 }
 
 impl Index {
-    /// All Pods that a group selects, whether they can be members or not.
-    pub(crate) fn pods_of(&self, group: &Group) -> Vec<Arc<Pod>> {
-        let mut pods = Vec::new();
-        self.each_class(group.scope, group.pods, |class| {
-            let members = &self.pods.class(class).pods;
-            pods.reserve(members.len());
-            pods.extend(members.iter().filter_map(|pod| self.pods.get(*pod).member().cloned()));
-        });
-        self.counter.touched(pods.len());
-        pods
-    }
-
-    fn each_class(&self, scope: Scope, pods: Option<SelectorId>, mut each: impl FnMut(ClassId)) {
+    /// The classes of the Pods that a group selects, whether these can be members or not.
+    pub(super) fn each_class(&self, scope: Scope, pods: Option<SelectorId>, mut each: impl FnMut(ClassId)) {
         match scope {
             Scope::Namespace(namespace) => self.each_class_in(namespace, pods, &mut each),
             Scope::Selected(selector) if self.selectors.get(selector).is_unanchored() => {
@@ -138,7 +127,7 @@ impl Index {
         let left = before.iter().filter(|scope| !after.contains(scope)).map(|scope| (scope, Time::Before));
         let entered = after.iter().filter(|scope| !before.contains(scope)).map(|scope| (scope, Time::After));
         for (scope, time) in left.chain(entered) {
-            let groups = self.groups.of(Scope::Selected(*scope));
+            let groups = self.groups.of(*scope);
             // A group that asks for one of several values is found by each of them.
             let mut groups: Vec<GroupId> =
                 groups.filter(|group| self.groups.get(*group).is_published()).collect();
@@ -206,6 +195,6 @@ pub(super) fn changes(
     (added, removed)
 }
 
-pub(crate) fn members(pods: Vec<Arc<Pod>>) -> Vec<GroupMember> {
+pub(super) fn members(pods: Vec<Arc<Pod>>) -> Vec<GroupMember> {
     pods.into_iter().map(GroupMember::Pod).collect()
 }

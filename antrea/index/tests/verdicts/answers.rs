@@ -45,7 +45,7 @@ pub(crate) fn answers(cluster: &Cluster, told: &Told, questions: &[Question]) ->
     answers.collect()
 }
 
-fn find_end<'a>(cluster: &'a Cluster, end: &'a Endpoint, family: Family) -> End<'a> {
+pub(crate) fn find_end<'a>(cluster: &'a Cluster, end: &'a Endpoint, family: Family) -> End<'a> {
     let address = address(cluster, end, family).unwrap();
     match end {
         Endpoint::Outside(_) => End { pod: None, node: None, address },

@@ -4,7 +4,7 @@ use std::fmt;
 
 use antrea_index::Index;
 use antrea_policy_reference::{
-    Cluster, Coverage, Event, OUTSIDE, Object, Options, PORTS, Question, events, questions,
+    Cluster, Coverage, Event, OUTSIDE, Object, Options, PORTS, Question, events, mixed, questions,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -92,14 +92,6 @@ fn steps(seed: u64, options: &Options) -> Vec<Step> {
     }
     steps.push(Step::Settle);
     steps
-}
-
-/// A number that looks random, by the function of SplitMix64.
-fn mixed(seed: u64, place: u64) -> u64 {
-    let mixed = (seed << 32 | place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 impl Trial {

@@ -40,9 +40,14 @@ impl Plan {
             changes.flows.into_iter().partition(|change| matches!(change, Change::Delete(_)));
         // Where it takes several bundles, packets see what the first of them have done: the table that they enter
         // opens last and closes first, and what has priority is there before what it makes an exception to.
-        plan.bundle.extend(here.into_iter().rev().chain(gone).map(flow_mod));
+        plan.bundle.extend(here.iter().rev().chain(&gone).map(flow_mod));
         plan.bundle.extend(unused);
         plan
+    }
+
+    /// What brings changes of flows to such a switch in the order in which they come.
+    pub(crate) fn in_order(changes: &[Change<PackedFlow>]) -> Self {
+        Self { bundle: changes.iter().map(flow_mod).collect(), ..Self::default() }
     }
 
     /// Whether all of it happens or nothing.
@@ -55,10 +60,10 @@ impl Plan {
 
 /// A flow that takes the place of another is added: OVS goes on with the counters of that one, and unlike a change of
 /// actions it does not depend on what was there.
-fn flow_mod(change: Change<PackedFlow>) -> Modification {
+fn flow_mod(change: &Change<PackedFlow>) -> Modification {
     match change {
-        Change::Add(new) | Change::Replace { new, .. } => Modification::AddFlow(new),
-        Change::Delete(old) => Modification::DeleteFlow(old),
+        Change::Add(new) | Change::Replace { new, .. } => Modification::AddFlow(new.clone()),
+        Change::Delete(old) => Modification::DeleteFlow(old.clone()),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use antrea_openflow::PackedFlow;
 use tokio::sync::oneshot;
 
 use super::plan::Plan;
@@ -12,6 +13,7 @@ use super::{Applied, Inner};
 use crate::flow_store::Members;
 use crate::modification::{Modification, Size};
 use crate::openflow::{BUNDLE_LIMIT, Channel, OpenFlowError};
+use crate::store::Edit;
 use crate::store::SetKey;
 
 /// Who waits for a change.
@@ -21,12 +23,21 @@ type Reply = oneshot::Sender<Result<Applied, OpenFlowError>>;
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Mutex<VecDeque<Job>>);
 
-/// A set to be replaced, and who waits for it.
+/// What a set shall become, and who waits for it.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: SetKey,
-    pub(super) members: Members,
+    pub(super) wish: Wish,
     pub(super) reply: Reply,
+}
+
+/// What a set shall become.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// It has these members and no others.
+    Replace(Members),
+    /// It has what it had, with these changes in their order.
+    Edit(Vec<Edit<PackedFlow>>),
 }
 
 impl Waiting {
@@ -77,8 +88,8 @@ impl Inner {
                 }
             }
         }
-        for Job { key, members, reply } in jobs {
-            wanted.remember(&key, members);
+        for Job { key, wish, reply } in jobs {
+            wanted.remember(&key, wish);
             // Who stopped waiting does not want to know.
             let _ = reply.send(Ok(Applied::After(realized)));
         }
@@ -101,8 +112,12 @@ impl Wanted {
     async fn change_next(&mut self, channel: &Channel, jobs: &mut VecDeque<Job>, limit: usize) -> Progress {
         let batch = self.gather(jobs, limit);
         if batch.sets.is_empty() {
-            let Some(Job { key, members, reply }) = jobs.pop_front() else { return Progress::Made };
-            return answer([reply], &self.change(channel, &key, members).await, channel);
+            let Some(Job { key, wish, reply }) = jobs.pop_front() else { return Progress::Made };
+            let outcome = match wish {
+                Wish::Replace(members) => self.change(channel, &key, members).await,
+                Wish::Edit(edits) => self.edit(channel, &key, edits).await,
+            };
+            return answer([reply], &outcome, channel);
         }
         match channel.bundle(&batch.bundle).await {
             Err(error) if !matches!(error, OpenFlowError::ConnectionLost) => {
@@ -116,7 +131,11 @@ impl Wanted {
     /// and what the switch had of the set is known. None if the first is not.
     fn gather(&mut self, jobs: &mut VecDeque<Job>, limit: usize) -> Batch {
         let mut batch = Batch::default();
-        while let Some(Job { key, members, reply }) = jobs.pop_front() {
+        while let Some(Job { key, wish, reply }) = jobs.pop_front() {
+            let Wish::Replace(members) = wish else {
+                jobs.push_front(Job { key, wish, reply });
+                break;
+            };
             let known = self.refusal(&key).is_ok();
             let before = self.store.members(&key);
             let plan = Plan::of(self.store.put(&key, members));
@@ -125,7 +144,7 @@ impl Wanted {
             if !simple || !(batch.sets.is_empty() || size.fits(limit)) {
                 let members = self.store.members(&key);
                 self.store.put(&key, before);
-                jobs.push_front(Job { key, members, reply });
+                jobs.push_front(Job { key, wish: Wish::Replace(members), reply });
                 break;
             }
             batch.size = size;
@@ -149,7 +168,7 @@ impl Wanted {
             if guilty == Some(position) {
                 let _ = reply.send(Err(error.clone()));
             } else {
-                jobs.push_front(Job { key, members, reply });
+                jobs.push_front(Job { key, wish: Wish::Replace(members), reply });
             }
         }
         Progress::Refused { messages: size.messages }

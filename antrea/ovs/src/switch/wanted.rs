@@ -1,15 +1,17 @@
 //! What a bridge shall have, and what of it the switch did not take.
 
+use antrea_openflow::PackedFlow;
 use tracing::warn;
 
 use super::difference::{Rounds, Sent};
 use super::left_out::LeftOut;
 use super::plan::Plan;
 use super::realize;
+use super::together::Wish;
 use crate::flow_store::{FlowChanges, FlowStore, Members};
 use crate::openflow::{Channel, OpenFlowError};
 use crate::round::Round;
-use crate::store::SetKey;
+use crate::store::{Edit, SetKey};
 
 /// Groups and meters, which carry no round, and flows of this round, that nobody asked for. Until all of this round
 /// has been asked for, flows of earlier rounds may use the former, and the latter may have been installed by an earlier
@@ -39,9 +41,33 @@ impl Wanted {
         }
     }
 
-    /// Replaces a set, to be installed with everything.
-    pub(super) fn remember(&mut self, key: &SetKey, members: Members) {
-        self.store.put(key, members);
+    /// Changes a set, to be installed with everything.
+    pub(super) fn remember(&mut self, key: &SetKey, wish: Wish) {
+        match wish {
+            Wish::Replace(members) => drop(self.store.put(key, members)),
+            Wish::Edit(edits) => drop(self.store.edit(key, edits)),
+        }
+    }
+
+    /// Edits a set on a switch that has all that was wanted before. What it refuses stays wanted, and nothing else is kept out
+    /// by it.
+    pub(super) async fn edit(
+        &mut self,
+        channel: &Channel,
+        key: &SetKey,
+        edits: Vec<Edit<PackedFlow>>,
+    ) -> Result<(), OpenFlowError> {
+        let uncertain = self.refusal(key).is_err();
+        let changes = self.store.edit(key, edits);
+        if !uncertain {
+            match realize::carry_out(channel, Plan::in_order(&changes)).await {
+                Err(error) if !matches!(error, OpenFlowError::ConnectionLost) => {}
+                outcome => return outcome,
+            }
+        }
+        let gone = changes.into_iter().filter(|change| self.store.lacks(change)).collect();
+        self.settle(channel, FlowChanges { flows: gone, ..FlowChanges::default() }).await?;
+        self.refusal(key)
     }
 
     /// Replaces a set on a switch that has all that was wanted before. An error that is not the loss of the connection

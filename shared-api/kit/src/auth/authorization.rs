@@ -1,20 +1,17 @@
-//! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by path and verb.
+//! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by verb and path or
+//! resource.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use k8s_openapi::api::authorization::v1::{
-    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
-};
+use k8s_openapi::api::authorization::v1::{SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
 
+use super::action::Action;
 use super::identity::{Identity, User};
 use super::remembered::{Lifetimes, Remembered};
 use crate::kube_client::bounded;
-
-/// Longer paths are nobody's, and would only fill the memory.
-const LONGEST_PATH: usize = 512;
 
 /// Nobody can say whether somebody may.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +38,7 @@ pub struct Authorizer {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     user: User,
-    verb: String,
-    path: String,
+    action: Action,
 }
 
 impl Authorizer {
@@ -51,19 +47,19 @@ impl Authorizer {
         Self { reviews: Api::all(client), lifetimes, decisions: Mutex::default() }
     }
 
-    /// Whether somebody may send a request with that verb (`get`, `put`, …) to that path.
+    /// Whether somebody may do this.
     ///
     /// # Errors
     /// When nobody can say.
-    pub async fn authorize(&self, identity: &Identity, verb: &str, path: &str) -> Result<Verdict, Undecided> {
+    pub async fn authorize(&self, identity: &Identity, action: &Action) -> Result<Verdict, Undecided> {
         let user = match identity {
             Identity::Anonymous => return Ok(Verdict::Denied),
             Identity::Loopback => return Ok(Verdict::Allowed),
             Identity::User(user) if user.is_master() => return Ok(Verdict::Allowed),
-            Identity::User(_) if path.len() > LONGEST_PATH => return Ok(Verdict::Denied),
+            Identity::User(_) if action.is_too_long() => return Ok(Verdict::Denied),
             Identity::User(user) => user,
         };
-        let question = Question { user: user.clone(), verb: verb.to_owned(), path: path.to_owned() };
+        let question = Question { user: user.clone(), action: action.clone() };
         let remembered =
             self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&question, Instant::now());
         match remembered {
@@ -88,16 +84,14 @@ impl Authorizer {
     }
 }
 
-fn spec(Question { user, verb, path }: &Question) -> SubjectAccessReviewSpec {
+fn spec(Question { user, action }: &Question) -> SubjectAccessReviewSpec {
+    let (non_resource_attributes, resource_attributes) = action.attributes();
     SubjectAccessReviewSpec {
         user: Some(user.name.clone()),
         uid: Some(user.uid.clone()).filter(|uid| !uid.is_empty()),
         groups: Some(user.groups.clone()),
         extra: Some(user.extra.clone()).filter(|extra| !extra.is_empty()),
-        non_resource_attributes: Some(NonResourceAttributes {
-            path: Some(path.clone()),
-            verb: Some(verb.clone()),
-        }),
-        resource_attributes: None,
+        non_resource_attributes,
+        resource_attributes,
     }
 }

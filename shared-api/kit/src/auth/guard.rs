@@ -7,11 +7,13 @@ use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Request, StatusCode};
 use tracing::{debug, warn};
 
+use super::action::Action;
 use super::authentication::{Authenticator, Unauthenticated};
 use super::authorization::{Authorizer, Verdict};
+use super::front_proxy::CertificateTrust;
 use super::identity::Identity;
 use crate::logging::chain;
-use crate::server::{Answer, Handler};
+use crate::server::{Answer, Handler, PeerCertificates};
 use crate::status::status;
 
 /// What everybody may ask: probes have no token.
@@ -22,12 +24,29 @@ pub const PUBLIC_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 pub struct Guard {
     authenticator: Authenticator,
     authorizer: Authorizer,
+    certificates: CertificateTrust,
+}
+
+/// Why a request is not answered.
+#[derive(Debug)]
+pub enum Refusal {
+    /// 401: it is from nobody.
+    Unauthorized,
+    /// 403: somebody may not.
+    Forbidden(String),
+    /// 503: nobody can say.
+    Unavailable,
 }
 
 impl Guard {
-    /// Lets through what both let through.
-    pub const fn new(authenticator: Authenticator, authorizer: Authorizer) -> Self {
-        Self { authenticator, authorizer }
+    /// Lets through what both let through. Nobody is known by a certificate.
+    pub fn new(authenticator: Authenticator, authorizer: Authorizer) -> Self {
+        Self { authenticator, authorizer, certificates: CertificateTrust::default() }
+    }
+
+    /// The same with certificates that are trusted. The server has to ask for them.
+    pub fn trusting(self, certificates: CertificateTrust) -> Self {
+        Self { certificates, ..self }
     }
 
     /// Who sends a request that may be answered.
@@ -38,15 +57,39 @@ impl Guard {
         if PUBLIC_PATHS.contains(&path) {
             return Ok(Identity::Anonymous);
         }
-        let identity = match self.authenticator.authenticate(bearer_token(headers)).await {
-            Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => return Err(unauthorized()),
-            Ok(identity) => identity,
-            Err(error) => return Err(unavailable(&error)),
-        };
-        let verb = method.to_ascii_lowercase();
-        match self.authorizer.authorize(&identity, &verb, path).await {
+        self.admit(&Action::path(method, path), headers, None).await.map_err(Refusal::answer)
+    }
+
+    /// Who sends a request for an action that they may do. Certificates are believed before tokens.
+    ///
+    /// # Errors
+    /// Nobody does, or they may not, or nobody can say.
+    pub async fn admit(
+        &self,
+        action: &Action,
+        headers: &HeaderMap,
+        certificates: Option<&PeerCertificates>,
+    ) -> Result<Identity, Refusal> {
+        let identity = self.identify(headers, certificates).await?;
+        match self.authorizer.authorize(&identity, action).await {
             Ok(Verdict::Allowed) => Ok(identity),
-            Ok(Verdict::Denied) => Err(forbidden(&identity, &verb, path)),
+            Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
+            Err(error) => Err(unavailable(&error)),
+        }
+    }
+
+    async fn identify(
+        &self,
+        headers: &HeaderMap,
+        certificates: Option<&PeerCertificates>,
+    ) -> Result<Identity, Refusal> {
+        let by_certificate = certificates.and_then(|chain| self.certificates.user(&chain.0, headers));
+        if let Some(user) = by_certificate {
+            return Ok(Identity::User(user));
+        }
+        match self.authenticator.authenticate(bearer_token(headers)).await {
+            Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
+            Ok(identity) => Ok(identity),
             Err(error) => Err(unavailable(&error)),
         }
     }
@@ -77,26 +120,38 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-fn unauthorized() -> Answer {
-    status(StatusCode::UNAUTHORIZED, "Unauthorized")
-}
-
-fn forbidden(identity: &Identity, verb: &str, path: &str) -> Answer {
+fn forbidden(identity: &Identity, action: &Action) -> String {
     let name = match identity {
         Identity::User(user) => user.name.as_str(),
         Identity::Anonymous | Identity::Loopback => "system:anonymous",
     };
-    let message = format!("forbidden: User {name:?} cannot {verb} path {path:?}");
-    status(StatusCode::FORBIDDEN, &message)
+    format!("forbidden: User {name:?} cannot {action}")
 }
 
-fn unavailable(error: &(dyn std::error::Error + 'static)) -> Answer {
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> Refusal {
     let error = chain(error);
     warn!(error, "Request refused, because the API server does not say whether it is allowed");
-    status(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "the Kubernetes API server does not say who may ask this; try again when it answers",
-    )
+    Refusal::Unavailable
+}
+
+impl Refusal {
+    /// The status of the answer, and what it says.
+    pub fn into_parts(self) -> (StatusCode, String) {
+        match self {
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "Unauthorized".to_owned()),
+            Self::Forbidden(message) => (StatusCode::FORBIDDEN, message),
+            Self::Unavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the Kubernetes API server does not say who may ask this; try again when it answers"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    fn answer(self) -> Answer {
+        let (code, message) = self.into_parts();
+        status(code, &message)
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,12 @@ use std::path::{Path, PathBuf};
 use rustls::crypto::aws_lc_rs::default_provider;
 use sha2::{Digest as _, Sha256};
 
+/// Where antctl in the container of a program finds its token, as upstream's does.
+const TOKEN_FILE: &str = "/var/run/antrea/apiserver/loopback-client-token";
+
+/// And what vouches for the certificate of the API that it talks to.
+const CA_FILE: &str = "/var/run/antrea/apiserver/loopback-ca.crt";
+
 /// A token that cannot be given to anybody.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
@@ -64,6 +70,17 @@ impl LoopbackToken {
     pub(super) fn hash(&self) -> TokenHash {
         TokenHash::of(&self.0)
     }
+}
+
+/// Gives programs of this Pod their token, and what vouches for the certificate of the API. To be called once the port
+/// is had: where another process has it, those files are its own.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn admit_own_pod(token: &LoopbackToken, authority: &str) -> Result<(), TokenFileError> {
+    token.write(Path::new(TOKEN_FILE))?;
+    let path = Path::new(CA_FILE);
+    fs::write(path, authority).map_err(|source| TokenFileError::Write { path: path.to_owned(), source })
 }
 
 impl fmt::Debug for LoopbackToken {

@@ -1,16 +1,23 @@
 //! Who asks, and whether they may: the API server of the cluster decides both, as it does for itself. What it said is
 //! remembered for seconds; while it is away nobody new is let in.
 
+mod action;
 mod authentication;
 mod authorization;
+mod client_certificate;
+mod front_proxy;
 mod guard;
 mod identity;
 mod loopback;
 mod remembered;
+mod subject;
 
+pub use action::{Action, ResourceAction};
 pub use authentication::{Authenticator, Unauthenticated};
 pub use authorization::{Authorizer, Undecided, Verdict};
-pub use guard::{Guard, PUBLIC_PATHS};
+pub(crate) use client_certificate::AnyClientCertificate;
+pub use front_proxy::CertificateTrust;
+pub use guard::{Guard, PUBLIC_PATHS, Refusal};
 pub use identity::{Identity, User};
-pub use loopback::{LoopbackToken, TokenFileError};
+pub use loopback::{LoopbackToken, TokenFileError, admit_own_pod};
 pub use remembered::Lifetimes;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod auth;
+mod certificates;
 mod kube_client;
 mod object_files;
 mod published_ca;

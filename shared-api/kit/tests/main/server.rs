@@ -156,6 +156,22 @@ async fn connections_beyond_the_limit_wait_for_their_turn() {
 }
 
 #[tokio::test]
+async fn handshakes_that_never_end_keep_nobody_out() {
+    let certificate = certificate();
+    let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
+    let limits = Limits { connections: 40, half_open: 20, ..Limits::default() };
+    let server = Running::start(Some(tls), limits, Checks::new()).await;
+    let mut half_open = Vec::new();
+    for _ in 0..1000 {
+        half_open.push(server.connect().await);
+    }
+    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut stream = connector.connect(name, server.connect().await).await.unwrap();
+    assert!(exchange(&mut stream, REQUEST).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
 async fn a_server_that_is_told_to_stop_stops_though_clients_linger() {
     let server = Running::start(None, Limits::default(), Checks::new()).await;
     let mut idle = server.connect().await;

@@ -1,5 +1,6 @@
 //! The cache: policies, their rules and groups, and what of it is news.
 
+mod held;
 mod of_groups;
 mod of_policies;
 
@@ -7,10 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::protobuf::encode;
+use antrea_types::PodRef;
 
-use crate::groups::{Group, Groups, Kind};
+use held::Held;
+
+use crate::groups::{Groups, Kind};
 use crate::initial::Progress;
-use crate::stored::{address_group, applied_to_group};
+use crate::stored;
 use crate::{CompletedRule, FileChange, FileName, PolicyEvent, Refused, Rule, RuleId, StoredObject, Watch};
 
 /// What the controller has said about policies on this Node.
@@ -25,6 +29,9 @@ pub struct RuleCache {
     applied_to_group_progress: Progress<AppliedToGroup>,
     /// Watches whose objects are known, from the controller or from files.
     known: BTreeSet<Watch>,
+    /// Watches that say what there is now, and not what there was when they ended.
+    current: BTreeSet<Watch>,
+    held: Held,
     changed: BTreeSet<RuleId>,
     /// Files that may be out of date, with the name of the object that they are for.
     unsaved: BTreeMap<FileName, String>,
@@ -39,11 +46,17 @@ struct Policy {
 impl RuleCache {
     /// A watch begins anew: what it sends is collected until its bookmark, and replaces what is known then.
     pub fn connected(&mut self, watch: Watch) {
+        self.away(watch);
         match watch {
             Watch::NetworkPolicies => self.policy_progress = Progress::default(),
             Watch::AddressGroups => self.address_group_progress = Progress::default(),
             Watch::AppliedToGroups => self.applied_to_group_progress = Progress::default(),
         }
+    }
+
+    /// A watch has ended: what it said stays true as far as is known.
+    pub fn away(&mut self, watch: Watch) {
+        self.current.remove(&watch);
     }
 
     /// Takes an event in.
@@ -95,6 +108,16 @@ impl RuleCache {
         self.known.len() == Watch::ALL.len()
     }
 
+    /// Whether all watches say what there is now: what they do not say of a Pod is not so.
+    pub fn is_current(&self) -> bool {
+        self.current.len() == Watch::ALL.len()
+    }
+
+    /// Whether something known is applied to a Pod of this Node.
+    pub fn concerns(&self, pod: &PodRef) -> bool {
+        self.applied_to_groups.iter().any(|group| group.has_pod(pod))
+    }
+
     /// The rules that have changed, or whose members have, since this was asked last.
     pub fn take_changed(&mut self) -> BTreeSet<RuleId> {
         std::mem::take(&mut self.changed)
@@ -119,6 +142,21 @@ impl RuleCache {
             }
         }
         Some(CompletedRule { rule, missing, targets, peers })
+    }
+
+    /// How many policies, AddressGroups and AppliedToGroups are known.
+    pub fn counts(&self) -> [usize; 3] {
+        [self.policies.len(), self.address_groups.iter().count(), self.applied_to_groups.iter().count()]
+    }
+
+    /// The AddressGroups, by name.
+    pub fn address_groups(&self) -> impl Iterator<Item = AddressGroup> {
+        self.address_groups.iter().map(stored::address_group)
+    }
+
+    /// The AppliedToGroups, by name, with the members on this Node.
+    pub fn applied_to_groups(&self) -> impl Iterator<Item = AppliedToGroup> {
+        self.applied_to_groups.iter().map(stored::applied_to_group)
     }
 
     /// All policies with their rules.
@@ -146,18 +184,26 @@ impl RuleCache {
     }
 
     /// The content of a file, if the object of that name is still the one that it is for.
-    fn content(&self, file: &FileName, name: &str) -> Option<Vec<u8>> {
-        let group = |groups: &Groups, encode: fn(&Group) -> Vec<u8>| {
-            groups.get(name).filter(|group| group.uid == file.uid()).map(encode)
-        };
+    fn content<'a>(&'a self, file: &FileName, name: &str) -> Option<Vec<u8>> {
+        let group = |groups: &'a Groups| groups.get(name).filter(|group| group.uid == file.uid());
         match file.watch() {
             Watch::NetworkPolicies => {
                 let policy = &self.policies.get(name)?.object;
                 (policy.metadata.uid == file.uid()).then(|| encode(policy))
             }
-            Watch::AddressGroups => group(&self.address_groups, address_group),
-            Watch::AppliedToGroups => group(&self.applied_to_groups, applied_to_group),
+            Watch::AddressGroups => {
+                group(&self.address_groups).map(|group| encode(&stored::address_group(group)))
+            }
+            Watch::AppliedToGroups => {
+                group(&self.applied_to_groups).map(|group| encode(&stored::applied_to_group(group)))
+            }
         }
+    }
+
+    /// A watch has sent all that there is.
+    fn complete(&mut self, watch: Watch) {
+        self.known.insert(watch);
+        self.current.insert(watch);
     }
 
     fn unsaved(&mut self, watch: Watch, uid: &str, name: &str) {

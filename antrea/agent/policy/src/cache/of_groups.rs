@@ -37,19 +37,19 @@ impl RuleCache {
         let gone: Vec<_> = there.filter(|name| !names.contains(name)).collect();
         gone.iter().for_each(|name| self.remove_group(kind, name));
         groups.into_iter().for_each(|group| self.set_group(kind, group));
-        self.known.insert(kind.watch());
+        self.complete(kind.watch());
     }
 
     pub(super) fn set_group(&mut self, kind: Kind, group: Group) {
         let (name, uid) = (group.name.clone(), group.uid.clone());
         let groups = self.groups(kind);
-        if groups.get(&name) == Some(&group) {
-            return;
+        if groups.get(&name) != Some(&group) {
+            if let Some(old) = groups.insert(group) {
+                self.unsaved(kind.watch(), &old.uid, &name);
+            }
+            self.group_changed(kind, &name, &uid);
         }
-        if let Some(old) = groups.insert(group) {
-            self.unsaved(kind.watch(), &old.uid, &name);
-        }
-        self.group_changed(kind, &name, &uid);
+        self.group_came(kind, &name);
     }
 
     fn patch_group(&mut self, kind: Kind, patch: Patch) -> Result<(), Refused> {
@@ -62,7 +62,10 @@ impl RuleCache {
         Ok(())
     }
 
-    fn remove_group(&mut self, kind: Kind, name: &str) {
+    pub(super) fn remove_group(&mut self, kind: Kind, name: &str) {
+        if self.holds_group(kind, name) {
+            return;
+        }
         if let Some(group) = self.groups(kind).remove(name) {
             self.group_changed(kind, name, &group.uid);
         }

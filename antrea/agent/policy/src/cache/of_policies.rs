@@ -18,7 +18,7 @@ impl RuleCache {
                     self.policies.keys().filter(|name| !names.contains(*name)).cloned().collect();
                 gone.iter().for_each(|name| self.remove_policy(name));
                 policies.into_iter().for_each(|policy| self.set_policy(policy));
-                self.known.insert(Watch::NetworkPolicies);
+                self.complete(Watch::NetworkPolicies);
             }
             Step::Set(policy) | Step::Change(policy) => self.set_policy(policy),
             Step::Remove(policy) => self.remove_policy(&policy.metadata.name),
@@ -28,6 +28,10 @@ impl RuleCache {
     pub(super) fn set_policy(&mut self, object: NetworkPolicy) {
         let name = object.metadata.name.clone();
         if self.policies.get(&name).is_some_and(|policy| policy.object == object) {
+            self.let_policy_go(&name);
+            return;
+        }
+        if self.holds_policy(&object) {
             return;
         }
         let rules: BTreeMap<_, _> = Rule::of(&object).map(|rule| (RuleId::of(&rule), rule)).collect();
@@ -43,12 +47,15 @@ impl RuleCache {
                 self.add_rule(id, rule);
             }
         }
+        self.let_groups_go();
     }
 
     fn remove_policy(&mut self, name: &str) {
+        self.let_policy_go(name);
         let Some(policy) = self.policies.remove(name) else { return };
         self.unsaved(Watch::NetworkPolicies, &policy.object.metadata.uid, name);
         policy.rules.iter().for_each(|id| self.remove_rule(id));
+        self.let_groups_go();
     }
 
     fn add_rule(&mut self, id: RuleId, rule: Rule) {

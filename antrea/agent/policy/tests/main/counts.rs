@@ -1,10 +1,6 @@
 //! How much is done for how much that changes.
 
-use antrea_agent_policy::bundles;
-use antrea_pipeline::policy::FlowChange;
-
 use crate::node::{Node, PODS};
-use crate::reading::pipeline;
 
 /// Policies that each admit a group of their own.
 fn different(count: usize) -> String {
@@ -50,17 +46,4 @@ fn policies_that_say_the_same_are_looked_at_once() {
     assert_eq!(node.switch.len(), 1);
     check(&mut node, "ag MODIFIED g +n/x=10.9.0.1", 1, 1);
     check(&mut node, "np DELETED p7", 1, 0);
-}
-
-#[test]
-fn more_than_ten_thousand_changes_are_more_than_one_bundle() {
-    let members: String =
-        (0..20_000).map(|number| format!(" n/p{number}=10.2.{}.{}", number / 250, number % 250)).collect();
-    let mut node = Node::told(PODS);
-    node.tell(&format!("ag ADDED h{members}\nnp ADDED p to=a | In h Allow"));
-    let changes = pipeline().policy_flows().unwrap().apply(node.reconcile());
-    let sizes: Vec<_> = bundles(&changes).map(<[FlowChange]>::len).collect();
-    assert_eq!(sizes, [10_000, 10_000, changes.len() - 20_000]);
-    assert_eq!(bundles(&changes).collect::<Vec<_>>().concat(), changes, "in the same order");
-    assert_eq!(bundles(&[]).count(), 0);
 }

@@ -25,8 +25,8 @@ atg ADDED a n/a
 atg ADDED ab n/a n/b
 ag ADDED g n/y=10.0.1.1 n/z=10.0.1.2,fd01::2";
 
-/// Beside what the cache is told, lines are `pod n/a 1 10.0.0.1,fd00::1`, the ports and addresses that a Pod has now, and
-/// `wait 5`.
+/// Beside what the cache is told, lines are `pod n/a 1 10.0.0.1,fd00::1`, the ports and addresses that a Pod has now,
+/// `unknown 1 10.0.0.1`, the interfaces of Pods that nothing is known of, and `wait 5`.
 pub(crate) struct Node {
     pub(crate) script: Script,
     pub(crate) reconciler: Reconciler,
@@ -71,6 +71,7 @@ impl Node {
                 ["pod", pod, ref interfaces @ ..] => {
                     self.reconciler.set_pod(pod_ref(pod), &targets(interfaces));
                 }
+                ["unknown", ref interfaces @ ..] => self.reconciler.set_unknown(targets(interfaces)),
                 _ => self.script.tell(line),
             }
         }

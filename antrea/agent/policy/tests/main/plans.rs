@@ -141,3 +141,13 @@ fn what_cannot_be_enforced_lets_nothing_through() {
     );
     check("np ADDED p to=a tier=250 | In g Allow | Out g Pass", &[]);
 }
+
+#[test]
+fn pods_of_which_nothing_is_known_are_isolated() {
+    let mut node = Node::told(PODS);
+    node.check("unknown 3 10.0.0.3", &["2 out 3 to nobody", "3 in 3 from nobody"]);
+    node.check("np ADDED p to=a | In g Allow", &["4 in 1 from 10.0.1.1,10.0.1.2,fd01::2"]);
+    node.check("unknown 3 10.0.0.3 4 10.0.0.4", &["2 out 3,4 to nobody", "3 in 3,4 from nobody"]);
+    node.check("unknown", &["2 gone", "3 gone"]);
+    node.check("unknown 9 10.0.0.9", &["2 out 9 to nobody", "3 in 9 from nobody"]);
+}

@@ -64,6 +64,22 @@ impl Cluster {
         }
     }
 
+    /// Groups for all that policies may be applied to: no policy is sent without.
+    pub(crate) fn targets(&mut self) -> String {
+        let mut lines = String::new();
+        for name in ['a', 'b', 'c', 'd'] {
+            let content = self.content("atg");
+            let line = || format!("atg ADDED {name} {content}");
+            if !self.objects.contains_key(&format!("atg/{name}")) {
+                lines.push_str(&format!(
+                    "{}\n",
+                    self.objects.entry(format!("atg/{name}")).or_insert_with(line)
+                ));
+            }
+        }
+        lines
+    }
+
     fn pod(&mut self, object: &str, name: &str) -> String {
         if self.objects.remove(object).is_some() {
             return format!("pod n/{name}");
@@ -110,6 +126,8 @@ fn changes_lead_to_the_same_as_a_new_beginning() {
             script.tell(&cluster.event());
             follow(&mut script, &mut realized);
         }
+        script.tell(&cluster.targets());
+        follow(&mut script, &mut realized);
         let (mut fresh, mut expected) = (Script::default(), BTreeMap::new());
         for kind in WATCHED {
             fresh.tell(&format!("{}{kind} BOOKMARK", cluster.lines(kind)));
@@ -133,6 +151,8 @@ fn all_changes_of_the_switch_lead_to_the_same_as_a_new_beginning() {
             node.tell("wait 1");
             changes += node.reconcile().len();
         }
+        node.tell(&cluster.targets());
+        node.reconcile();
         let fresh = Node::told(&["pod", "np", "ag", "atg"].map(|kind| cluster.lines(kind)).concat());
         let [have, want] = [&node, &fresh].map(|node| {
             let mut rules: Vec<_> = node.switch.values().cloned().collect();

@@ -1,5 +1,7 @@
 //! Which rules change, and what they are then.
 
+use antrea_types::PodRef;
+
 use crate::script::Script;
 
 /// Watches that have sent nothing but that there is nothing.
@@ -27,6 +29,37 @@ fn nothing_is_known_until_all_three_bookmarks_are_in() {
 }
 
 #[test]
+fn what_is_known_is_current_until_a_watch_ends_and_again_with_its_bookmark() {
+    let mut script = Script::told(EMPTY);
+    for (line, current) in [
+        ("np AWAY", false),
+        ("np CONNECTED", false),
+        ("np ADDED p to=x | In - -", false),
+        ("np BOOKMARK", true),
+    ] {
+        script.tell(line);
+        assert_eq!(script.cache.is_current(), current, "after {line}");
+        assert!(script.cache.is_ready());
+    }
+}
+
+#[test]
+fn a_pod_is_concerned_while_an_applied_to_group_names_it() {
+    let pod = |name: &str| PodRef { namespace: "n".into(), name: name.into() };
+    let mut script = Script::told(EMPTY);
+    for (line, concerned) in [
+        ("atg ADDED x n/a", [true, false]),
+        ("atg ADDED y n/a n/b", [true, true]),
+        ("np AWAY", [true, true]),
+        ("atg DELETED x", [true, true]),
+        ("atg MODIFIED y -n/a", [false, true]),
+    ] {
+        script.tell(line);
+        assert_eq!(["a", "b"].map(|name| script.cache.concerns(&pod(name))), concerned, "after {line}");
+    }
+}
+
+#[test]
 fn what_comes_before_a_bookmark_counts_with_it() {
     let mut script = Script::default();
     script.check("np ADDED p to=x | In - -\natg ADDED x n/a\natg BOOKMARK", &[]);
@@ -50,7 +83,47 @@ fn a_rule_is_nothing_until_something_that_it_is_applied_to_is_here() {
     script.check("atg ADDED y n/b", &["p In: b from"]);
     script.check("atg ADDED x n/a", &["p In: a,b from"]);
     script.check("atg DELETED x", &["p In: b from"]);
-    script.check("atg DELETED y", &["p In: none"]);
+    script.check("atg DELETED y", &[]);
+    script.check("np DELETED p", &["p In: none"]);
+}
+
+#[test]
+fn a_policy_that_is_applied_to_other_pods_changes_with_their_group() {
+    let mut script = Script::told(EMPTY);
+    script.check("atg ADDED x n/a n/b\nnp ADDED p to=x | In - -", &["p In: a,b from"]);
+    script.check("np MODIFIED p to=y | In - -", &[]);
+    script.check("atg DELETED x", &[]);
+    script.check("atg ADDED y n/b n/c", &["p In: b,c from", "p In: none"]);
+    script.check("atg ADDED x n/a", &[]);
+}
+
+#[test]
+fn the_former_group_of_a_policy_goes_with_its_change() {
+    let mut script = Script::told(EMPTY);
+    script.check("atg ADDED x n/a n/b\nnp ADDED p to=x | In - -", &["p In: a,b from"]);
+    script.check("atg DELETED x", &[]);
+    script.check("atg ADDED y n/b n/c", &[]);
+    script.check("np MODIFIED p to=y | In - -", &["p In: b,c from", "p In: none"]);
+    script.check("np MODIFIED p to=x | In - -", &[]);
+    script.check("atg ADDED x n/a", &["p In: a from", "p In: none"]);
+}
+
+#[test]
+fn of_changes_that_wait_the_last_counts() {
+    let mut script = Script::told(EMPTY);
+    script.check("atg ADDED x n/a\nnp ADDED p to=x | In - -", &["p In: a from"]);
+    script.check("np MODIFIED p to=y | In - -\nnp MODIFIED p to=z | In - -\natg ADDED y n/a", &[]);
+    script.check("np MODIFIED p to=x | In - -\natg ADDED z n/a", &[]);
+    script.check("np MODIFIED p to=w | In - -\nnp DELETED p", &["p In: none"]);
+    script.check("atg ADDED w n/a", &[]);
+}
+
+#[test]
+fn what_waits_when_watches_begin_anew_waits_for_their_bookmarks() {
+    let mut script = Script::told(EMPTY);
+    script.check("atg ADDED x n/a n/b\nnp ADDED p to=x | In - -", &["p In: a,b from"]);
+    script.check("atg CONNECTED\natg ADDED y n/b\natg BOOKMARK", &[]);
+    script.check("np CONNECTED\nnp ADDED p to=y | In - -\nnp BOOKMARK", &["p In: b from", "p In: none"]);
 }
 
 #[test]
@@ -116,7 +189,8 @@ fn a_watch_that_begins_anew_replaces_what_it_sent_before() {
     script.check("np CONNECTED\nnp ADDED q to=x | In - -", &[]);
     script.check("np BOOKMARK", &["p In g: none", "q In: a from"]);
     script.check("ag CONNECTED\nag BOOKMARK\natg CONNECTED\natg ADDED x n/a\natg BOOKMARK", &[]);
-    script.check("atg CONNECTED\natg BOOKMARK", &["q In: none"]);
+    script.check("atg CONNECTED\natg BOOKMARK", &[]);
+    script.check("np CONNECTED\nnp BOOKMARK", &["q In: none"]);
 }
 
 #[test]

@@ -50,6 +50,7 @@ impl Script {
             ("np", "CONNECTED") => self.cache.connected(Watch::NetworkPolicies),
             ("ag", "CONNECTED") => self.cache.connected(Watch::AddressGroups),
             ("atg", "CONNECTED") => self.cache.connected(Watch::AppliedToGroups),
+            ("np", "AWAY") => self.cache.away(Watch::NetworkPolicies),
             _ => self.cache.apply(policy_event(kind, event, line, &rest))?,
         }
         Ok(())

@@ -100,8 +100,9 @@ fn rules_that_cannot_be_enforced_have_failed() {
 /// Name, Node, generation, failure and message.
 fn reports(node: &Node) -> Vec<String> {
     let name = "node-1".parse().unwrap();
-    let reports = node.reconciler.statuses(&node.script.cache).filter_map(|status| status.report(&name));
+    let reports = node.reconciler.reports(&node.script.cache, &name);
     reports
+        .into_values()
         .map(|report| {
             let of_node = &report.nodes[0];
             format!(

@@ -1,5 +1,5 @@
-//! With which token an agent is asked. Agents know tokens only: a user who is known to the API server by a certificate
-//! asks with a token of the ServiceAccount antctl, made for this and short-lived.
+//! With which token an agent or the controller is asked. They know tokens only: a user who is known to the API server by a
+//! certificate asks with a token of the ServiceAccount antctl, made for this and short-lived.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const RENEWAL: Duration = Duration::from_secs(1800);
 
 /// Whether a user has a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Credentials {
+pub(crate) enum Credentials {
     /// They do, or a way to one.
     OfUser,
     /// They do not: the ServiceAccount of antctl has.
@@ -28,7 +28,7 @@ pub(super) enum Credentials {
 }
 
 impl Credentials {
-    pub(super) const fn of(user: &AuthInfo) -> Self {
+    pub(crate) const fn of(user: &AuthInfo) -> Self {
         let has_token = user.token.is_some()
             || user.token_file.is_some()
             || user.exec.is_some()
@@ -37,7 +37,7 @@ impl Credentials {
     }
 
     /// When a client with these has to be made anew.
-    pub(super) fn renewal(self, now: Instant) -> Option<Instant> {
+    pub(crate) fn renewal(self, now: Instant) -> Option<Instant> {
         match self {
             Self::OfUser => None,
             Self::OfServiceAccount => Some(now + RENEWAL),

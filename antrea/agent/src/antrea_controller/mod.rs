@@ -1,0 +1,124 @@
+//! antrea-controller, as the agent reaches it: where it is, who vouches for it, the watches of policies, and reports.
+//!
+//! Its endpoints are found without anybody who routes Services: they are those of the Service `antrea`. The ConfigMap
+//! `antrea-ca` has the certificate that vouches for it, the ServiceAccount's token says who asks. All three are followed
+//! while they change.
+
+mod answer;
+mod call;
+mod connection;
+mod discovery;
+mod events;
+mod link;
+mod reports;
+mod state;
+#[cfg(test)]
+mod tests;
+mod trust;
+mod watcher;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use antrea_agent_policy::{PolicyEvent, Watch};
+use antrea_shared_api::well_known::{CONTROLLER_SERVICE, NAMESPACE, environment};
+use antrea_types::NodeName;
+use anyhow::Result;
+use kube::Client;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use call::CallError;
+use link::Link;
+use state::Connected;
+pub(crate) use state::LinkState;
+use watcher::Watcher;
+
+/// Where Kubernetes puts the token of the Pod's ServiceAccount, and replaces it before it expires.
+const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// What the three watches say.
+#[expect(clippy::large_enum_variant, reason = "nearly all that is heard is events")]
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A watch is connected anew: what it sends until its bookmark replaces what is known.
+    Connected(Watch),
+    /// What it sent.
+    Event(PolicyEvent),
+    /// A watch could not be begun, or ended. It is tried again by itself; this is said once until it is connected.
+    Away(Watch),
+}
+
+/// The controller. Copies are the same.
+#[derive(Clone)]
+pub(crate) struct AntreaController {
+    client: Client,
+    namespace: String,
+    link: Arc<Link>,
+    connected: Connected,
+    /// A watch each, in the order of `Watch::ALL`.
+    anew: Arc<[Notify; Watch::ALL.len()]>,
+}
+
+impl AntreaController {
+    /// The controller of the cluster that `client` asks. Nothing is asked before the watches run.
+    pub(crate) fn new(client: Client) -> Self {
+        let namespace = std::env::var(environment::POD_NAMESPACE).unwrap_or_else(|_| NAMESPACE.to_owned());
+        Self::with(client, namespace, TOKEN_FILE.into())
+    }
+
+    fn with(client: Client, namespace: String, token_file: PathBuf) -> Self {
+        Self {
+            link: Arc::new(Link::new(format!("{CONTROLLER_SERVICE}.{namespace}.svc"), token_file)),
+            client,
+            namespace,
+            connected: Connected::default(),
+            anew: Arc::default(),
+        }
+    }
+
+    /// Begins a watch anew because what it said does not fit. What it says until it is `Connected` again is of before.
+    pub(crate) fn begin_anew(&self, watch: Watch) {
+        self.asked_anew(watch).notify_one();
+    }
+
+    /// Whether all watches are connected.
+    #[cfg(test)]
+    pub(crate) fn is_connected(&self) -> bool {
+        self.state().connection == crate::agent_info::ConnectionState::Up
+    }
+
+    /// Whether all watches are connected, and since when that is so.
+    pub(crate) fn state(&self) -> LinkState {
+        self.connected.state()
+    }
+
+    fn asked_anew(&self, watch: Watch) -> &Notify {
+        match watch {
+            Watch::NetworkPolicies => &self.anew[0],
+            Watch::AddressGroups => &self.anew[1],
+            Watch::AppliedToGroups => &self.anew[2],
+        }
+    }
+}
+
+/// Finds the controller and watches what concerns a Node, until `stop` or until nobody listens. Who listens slowly slows
+/// the watches down.
+///
+/// # Errors
+/// Never: a controller that is away is tried again. The type is that of a component.
+pub(crate) async fn watch_policies(
+    controller: AntreaController,
+    node: NodeName,
+    heard: mpsc::Sender<Heard>,
+    stop: CancellationToken,
+) -> Result<()> {
+    let [policies, address_groups, applied_to_groups] =
+        Watch::ALL.map(|watch| Watcher::new(controller.clone(), watch, node.clone(), heard.clone()).run());
+    let watches = async { tokio::join!(policies, address_groups, applied_to_groups) };
+    tokio::select! {
+        found = discovery::follow(&controller, stop.clone()) => found,
+        () = controller.link.keep() => Ok(()),
+        _ = stop.run_until_cancelled(watches) => Ok(()),
+    }
+}

@@ -1,0 +1,85 @@
+//! Whether the controller is connected, for those who tell it.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use antrea_agent_policy::Watch;
+use jiff::Timestamp;
+
+use crate::agent_info::ConnectionState;
+
+/// Whether all watches are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkState {
+    pub(crate) connection: ConnectionState,
+    /// When that changed last; the start of the agent if it never did.
+    pub(crate) since: Timestamp,
+}
+
+/// The watches that are connected. Copies are the same.
+#[derive(Clone)]
+pub(super) struct Connected(Arc<Mutex<Inner>>);
+
+struct Inner {
+    watches: BTreeSet<Watch>,
+    state: LinkState,
+}
+
+impl Default for Connected {
+    fn default() -> Self {
+        let state = LinkState { connection: ConnectionState::Down, since: Timestamp::now() };
+        Self(Arc::new(Mutex::new(Inner { watches: BTreeSet::new(), state })))
+    }
+}
+
+impl Connected {
+    pub(super) fn state(&self) -> LinkState {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).state
+    }
+
+    pub(super) fn set(&self, watch: Watch, connection: ConnectionState, now: Timestamp) {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match connection {
+            ConnectionState::Up => inner.watches.insert(watch),
+            ConnectionState::Down => inner.watches.remove(&watch),
+        };
+        let connection = match inner.watches.len() == Watch::ALL.len() {
+            true => ConnectionState::Up,
+            false => ConnectionState::Down,
+        };
+        if inner.state.connection != connection {
+            inner.state = LinkState { connection, since: now };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_controller_is_connected_when_all_watches_are() {
+        let connected = Connected::default();
+        let start = connected.state().since;
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let [policies, peers, targets] = Watch::ALL;
+        let mut steps = Vec::new();
+        for (second, watch, connection) in [
+            (1, policies, ConnectionState::Up),
+            (2, targets, ConnectionState::Up),
+            (3, peers, ConnectionState::Up),
+            (4, peers, ConnectionState::Up),
+            (5, policies, ConnectionState::Down),
+            (6, targets, ConnectionState::Down),
+        ] {
+            connected.set(watch, connection, at(second));
+            let state = connected.state();
+            steps.push((state.connection, state.since));
+        }
+        let (up, down) = (ConnectionState::Up, ConnectionState::Down);
+        assert_eq!(
+            steps,
+            [(down, start), (down, start), (up, at(3)), (up, at(3)), (down, at(5)), (down, at(5))]
+        );
+    }
+}

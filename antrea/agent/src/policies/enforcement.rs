@@ -1,0 +1,213 @@
+//! Policies and the Pods of this Node, together: whatever changes of either changes the switch, one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use antrea_agent_policy::{ConjunctionIds, Reconciler, RuleCache, StoredObject};
+use antrea_ovs::openflow::OpenFlowError;
+use antrea_ovs::{Asked, FlowEdit, Switch};
+use antrea_pipeline::PodInterface;
+use antrea_pipeline::policy::{FlowChange, PolicyFlows, Target};
+use antrea_types::{InterfaceName, NodeName, PodRef};
+use tracing::{info, warn};
+
+use super::statuses::Reports;
+
+/// The set of flows of all policies.
+pub(super) const KEY: &str = "policies";
+
+/// Whether it is known what policies want of a Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Since it is here, the controller has said what there is.
+    Known,
+    /// It came while the controller was away.
+    Unknown,
+}
+
+/// A Pod's interface.
+#[derive(Debug)]
+struct Attached {
+    pod: PodRef,
+    /// None while it has no number on the bridge.
+    target: Option<Target>,
+    standing: Standing,
+}
+
+/// What the controller says, what Pods there are, and what the switch was told of both.
+pub(super) struct Enforcement {
+    pub(super) cache: RuleCache,
+    reconciler: Reconciler,
+    flows: PolicyFlows,
+    switch: Switch,
+    pods: BTreeMap<InterfaceName, Attached>,
+    /// Those of which nothing was known, and is now.
+    resolved: BTreeSet<InterfaceName>,
+    /// The number of the last step.
+    asked: u64,
+    /// The number of the last step after which the switch had all that it was asked for.
+    done: u64,
+}
+
+/// Something that the switch was asked for.
+pub(super) struct Step {
+    number: u64,
+    asked: Asked,
+}
+
+/// What has become of it.
+pub(super) struct Outcome {
+    number: u64,
+    pub(super) result: Result<(), OpenFlowError>,
+}
+
+impl Step {
+    pub(super) async fn done(self) -> Outcome {
+        Outcome { number: self.number, result: self.asked.done().await }
+    }
+}
+
+impl Enforcement {
+    pub(super) fn new(ids: ConjunctionIds, flows: PolicyFlows, switch: Switch) -> Self {
+        Self {
+            cache: RuleCache::default(),
+            reconciler: Reconciler::new(ids),
+            flows,
+            switch,
+            pods: BTreeMap::new(),
+            resolved: BTreeSet::new(),
+            asked: 0,
+            done: 0,
+        }
+    }
+
+    /// Whether an interface is known, and whether what policies want of it is.
+    pub(super) fn standing(&self, name: &InterfaceName) -> Option<Standing> {
+        self.pods.get(name).map(|attached| attached.standing)
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        name: &InterfaceName,
+        pod: &PodRef,
+        interface: Option<&PodInterface>,
+        standing: Standing,
+    ) {
+        let target = interface.map(|interface| Target { of_port: interface.of_port, ips: interface.ips });
+        let attached = Attached { pod: pod.clone(), target, standing };
+        let before = self.pods.insert(name.clone(), attached);
+        if let Some(other) = before.map(|before| before.pod).filter(|before| before != pod) {
+            self.tell_interfaces(other);
+        }
+        self.tell_interfaces(pod.clone());
+    }
+
+    pub(super) fn detach(&mut self, name: &InterfaceName) {
+        if let Some(attached) = self.pods.remove(name) {
+            self.tell_interfaces(attached.pod);
+        }
+    }
+
+    fn tell_interfaces(&mut self, pod: PodRef) {
+        let of_pod = self.pods.values().filter(|attached| attached.pod == pod);
+        let targets = of_pod.filter_map(|attached| attached.target).collect();
+        self.reconciler.set_pod(pod, &targets);
+    }
+
+    /// Asks the switch for what has changed, if anything has. Nothing is asked before policies are known.
+    pub(super) fn advance(&mut self) -> Option<Step> {
+        if self.cache.is_current() {
+            self.resolve();
+        }
+        self.reconciler.set_unknown(self.unknown());
+        let batch = self.reconciler.reconcile(&mut self.cache, Instant::now());
+        let changes = self.flows.apply(batch.changes);
+        if changes.is_empty() {
+            self.confirm();
+            return None;
+        }
+        self.asked += 1;
+        let edits = changes.into_iter().map(edit).collect();
+        Some(Step { number: self.asked, asked: self.switch.edit(KEY, edits) })
+    }
+
+    fn resolve(&mut self) {
+        for (name, attached) in &mut self.pods {
+            if attached.standing == Standing::Unknown {
+                attached.standing = Standing::Known;
+                self.resolved.insert(name.clone());
+            }
+        }
+    }
+
+    /// The Pods of which something is known since this was asked last.
+    pub(super) fn take_resolved(&mut self) -> BTreeSet<InterfaceName> {
+        std::mem::take(&mut self.resolved)
+    }
+
+    /// That something is known of these Pods is still to be told.
+    pub(super) fn put_back_resolved(&mut self, names: BTreeSet<InterfaceName>) {
+        self.resolved.extend(names);
+    }
+
+    /// Those that no policy is known to be about, and about which not all is known.
+    fn unknown(&self) -> BTreeSet<Target> {
+        let unknown = self.pods.values().filter(|attached| attached.standing == Standing::Unknown);
+        unknown
+            .filter(|attached| !self.cache.concerns(&attached.pod))
+            .filter_map(|attached| attached.target)
+            .collect()
+    }
+
+    /// Notes what has become of a step. Steps are done in their order; one that succeeds also says that nothing before it is
+    /// refused any more.
+    pub(super) fn settle(&mut self, outcome: &Outcome) {
+        match &outcome.result {
+            Ok(()) => {
+                self.done = self.done.max(outcome.number);
+                self.confirm();
+            }
+            Err(error) => {
+                warn!(
+                    error = error as &dyn std::error::Error,
+                    "Open vSwitch refuses a part of policies; trying again"
+                );
+                self.reconciler.refuse(error.to_string());
+            }
+        }
+    }
+
+    fn confirm(&mut self) {
+        if self.done == self.asked {
+            self.reconciler.confirm();
+        }
+    }
+
+    /// What the controller is told of policies.
+    pub(super) fn reports(&self, node: &NodeName) -> Reports {
+        self.reconciler.reports(&self.cache, node)
+    }
+
+    /// Whether the switch shall have flows of policies.
+    pub(super) fn has_rules(&self) -> bool {
+        !self.flows.rules().is_empty()
+    }
+
+    /// What an earlier agent left in the switch is gone.
+    pub(super) fn forget_earlier(&mut self) {
+        self.reconciler.forget_foreign(Instant::now());
+    }
+
+    /// Takes up what an earlier agent has stored.
+    pub(super) fn restore(&mut self, objects: Vec<StoredObject>) {
+        info!(objects = objects.len(), "The controller is away: stored policies are enforced");
+        self.cache.restore(objects);
+    }
+}
+
+fn edit(change: FlowChange) -> FlowEdit {
+    match change {
+        FlowChange::Add(flow) | FlowChange::Modify(flow) => FlowEdit::Put(flow),
+        FlowChange::Delete(flow) => FlowEdit::Remove(flow),
+    }
+}

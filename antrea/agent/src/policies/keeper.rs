@@ -1,0 +1,162 @@
+//! Keeps the switch in line with what antrea-controller says of policies.
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::time::Duration;
+
+use antrea_agent_policy::{Refused, Watch};
+use antrea_types::NodeName;
+use anyhow::{Context, Result};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::enforcement::Outcome;
+use super::files::FileStore;
+use super::pods::PodPolicies;
+use super::statuses::Reports;
+use crate::antrea_controller::{AntreaController, Heard};
+use crate::flow_restore::RoundState;
+
+/// How soon a note that could not be removed is tried again.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// What the switch is doing; at most one thing at a time, so that more comes together the longer it takes.
+type Pending = Option<Pin<Box<dyn Future<Output = Outcome> + Send>>>;
+
+/// Keeps the switch in line with what antrea-controller says.
+pub(crate) struct PolicyKeeper {
+    pub(super) policies: PodPolicies,
+    pub(super) controller: AntreaController,
+    pub(super) heard: mpsc::Receiver<Heard>,
+    pub(super) files: FileStore,
+    /// Watches that have begun since files were compared with what there is.
+    pub(super) begun: BTreeSet<Watch>,
+    pub(super) node: NodeName,
+    /// What the controller is to be told.
+    pub(super) reports: watch::Sender<Reports>,
+}
+
+impl PolicyKeeper {
+    /// Waits until policies are known, from the controller or, while it is away, from an earlier agent; and brings them to
+    /// the switch.
+    pub(crate) async fn start(&mut self) -> Result<()> {
+        while !self.policies.enforcement().cache.is_ready() {
+            let heard = self.heard.recv().await.context("the watches of policies ended")?;
+            if matches!(heard, Heard::Away(_)) {
+                let stored = self.files.load().await;
+                self.policies.enforcement().restore(stored);
+            }
+            self.hear(heard);
+        }
+        let step = self.policies.enforcement().advance();
+        if let Some(step) = step {
+            let outcome = step.done().await;
+            self.policies.enforcement().settle(&outcome);
+        }
+        info!("Policies are enforced");
+        Ok(())
+    }
+
+    /// Follows the controller until `stop`.
+    pub(crate) async fn run(
+        mut self,
+        mut round: watch::Receiver<RoundState>,
+        stop: CancellationToken,
+    ) -> Result<()> {
+        let mut pending: Pending = None;
+        let mut retry = interval_at(Instant::now() + RETRY, RETRY);
+        let mut earlier = true;
+        loop {
+            if earlier && *round.borrow_and_update() == RoundState::Finished {
+                earlier = false;
+                self.policies.enforcement().forget_earlier();
+            }
+            if pending.is_none() {
+                pending = self.step().await;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return Ok(()),
+                heard = self.heard.recv() => self.hear(heard.context("the watches of policies ended")?),
+                outcome = answer(&mut pending) => self.policies.enforcement().settle(&outcome),
+                Ok(()) = round.changed(), if earlier => {}
+                _ = retry.tick() => {}
+            }
+            while let Ok(heard) = self.heard.try_recv() {
+                self.hear(heard);
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        let mut enforcement = self.policies.enforcement();
+        match heard {
+            Heard::Connected(watch) => {
+                enforcement.cache.connected(watch);
+                self.begun.insert(watch);
+            }
+            Heard::Away(watch) => enforcement.cache.away(watch),
+            Heard::Event(event) => {
+                let watch = event.watch();
+                if let Err(refused) = enforcement.cache.apply(event) {
+                    drop(enforcement);
+                    self.begin_anew(watch, &refused);
+                }
+            }
+        }
+    }
+
+    fn begin_anew(&self, watch: Watch, refused: &Refused) {
+        warn!(%watch, %refused, "A watch of policies begins anew");
+        self.controller.begin_anew(watch);
+    }
+
+    /// Brings what has changed to the files and, unless it is there already, to the switch.
+    async fn step(&mut self) -> Pending {
+        let (step, changes, resolved) = {
+            let mut enforcement = self.policies.enforcement();
+            let step = enforcement.advance();
+            if enforcement.cache.is_current() && !std::mem::take(&mut self.begun).is_empty() {
+                self.files.keep_only(&enforcement.cache.files());
+            }
+            (step, enforcement.cache.take_file_changes(), enforcement.take_resolved())
+        };
+        if !changes.is_empty() {
+            self.files.change(changes);
+        }
+        if !resolved.is_empty() {
+            let left = self.policies.notes().forget(resolved).await;
+            self.policies.enforcement().put_back_resolved(left);
+        }
+        match step {
+            Some(step) => Some(Box::pin(step.done())),
+            None => {
+                self.tell();
+                None
+            }
+        }
+    }
+
+    /// Has the controller told what is new.
+    fn tell(&self) {
+        let reports = self.policies.enforcement().reports(&self.node);
+        self.reports.send_if_modified(|told| {
+            let news = *told != reports;
+            *told = reports;
+            news
+        });
+    }
+}
+
+/// Waits for the switch, or for ever.
+async fn answer(pending: &mut Pending) -> Outcome {
+    match pending {
+        Some(step) => {
+            let outcome = step.await;
+            *pending = None;
+            outcome
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,64 @@
+//! Which Pods came while the controller was away: noted with their ports in OVSDB, where agents know about Pods from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use antrea_agent_cni::flows::FlowError;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_types::InterfaceName;
+use tracing::warn;
+
+/// The key of external_ids, and its value. Upstream's agent has no such key.
+const POLICIES: &str = "antrea-policies";
+const UNKNOWN: &str = "unknown";
+
+/// The notes on the ports of a bridge.
+#[derive(Clone)]
+pub(super) struct Notes {
+    pub(super) database: OvsDb,
+    pub(super) bridge: String,
+}
+
+impl Notes {
+    /// The Pods that came while the controller was away, and of which nothing was said since.
+    pub(super) fn unknown_pods(&self) -> BTreeSet<InterfaceName> {
+        let ports = self.database.snapshot().ports(&self.bridge);
+        let unknown = ports.into_iter().filter(|port| port.port.external_ids.contains_key(POLICIES));
+        unknown.filter_map(|port| port.port.name.parse().ok()).collect()
+    }
+
+    /// Notes that nothing is known of a Pod, as soon as its port is there: ports and flows are made at the same time.
+    pub(super) async fn note_unknown(&self, name: &InterfaceName) -> Result<(), FlowError> {
+        let mut changed = self.database.changed();
+        while self.database.snapshot().port(name.as_str()).is_none() {
+            changed.changed().await?;
+        }
+        self.change(name, |notes| _ = notes.insert(POLICIES.to_owned(), UNKNOWN.to_owned())).await
+    }
+
+    /// Removes the notes on these Pods. Returns those whose notes could not be removed.
+    pub(super) async fn forget(&self, names: BTreeSet<InterfaceName>) -> BTreeSet<InterfaceName> {
+        let mut left = BTreeSet::new();
+        for name in names {
+            let forgotten = self.change(&name, |notes| _ = notes.remove(POLICIES)).await;
+            // A port that is gone has no notes.
+            if let Err(error) = forgotten
+                && self.database.snapshot().port(name.as_str()).is_some()
+            {
+                warn!(port = %name, %error, "It stays noted that policies of a Pod are unknown");
+                left.insert(name);
+            }
+        }
+        left
+    }
+
+    async fn change(
+        &self,
+        name: &InterfaceName,
+        change: impl FnOnce(&mut BTreeMap<String, String>),
+    ) -> Result<(), FlowError> {
+        let port = self.database.snapshot().port(name.as_str());
+        let mut notes = port.ok_or_else(|| format!("there is no port {name}"))?.port.external_ids.clone();
+        change(&mut notes);
+        Ok(self.database.set_port_external_ids(name.as_str(), &notes).await?)
+    }
+}

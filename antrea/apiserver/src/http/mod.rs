@@ -1,0 +1,137 @@
+//! The HTTP of the API: who asks what, whether they may, and the answer.
+
+mod accept;
+mod answer;
+mod body;
+mod creating;
+mod discovery;
+mod empty;
+mod failure;
+mod openapi;
+mod reading;
+mod request;
+mod resources;
+mod watching;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
+use antrea_kit::query::Query;
+use antrea_kit::server::{Handler, Limits, PeerCertificates};
+use hyper::Request;
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::shared_store::SharedStore;
+use accept::{Format, negotiate};
+use answer::Answer;
+pub use body::Body;
+use failure::Failure;
+use reading::Reading;
+use request::{ResourcePath, action, verb};
+use resources::{Scope, Served, find};
+
+/// What the clients of the API may have of its server: agents keep their connections, and there are many of them.
+pub const LIMITS: Limits = Limits {
+    connections: 8192,
+    half_open: 512,
+    handshake: Duration::from_secs(10),
+    header: Duration::from_secs(60),
+    lifetime: Duration::from_secs(24 * 3600),
+};
+
+/// What the API is made of.
+pub struct Api {
+    /// What is watched.
+    pub store: SharedStore,
+    /// What else is told and asked.
+    pub cluster: Arc<dyn Cluster>,
+    /// Who may ask.
+    pub guard: Guard,
+    /// Answers for all other paths, among them those of health. Who may ask is decided before, but for health.
+    pub other: Handler,
+    /// Ends all watches.
+    pub stop: CancellationToken,
+}
+
+impl Api {
+    /// Answers requests.
+    pub fn handler(self) -> Handler<Body> {
+        let api = Arc::new(self);
+        Arc::new(move |request| {
+            let api = Arc::clone(&api);
+            Box::pin(async move { api.answer(request).await })
+        })
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let error_format = negotiate(request.headers(), &[Format::Json, Format::Protobuf]);
+        self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
+    }
+
+    async fn try_answer(&self, request: Request<Incoming>) -> Result<Answer, Failure> {
+        let path = request.uri().path();
+        if let Some(resource) = ResourcePath::read(path) {
+            return self.answer_resource(&resource, request).await;
+        }
+        if !PUBLIC_PATHS.contains(&path) {
+            self.admit(&Action::path(request.method().as_str(), path), &request).await?;
+        }
+        let answer_documents = match path.trim_start_matches('/').split('/').next() {
+            Some("api" | "apis") => discovery::answer,
+            Some("openapi") => openapi::answer,
+            _ => return Ok((self.other)(request).await.map(Body::Whole)),
+        };
+        if request.method() != hyper::Method::GET {
+            return Err(Failure::no_such_method());
+        }
+        answer_documents(path, request.headers())
+    }
+
+    async fn answer_resource(
+        &self,
+        path: &ResourcePath,
+        request: Request<Incoming>,
+    ) -> Result<Answer, Failure> {
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let verb = verb(request.method(), path, &query);
+        self.admit(&action(verb, path, &query), &request).await?;
+        let resource = find(&path.group, &path.version, &path.resource, &path.subresource)
+            .filter(|resource| is_in_scope(resource.scope, path, verb))
+            .ok_or_else(Failure::no_such_path)?;
+        if !resource.served.verbs().contains(&verb) || request.method() == hyper::Method::HEAD {
+            return Err(Failure::no_such_method());
+        }
+        if self.store.is_filling() && resource.served != Served::ControllerInfos {
+            return Err(Failure::still_filling());
+        }
+        match verb {
+            "watch" => watching::begin(self, resource.served, &query, request.headers()),
+            "create" => {
+                let (parts, body) = request.into_parts();
+                creating::create(self, resource.served, path, &parts.headers, body).await
+            }
+            _ => {
+                let headers = request.headers();
+                Reading { api: self, path, query: &query, headers }.answer(resource.served)
+            }
+        }
+    }
+
+    async fn admit(&self, action: &Action, request: &Request<Incoming>) -> Result<(), Failure> {
+        let certificates = request.extensions().get::<PeerCertificates>();
+        self.guard.admit(action, request.headers(), certificates).await?;
+        Ok(())
+    }
+}
+
+/// Whether there can be something at a path: what is in no Namespace is in none, and of what is in one only lists
+/// leave the Namespace out.
+fn is_in_scope(scope: Scope, path: &ResourcePath, verb: &str) -> bool {
+    match scope {
+        Scope::Cluster => path.namespace.is_empty(),
+        Scope::Namespaced => !path.namespace.is_empty() || verb == "list",
+    }
+}

@@ -1,0 +1,139 @@
+//! OpenAPI of the resources, versions 2 and 3: paths, verbs and kinds. What is in objects is not described.
+
+use hyper::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use super::accept::{Format, negotiate};
+use super::answer::{self, Answer, JSON};
+use super::discovery::response_kind;
+use super::failure::Failure;
+use super::resources::{RESOURCES, Resource, Scope, groups, of};
+
+/// Answers for paths that begin with `/openapi`.
+pub(super) fn answer(path: &str, headers: &HeaderMap) -> Result<Answer, Failure> {
+    negotiate(headers, &[Format::Json]).ok_or_else(Failure::not_acceptable)?;
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let value = match parts.as_slice() {
+        ["openapi", "v2"] => {
+            let schemas = schemas(RESOURCES.iter());
+            let paths = paths(RESOURCES.iter(), Version::V2);
+            json!({"swagger": "2.0", "info": info(), "paths": paths, "definitions": schemas})
+        }
+        ["openapi", "v3"] => {
+            let path = |(group, version)| {
+                let path = format!("apis/{group}/{version}");
+                let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
+                (path, url)
+            };
+            json!({"paths": groups().into_iter().map(path).collect::<Map<_, _>>()})
+        }
+        ["openapi", "v3", "apis", group, version] if groups().contains(&(*group, *version)) => {
+            let schemas = schemas(of(group, version));
+            let paths = paths(of(group, version), Version::V3);
+            json!({"openapi": "3.0.0", "info": info(), "paths": paths, "components": {"schemas": schemas}})
+        }
+        _ => return Err(Failure::no_such_path()),
+    };
+    Ok(answer::json(JSON, &value))
+}
+
+#[derive(Clone, Copy)]
+enum Version {
+    V2,
+    V3,
+}
+
+fn info() -> Value {
+    json!({"title": "Antrea", "version": concat!("v", env!("CARGO_PKG_VERSION"))})
+}
+
+/// `io.antrea.controlplane.v1beta2.NetworkPolicy`
+fn schema_name(resource: &Resource) -> String {
+    let reversed: Vec<&str> = resource.group().split('.').rev().collect();
+    format!("{}.{}.{}", reversed.join("."), resource.version(), resource.kind)
+}
+
+fn schemas<'a>(resources: impl Iterator<Item = &'a Resource>) -> Map<String, Value> {
+    let schema = |resource: &'a Resource| {
+        let schema = json!({
+            "type": "object",
+            "x-kubernetes-group-version-kind": [response_kind(resource)],
+            "x-kubernetes-preserve-unknown-fields": true,
+        });
+        (schema_name(resource), schema)
+    };
+    resources.map(schema).collect()
+}
+
+fn paths<'a>(resources: impl Iterator<Item = &'a Resource>, version: Version) -> Map<String, Value> {
+    let mut paths = Map::new();
+    for resource in resources {
+        for verb in resource.served.verbs() {
+            // A watch is a list with a parameter.
+            let (method, action, path) = match *verb {
+                "get" => ("get", "get", object_path(resource)),
+                "list" => ("get", "list", collection_path(resource)),
+                "create" if resource.part().is_some() => ("post", "post", object_path(resource)),
+                "create" => ("post", "post", collection_path(resource)),
+                _ => continue,
+            };
+            let operation = operation(resource, action, version);
+            let item = paths
+                .entry(path.clone())
+                .or_insert_with(|| json!({"parameters": parameters(&path, version)}));
+            if let Value::Object(item) = item {
+                item.insert(method.to_owned(), operation);
+            }
+        }
+    }
+    paths
+}
+
+fn collection_path(resource: &Resource) -> String {
+    let namespace = match resource.scope {
+        Scope::Cluster => "",
+        Scope::Namespaced => "namespaces/{namespace}/",
+    };
+    format!("/apis/{}/{namespace}{}", resource.api_version, resource.name)
+}
+
+fn object_path(resource: &Resource) -> String {
+    match resource.part() {
+        Some((whole, part)) => format!("/apis/{}/{whole}/{{name}}/{part}", resource.api_version),
+        None => format!("{}/{{name}}", collection_path(resource)),
+    }
+}
+
+fn parameters(path: &str, version: Version) -> Vec<Value> {
+    let names = ["namespace", "name"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")));
+    let parameter = |name| match version {
+        Version::V2 => json!({"name": name, "in": "path", "required": true, "type": "string"}),
+        Version::V3 => json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
+    };
+    names.map(parameter).collect()
+}
+
+fn operation(resource: &Resource, action: &str, version: Version) -> Value {
+    let schema = |place| match action {
+        "list" => json!({"type": "object"}),
+        _ => json!({"$ref": format!("#/{place}/{}", schema_name(resource))}),
+    };
+    let code = if action == "post" { "201" } else { "200" };
+    let answered = match version {
+        Version::V2 => json!({"description": "OK", "schema": schema("definitions")}),
+        Version::V3 => json!({
+            "description": "OK",
+            "content": {"application/json": {"schema": schema("components/schemas")}},
+        }),
+    };
+    let mut operation = json!({
+        "operationId": format!("{action}{}{}", resource.group().replace('.', "_"), resource.kind),
+        "responses": {code: answered},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": response_kind(resource),
+    });
+    if let (Version::V2, Value::Object(operation)) = (version, &mut operation) {
+        operation.insert("produces".to_owned(), json!(["application/json"]));
+    }
+    operation
+}

@@ -1,0 +1,168 @@
+//! Answers to get and list.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use antrea_kit::query::Query;
+use antrea_shared_api::api::Listed;
+use antrea_shared_api::controlplane::v1beta2::{
+    AddressGroup, AppliedToGroup, EgressGroup, GroupAssociation, IPGroupAssociation, NetworkPolicy,
+};
+use antrea_shared_api::meta::{List, Metadata, Printed, Table};
+use antrea_shared_api::protobuf::{Field, Message};
+use antrea_shared_api::stats::v1alpha1::{
+    AntreaClusterNetworkPolicyStats, AntreaNetworkPolicyStats, MulticastGroup,
+};
+use hyper::{HeaderMap, StatusCode};
+use serde::Serialize;
+
+use super::Api;
+use super::accept::{Format, negotiate};
+use super::answer::{self, Answer, json_object, plain, printed};
+use super::empty::{NodeLatencyStats, SupportBundleCollection};
+use super::failure::Failure;
+use super::request::ResourcePath;
+use super::resources::Served;
+use crate::store::{Content, Event, Kind, Selector};
+use crate::wire;
+
+const ALL: &[Format] = &[Format::Json, Format::Protobuf, Format::Table];
+const OBJECTS: &[Format] = &[Format::Json, Format::Protobuf];
+
+/// A request for one object or a list of them.
+pub(super) struct Reading<'a> {
+    pub(super) api: &'a Api,
+    pub(super) path: &'a ResourcePath,
+    pub(super) query: &'a Query,
+    pub(super) headers: &'a HeaderMap,
+}
+
+impl Reading<'_> {
+    pub(super) fn answer(&self, served: Served) -> Result<Answer, Failure> {
+        match served {
+            Served::Watched(kind) => self.watched(kind),
+            Served::EgressGroups => self.objects(Vec::new(), |group: &EgressGroup| &group.metadata),
+            Served::SupportBundleCollections => {
+                self.objects(Vec::new(), |collection: &SupportBundleCollection| &collection.metadata)
+            }
+            Served::GroupAssociations => self.association(&GroupAssociation::default()),
+            Served::IpGroupAssociations => match self.path.name.parse::<IpAddr>() {
+                Ok(_) => self.association(&IPGroupAssociation::default()),
+                Err(_) => Err(Failure::bad_request(format!("{:?} is not an IP address", self.path.name))),
+            },
+            Served::GroupMembers => Err(Failure::no_such_object(self.path)),
+            Served::ControllerInfos => self.controller_infos(),
+            Served::PolicyStats => self.stats(self.api.cluster.network_policy_stats()),
+            Served::ClusterNetworkPolicyStats => self.stats(Vec::<AntreaClusterNetworkPolicyStats>::new()),
+            Served::AntreaPolicyStats => self.stats(Vec::<AntreaNetworkPolicyStats>::new()),
+            Served::MulticastGroups => self.stats(Vec::<MulticastGroup>::new()),
+            Served::NodeLatencyStats => self.stats(Vec::<NodeLatencyStats>::new()),
+            Served::PolicyStatus | Served::NodeStats | Served::Evaluation => Err(Failure::no_such_method()),
+        }
+    }
+
+    fn watched(&self, kind: Kind) -> Result<Answer, Failure> {
+        let selector = match self.path.name.as_str() {
+            "" => selector(self.query)?,
+            name => Selector { node: None, name: Some(name.to_owned()) },
+        };
+        let events = self.api.store.look(|store| store.snapshot(kind, &selector));
+        match kind {
+            Kind::Policies => self.objects(contents(&events, policy), |policy| &policy.metadata),
+            Kind::AddressGroups => self.objects(contents(&events, address_group), |group| &group.metadata),
+            Kind::AppliedToGroups => {
+                self.objects(contents(&events, applied_to_group), |group| &group.metadata)
+            }
+        }
+    }
+
+    /// Objects of which kubectl prints name and age.
+    fn objects<T: Listed + Field + Message + Serialize>(
+        &self,
+        objects: Vec<T>,
+        metadata: impl Fn(&T) -> &Metadata,
+    ) -> Result<Answer, Failure> {
+        self.all_or_one(objects, &metadata, |objects| plain(objects, &metadata))
+    }
+
+    /// Objects that know how they are printed, perhaps of a Namespace.
+    fn stats<T: Listed + Field + Message + Serialize + Printed>(
+        &self,
+        mut objects: Vec<T>,
+    ) -> Result<Answer, Failure> {
+        let namespace = &self.path.namespace;
+        objects.retain(|object| namespace.is_empty() || object.metadata().namespace == *namespace);
+        self.all_or_one(objects, &T::metadata, printed)
+    }
+
+    fn all_or_one<T: Listed + Field + Message + Serialize>(
+        &self,
+        objects: Vec<T>,
+        metadata: &dyn Fn(&T) -> &Metadata,
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<Answer, Failure> {
+        let format = negotiate(self.headers, ALL).ok_or_else(Failure::not_acceptable)?;
+        if self.path.name.is_empty() {
+            return Ok(answer::list(objects, format, table));
+        }
+        let object = objects.iter().find(|object| metadata(object).name == self.path.name);
+        let object = object.ok_or_else(|| Failure::no_such_object(self.path))?;
+        Ok(answer::one(object, format, table))
+    }
+
+    fn association<T: Listed + Message + Serialize>(&self, none: &T) -> Result<Answer, Failure> {
+        let format = negotiate(self.headers, OBJECTS).ok_or_else(Failure::not_acceptable)?;
+        Ok(answer::object(StatusCode::OK, none, format))
+    }
+
+    /// There is no protobuf of these.
+    fn controller_infos(&self) -> Result<Answer, Failure> {
+        let info = self.api.cluster.controller_info();
+        let offered = [Format::Json, Format::Table];
+        let format = negotiate(self.headers, &offered).ok_or_else(Failure::not_acceptable)?;
+        if !self.path.name.is_empty() && info.metadata.name != self.path.name {
+            return Err(Failure::no_such_object(self.path));
+        }
+        Ok(match (format, self.path.name.as_str()) {
+            (Format::Table, _) => json_object(StatusCode::OK, &plain(&[info], |info| &info.metadata)),
+            (_, "") => json_object(StatusCode::OK, &List::of(vec![info])),
+            _ => json_object(StatusCode::OK, &info),
+        })
+    }
+}
+
+/// What a request selects by its fields.
+pub(super) fn selector(query: &Query) -> Result<Selector, Failure> {
+    let text = query.get("fieldSelector").unwrap_or_default();
+    Selector::parse(text).map_err(|unknown| {
+        let term = unknown.0;
+        Failure::bad_request(format!(
+            "field selector {term:?} is not supported: use nodeName=NODE or metadata.name=NAME"
+        ))
+    })
+}
+
+fn contents<T>(events: &[Arc<Event>], object: fn(&Content) -> Option<T>) -> Vec<T> {
+    events.iter().filter_map(|event| object(event.content())).collect()
+}
+
+fn policy(content: &Content) -> Option<NetworkPolicy> {
+    match content {
+        Content::PolicyAdded(policy) => Some(wire::policy(policy)),
+        _ => None,
+    }
+}
+
+fn address_group(content: &Content) -> Option<AddressGroup> {
+    match content {
+        Content::AddressGroupAdded(group) => Some(wire::address_group(group)),
+        _ => None,
+    }
+}
+
+fn applied_to_group(content: &Content) -> Option<AppliedToGroup> {
+    match content {
+        Content::AppliedToGroupAdded { name, members } => Some(wire::applied_to_group(*name, members)),
+        _ => None,
+    }
+}

@@ -1,0 +1,104 @@
+//! Answers to watches.
+
+use std::time::Duration;
+
+use antrea_kit::backoff::jitter;
+use antrea_kit::query::Query;
+use antrea_shared_api::api::ApiObject;
+use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, EgressGroup, NetworkPolicy};
+use antrea_shared_api::meta::Metadata;
+use antrea_shared_api::protobuf::{Message, WATCH_MEDIA_TYPE};
+use antrea_shared_api::watch::{EventType, to_frame, to_line};
+use hyper::body::Bytes;
+use hyper::{HeaderMap, StatusCode};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use super::accept::{Format, negotiate};
+use super::answer::{Answer, JSON, answer};
+use super::body::WatchBody;
+use super::empty::SupportBundleCollection;
+use super::failure::Failure;
+use super::reading::selector;
+use super::request::wants;
+use super::resources::Served;
+use super::{Api, Body};
+use crate::store::{Encoding, Kind};
+
+/// How long a watch lasts at least that does not say how long it should.
+const LEAST_DURATION: Duration = Duration::from_secs(1800);
+
+/// What the bookmark says that ends the objects which were there.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// Begins a watch.
+pub(super) fn begin(
+    api: &Api,
+    served: Served,
+    query: &Query,
+    headers: &HeaderMap,
+) -> Result<Answer, Failure> {
+    let selector = selector(query)?;
+    let duration = duration(query)?;
+    let format = negotiate(headers, &[Format::Json, Format::Protobuf]).ok_or_else(Failure::not_acceptable)?;
+    let (encoding, content_type) = match format {
+        Format::Protobuf => (Encoding::Protobuf, WATCH_MEDIA_TYPE),
+        _ => (Encoding::Json, JSON),
+    };
+    let subscription = match served {
+        Served::Watched(kind) => Some(api.store.subscribe(kind, selector)),
+        _ => None,
+    };
+    let version = subscription.as_ref().map_or(0, |subscription| subscription.watch.version);
+    let bookmark = bookmark(served, metadata(version, query), encoding).ok_or_else(Failure::not_encoded)?;
+    let stop = api.stop.clone();
+    let end = Box::pin(async move {
+        tokio::select! {
+            () = sleep(duration) => {}
+            () = stop.cancelled_owned() => {}
+        }
+    });
+    let body = WatchBody::new(subscription, bookmark, encoding, end);
+    Ok(answer(StatusCode::OK, content_type, Body::Watch(Box::new(body))))
+}
+
+/// Watches that do not say how long they should last end at different times.
+fn duration(query: &Query) -> Result<Duration, Failure> {
+    match query.get("timeoutSeconds").map(str::parse::<u32>) {
+        None | Some(Ok(0)) => Ok(LEAST_DURATION.mul_f64(1.0 + jitter())),
+        Some(Ok(seconds)) => Ok(Duration::from_secs(seconds.into())),
+        Some(Err(_)) => Err(Failure::bad_request("timeoutSeconds is not a number of seconds")),
+    }
+}
+
+fn metadata(version: u64, query: &Query) -> Metadata {
+    let mut metadata = Metadata::bookmark(version);
+    if wants(query, "sendInitialEvents") && wants(query, "allowWatchBookmarks") {
+        metadata.annotations.insert(INITIAL_EVENTS_END.to_owned(), "true".to_owned());
+    }
+    metadata
+}
+
+fn bookmark(served: Served, metadata: Metadata, encoding: Encoding) -> Option<Bytes> {
+    match served {
+        Served::Watched(Kind::Policies) => {
+            encode(&NetworkPolicy { metadata, ..NetworkPolicy::default() }, encoding)
+        }
+        Served::Watched(Kind::AddressGroups) => {
+            encode(&AddressGroup { metadata, ..AddressGroup::default() }, encoding)
+        }
+        Served::Watched(Kind::AppliedToGroups) => {
+            encode(&AppliedToGroup { metadata, ..AppliedToGroup::default() }, encoding)
+        }
+        Served::EgressGroups => encode(&EgressGroup { metadata, ..EgressGroup::default() }, encoding),
+        Served::SupportBundleCollections => encode(&SupportBundleCollection { metadata }, encoding),
+        _ => None,
+    }
+}
+
+fn encode<T: ApiObject + Message + Serialize>(object: &T, encoding: Encoding) -> Option<Bytes> {
+    match encoding {
+        Encoding::Json => to_line(EventType::Bookmark, object).ok().map(Bytes::from),
+        Encoding::Protobuf => Some(to_frame(EventType::Bookmark, object).into()),
+    }
+}

@@ -1,0 +1,98 @@
+//! The store that a process has: what computes policies publishes to it, requests watch it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use antrea_policy::Update;
+use futures::future::join_all;
+use tokio::time::timeout;
+use tracing::info;
+
+use crate::store::{Crowded, Kind, Selector, Store, Watch};
+
+/// How many updates are taken in before watchers get a chance to send: far fewer than their buffers hold.
+const BATCH: usize = 1024;
+
+/// How long a crowded watcher may take to make room, before it is cut. All others wait meanwhile.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A store that tasks share. Copies are the same.
+#[derive(Clone, Default)]
+pub struct SharedStore(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    store: Mutex<Store>,
+    /// Whether something is missing in it that agents must not do without.
+    is_filling: AtomicBool,
+}
+
+/// A watch that ends when this is dropped.
+pub(crate) struct Subscription {
+    pub(crate) watch: Watch,
+    kind: Kind,
+    store: SharedStore,
+}
+
+impl SharedStore {
+    /// One that nobody can ask before it is [`filled`](Self::filled): whoever took a part for the whole would let through
+    /// what the rest denies.
+    pub fn filling() -> Self {
+        let shared = Shared { is_filling: AtomicBool::new(true), ..Shared::default() };
+        Self(Arc::new(shared))
+    }
+
+    /// All that there is has been published.
+    pub fn filled(&self) {
+        self.0.is_filling.store(false, Ordering::Release);
+    }
+
+    /// Whether something is still missing.
+    pub fn is_filling(&self) -> bool {
+        self.0.is_filling.load(Ordering::Acquire)
+    }
+
+    /// Takes in what changed, and gives those who watch time to send it on. Who takes too long is cut, and has to begin
+    /// anew.
+    pub async fn publish(&self, updates: Vec<Update>) {
+        let mut updates = updates.into_iter().peekable();
+        while updates.peek().is_some() {
+            let crowded = {
+                let mut store = self.lock();
+                updates.by_ref().take(BATCH).for_each(|update| store.apply(update));
+                store.crowded()
+            };
+            if !crowded.is_empty() {
+                join_all(crowded.into_iter().map(|(kind, watcher)| self.make_room(kind, watcher))).await;
+            }
+        }
+    }
+
+    async fn make_room(&self, kind: Kind, watcher: Crowded) {
+        if timeout(PATIENCE, watcher.has_room()).await.is_err() {
+            info!(?kind, "Watcher cut, because it does not read what it is sent; it can begin anew");
+            self.lock().cut(kind, watcher.id);
+        }
+    }
+
+    /// Looks at the store.
+    pub fn look<T>(&self, look: impl FnOnce(&mut Store) -> T) -> T {
+        look(&mut self.lock())
+    }
+
+    pub(crate) fn subscribe(&self, kind: Kind, selector: Selector) -> Subscription {
+        Subscription { watch: self.lock().watch(kind, selector), kind, store: self.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        // What one object's update leaves behind is whole for all others.
+        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.store.lock().unwatch(self.kind, self.watch.id);
+    }
+}

@@ -1,0 +1,70 @@
+//! What events are about, and their bytes.
+
+use std::sync::Arc;
+
+use antrea_policy::{ComputedPolicy, GroupMember, GroupName};
+use antrea_shared_api::api::WireObject;
+use antrea_shared_api::watch::{EventType, to_frame, to_line};
+
+use super::{AddressMembers, Encoding};
+use crate::wire;
+
+/// What an event is about.
+#[derive(Clone)]
+pub(crate) enum Content {
+    PolicyAdded(Arc<ComputedPolicy>),
+    PolicyModified(Arc<ComputedPolicy>),
+    PolicyDeleted(Arc<ComputedPolicy>),
+    AddressGroupAdded(AddressMembers),
+    AddressGroupPatch(Patch),
+    AddressGroupDeleted(GroupName),
+    AppliedToGroupAdded { name: GroupName, members: Vec<GroupMember> },
+    AppliedToGroupPatch(Patch),
+    AppliedToGroupDeleted(GroupName),
+}
+
+/// Members that came to a group and left it.
+#[derive(Clone, Debug)]
+pub(crate) struct Patch {
+    pub(crate) name: GroupName,
+    pub(crate) added: Vec<GroupMember>,
+    pub(crate) removed: Vec<GroupMember>,
+}
+
+impl Patch {
+    /// A patch, unless it would change nothing.
+    pub(super) fn new(name: GroupName, added: Vec<GroupMember>, removed: Vec<GroupMember>) -> Option<Self> {
+        (!added.is_empty() || !removed.is_empty()).then_some(Self { name, added, removed })
+    }
+}
+
+impl Content {
+    /// The event in bytes. Nothing cannot be encoded; if something could not, its watch would have to end.
+    pub(super) fn encode(&self, encoding: Encoding) -> Option<Vec<u8>> {
+        use EventType::{Added, Deleted, Modified};
+        match self {
+            Self::PolicyAdded(policy) => encode(Added, &wire::policy(policy), encoding),
+            Self::PolicyModified(policy) => encode(Modified, &wire::policy(policy), encoding),
+            Self::PolicyDeleted(policy) => encode(Deleted, &wire::policy_head(policy), encoding),
+            Self::AddressGroupAdded(group) => encode(Added, &wire::address_group(group), encoding),
+            Self::AddressGroupPatch(patch) => encode(Modified, &wire::address_group_patch(patch), encoding),
+            Self::AddressGroupDeleted(name) => encode(Deleted, &wire::address_group_head(*name), encoding),
+            Self::AppliedToGroupAdded { name, members } => {
+                encode(Added, &wire::applied_to_group(*name, members), encoding)
+            }
+            Self::AppliedToGroupPatch(patch) => {
+                encode(Modified, &wire::applied_to_group_patch(patch), encoding)
+            }
+            Self::AppliedToGroupDeleted(name) => {
+                encode(Deleted, &wire::applied_to_group(*name, &[]), encoding)
+            }
+        }
+    }
+}
+
+fn encode<T: WireObject>(event_type: EventType, object: &T, encoding: Encoding) -> Option<Vec<u8>> {
+    match encoding {
+        Encoding::Json => to_line(event_type, object).ok(),
+        Encoding::Protobuf => Some(to_frame(event_type, object)),
+    }
+}

@@ -1,0 +1,7 @@
+//! The API over TLS, as its clients see it.
+
+mod access;
+mod answers;
+mod documents;
+mod running;
+mod watches;

@@ -1,0 +1,108 @@
+//! How much is done for watchers: what a change concerns is asked and told, nobody else, and nothing is encoded twice.
+
+use std::sync::Arc;
+
+use antrea_apiserver::SharedStore;
+use antrea_apiserver::store::{Counts, Encoding, Kind, Selector, Store, Watch};
+
+use crate::objects::update;
+
+/// A store with a watcher of each kind on each of 1,000 Nodes.
+fn with_agents() -> (Store, Vec<Watch>) {
+    let mut store = Store::default();
+    let mut watches = Vec::new();
+    for node in 0..1000 {
+        watches.extend(Kind::ALL.map(|kind| store.watch(kind, Selector::node(&format!("n{node}")))));
+    }
+    (store, watches)
+}
+
+/// Watchers that are asked because of an update, and events that are sent.
+#[track_caller]
+fn check(store: &mut Store, kind: Kind, text: &str, expected: (u64, u64)) {
+    let Counts { asked, sent, .. } = store.counts(kind);
+    store.apply(update(text));
+    let after = store.counts(kind);
+    assert_eq!((after.asked - asked, after.sent - sent), expected, "{text}");
+}
+
+#[test]
+fn only_watchers_that_a_change_concerns_are_asked() {
+    let (mut store, _watches) = with_agents();
+    let everywhere: String = (0..1000).map(|node| format!(" n{node}")).collect();
+    check(&mut store, Kind::Policies, "policy + p: n1 n2", (2, 2));
+    check(&mut store, Kind::Policies, "policy ~ p: n2 n3", (2, 2));
+    check(&mut store, Kind::Policies, "policy ! p: n2 n3", (2, 2));
+    check(&mut store, Kind::Policies, "policy + q: elsewhere", (0, 0));
+    check(&mut store, Kind::AddressGroups, &format!("address + g:{everywhere}: +x/a 10.0.0.1"), (1000, 1000));
+    check(&mut store, Kind::AddressGroups, &format!("address ~ g:{everywhere}: +x/b 10.0.0.2"), (1000, 1000));
+    check(&mut store, Kind::AddressGroups, &format!("address ~ g:{everywhere}:"), (0, 0));
+    check(&mut store, Kind::AppliedToGroups, &format!("applied + g:{everywhere}: +x/a on n7"), (1000, 1000));
+    check(&mut store, Kind::AppliedToGroups, &format!("applied ~ g:{everywhere}: +x/b on n8"), (1, 1));
+    assert_eq!(store.watching_nodes(), 1000);
+}
+
+#[test]
+fn watchers_that_are_told_the_same_share_the_bytes() {
+    let (mut store, mut watches) = with_agents();
+    let everywhere: String = (0..1000).map(|node| format!(" n{node}")).collect();
+    for (kind, text) in [(0, "policy + p"), (1, "address + g")] {
+        store.apply(update(&format!("{text}:{everywhere}: +x/a 10.0.0.1")));
+        let events: Vec<_> =
+            watches[kind..].iter_mut().step_by(3).map(|watch| watch.events.try_recv().unwrap()).collect();
+        let bytes: Vec<_> = events.iter().map(|event| event.encoded(Encoding::Protobuf).unwrap()).collect();
+        assert_eq!(bytes.len(), 1000);
+        assert!(bytes.iter().all(|one| one.as_ptr() == bytes[0].as_ptr()), "{text}");
+    }
+}
+
+#[test]
+fn watchers_that_begin_together_share_what_they_begin_with() {
+    let mut store = Store::default();
+    store.apply(update("address + g: n1 n2: +x/a 10.0.0.1"));
+    let [one, other] =
+        ["n1", "n2"].map(|node| store.watch(Kind::AddressGroups, Selector::node(node)).snapshot);
+    assert!(Arc::ptr_eq(&one[0], &other[0]));
+    store.apply(update("address ~ g: n1 n2: +x/b 10.0.0.2"));
+    let [later] = ["n1"].map(|node| store.watch(Kind::AddressGroups, Selector::node(node)).snapshot);
+    assert!(!Arc::ptr_eq(&one[0], &later[0]), "the group is another now");
+}
+
+#[test]
+fn a_watcher_that_reads_nothing_is_cut_when_its_buffer_is_full() {
+    let mut store = Store::default();
+    let mut watch = store.watch(Kind::Policies, Selector::default());
+    let updates = |store: &mut Store, count: usize| {
+        (0..count).for_each(|number| store.apply(update(&format!("policy + p{number}: n1"))));
+    };
+    updates(&mut store, 10_000);
+    assert_eq!(store.counts(Kind::Policies).cut, 1);
+    assert_eq!(store.counts(Kind::Policies).watchers, 0);
+    let mut received = 0;
+    while watch.events.try_recv().is_ok() {
+        received += 1;
+    }
+    assert_eq!(received, 8192, "what was sent before is not lost");
+    assert!(watch.events.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_publishes_waits_for_watchers_that_read_and_cuts_those_that_do_not() {
+    let store = SharedStore::default();
+    let [reads, sleeps] =
+        [(); 2].map(|()| store.look(|store| store.watch(Kind::Policies, Selector::default())));
+    let mut events = reads.events;
+    let reader = tokio::spawn(async move {
+        let mut received = 0;
+        while events.recv().await.is_some() {
+            received += 1;
+        }
+        received
+    });
+    let updates = (0..50_000).map(|number| update(&format!("policy + p{number}: n1"))).collect();
+    store.publish(updates).await;
+    let counts = store.look(|store| store.counts(Kind::Policies));
+    assert_eq!((counts.watchers, counts.cut), (1, 1));
+    drop((store, sleeps));
+    assert_eq!(reader.await.unwrap(), 50_000);
+}

@@ -1,0 +1,53 @@
+//! What the API answers beside its resources: health, version, metrics. Who may ask is decided before.
+
+use std::sync::Arc;
+
+use antrea_config::Metrics;
+use antrea_kit::health::{Checks, text};
+use antrea_kit::metrics::Page;
+use antrea_kit::query::Query;
+use antrea_kit::server::{Answer, Handler};
+use antrea_kit::status::{json_answer, method_not_allowed, no_such_path};
+use antrea_kit::version;
+use hyper::{Method, StatusCode, Uri};
+
+use crate::app::VERSION;
+use crate::computation::Computation;
+
+/// What is told of.
+pub(crate) struct Other {
+    pub(crate) checks: Checks,
+    pub(crate) metrics: Metrics,
+    pub(crate) computation: Arc<Computation>,
+}
+
+impl Other {
+    pub(super) fn handler(self) -> Handler {
+        Arc::new(move |request| {
+            let uri = request.uri();
+            let health = self.checks.answer(request.method(), uri.path(), uri.query());
+            let answer = health.unwrap_or_else(|| self.answer(request.method(), uri));
+            Box::pin(std::future::ready(answer))
+        })
+    }
+
+    fn answer(&self, method: &Method, uri: &Uri) -> Answer {
+        let answer: fn(&Self, &Query) -> Answer = match (uri.path(), self.metrics) {
+            ("/version", _) => |_, _| json_answer(StatusCode::OK, &version::document(VERSION)),
+            ("/endpoint", _) => |this, query| this.computation.endpoint(query),
+            ("/metrics", Metrics::Served) => |this, _| text(StatusCode::OK, this.print()),
+            _ => return no_such_path(),
+        };
+        if method == Method::GET {
+            answer(self, &Query::parse(uri.query().unwrap_or_default()))
+        } else {
+            method_not_allowed("GET")
+        }
+    }
+
+    fn print(&self) -> String {
+        let mut page = Page::default();
+        self.computation.print(&mut page);
+        page.into_text()
+    }
+}

@@ -1,0 +1,208 @@
+//! What antrea-controller serves to agents and users.
+
+use serde_json::{Value, json};
+
+use crate::api_server::{API_SERVICES, ApiServer, CONFIG_MAPS, Cluster, Objects, PODS};
+use crate::client::{CONTROLPLANE, ControllerApi, published_ca};
+use crate::process::Controller;
+
+/// Namespace x with the Pods a (on n1) and b (on n2), of which a admits b.
+fn cluster() -> Cluster {
+    let cluster = Cluster::with_crds();
+    cluster.add_namespace("x");
+    cluster.add_pod("x/a", "n1", "10.0.1.2");
+    cluster.add_pod("x/b", "n2", "10.0.2.2");
+    cluster.add_network_policy("x/p", "a", "b");
+    cluster
+}
+
+/// A cluster, its API server, a controller and a client of it.
+struct Running {
+    cluster: Cluster,
+    server: ApiServer,
+    controller: Controller,
+    api: ControllerApi,
+}
+
+async fn run(cluster: Cluster) -> Running {
+    let server = ApiServer::start(&cluster, None).await;
+    let controller = Controller::start(&server);
+    let api = ControllerApi::of(&cluster, &controller).await;
+    Running { cluster, server, controller, api }
+}
+
+#[tokio::test]
+async fn agents_get_nothing_before_all_objects_are_listed() {
+    let cluster = cluster();
+    cluster.hide(PODS);
+    let Running { cluster, api, controller: _controller, server: _server } = run(cluster).await;
+    let policies = format!("GET {CONTROLPLANE}/networkpolicies?watch=true");
+    let (code, said) = api.ask("agent-token", &policies, &Value::Null).await;
+    assert_eq!((code, said.contains("try again")), (503, true), "{said}");
+    assert_eq!(api.ask("agent-token", "GET /endpoint?pod=a", &Value::Null).await.0, 503);
+    assert_eq!(api.ask("", "GET /readyz", &Value::Null).await.0, 500);
+    assert_eq!(
+        api.get("/apis/system.antrea.io/v1beta1/controllerinfos").await["kind"],
+        "AntreaControllerInfoList"
+    );
+    cluster.show(PODS);
+    api.until_ready().await;
+    assert_eq!(api.watch("networkpolicies").await.next().await, "ADDED NetworkPolicy p");
+}
+
+#[tokio::test]
+async fn what_happens_in_the_cluster_is_told_to_agents() {
+    let Running { cluster, api, server: _server, controller: _controller } = run(cluster()).await;
+    api.until_ready().await;
+    let mut policies = api.watch("networkpolicies").await;
+    let mut peers = api.watch("addressgroups").await;
+    let mut own = api.watch("appliedtogroups").await;
+    assert_eq!(policies.next().await, "ADDED NetworkPolicy p");
+    assert_eq!(policies.next().await, "BOOKMARK NetworkPolicy");
+    assert_eq!(peers.next().await, "ADDED AddressGroup b");
+    assert_eq!(peers.next().await, "BOOKMARK AddressGroup");
+    assert_eq!(own.next().await, "ADDED AppliedToGroup a");
+    assert_eq!(own.next().await, "BOOKMARK AppliedToGroup");
+    cluster.delete_pod("x/b");
+    assert_eq!(peers.next().await, "MODIFIED AddressGroupPatch -b");
+    cluster.add_pod("x/b", "n1", "10.0.1.3");
+    assert_eq!(peers.next().await, "MODIFIED AddressGroupPatch +b");
+    cluster.add_network_policy("x/q", "b", "a");
+    assert_eq!(policies.next().await, "ADDED NetworkPolicy q");
+    cluster.delete_network_policy("x/p");
+    assert_eq!(policies.next().await, "DELETED NetworkPolicy p");
+}
+
+#[tokio::test]
+async fn policies_outlast_an_api_server_that_is_away_and_follow_what_happened_meanwhile() {
+    let Running { cluster, server, mut controller, api } = run(cluster()).await;
+    api.until_ready().await;
+    let mut peers = api.watch("addressgroups").await;
+    assert_eq!(peers.next().await, "ADDED AddressGroup b");
+    assert_eq!(peers.next().await, "BOOKMARK AddressGroup");
+    let address = server.address;
+    server.stop().await;
+    controller.until_log("Watch was interrupted").await;
+    cluster.delete_pod("x/b");
+    let _server = ApiServer::start(&cluster, Some(address)).await;
+    assert_eq!(peers.next().await, "MODIFIED AddressGroupPatch -b");
+}
+
+fn trusts(services: &Objects, ca: &str) -> bool {
+    use base64::Engine;
+    let bundle = base64::engine::general_purpose::STANDARD.encode(ca);
+    ["v1beta2.controlplane.antrea.io", "v1alpha1.stats.antrea.io"]
+        .iter()
+        .all(|name| services.get(*name).is_some_and(|service| service["spec"]["caBundle"] == bundle))
+}
+
+#[tokio::test]
+async fn its_certificate_is_published_and_comes_back() {
+    let cluster = cluster();
+    cluster.add_api_service("v1beta2.controlplane.antrea.io");
+    cluster.add_api_service("v1alpha1.stats.antrea.io");
+    let Running { cluster, server, controller, .. } = run(cluster).await;
+    let ca = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
+    cluster.until(API_SERVICES, |services| trusts(services, &ca)).await;
+    cluster.edit(CONFIG_MAPS, "antrea-ca", |map| map["data"]["ca.crt"] = json!("mine"));
+    cluster
+        .edit(API_SERVICES, "v1alpha1.stats.antrea.io", |service| service["spec"]["caBundle"] = json!(null));
+    cluster.until(CONFIG_MAPS, |maps| published_ca(maps) == ca).await;
+    cluster.until(API_SERVICES, |services| trusts(services, &ca)).await;
+    assert!(controller.terminate().await.success());
+    let next = Controller::start(&server);
+    ControllerApi::after(&ca, &cluster, &next).await.until_ready().await;
+    let new = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
+    cluster.until(API_SERVICES, |services| trusts(services, &new)).await;
+}
+
+#[tokio::test]
+async fn nobody_is_answered_without_the_right_to_ask() {
+    let Running { api, controller: _controller, server: _server, .. } = run(cluster()).await;
+    api.until_ready().await;
+    for path in ["/metrics", "/version", "/nothing", "/apis/stats.antrea.io/v1alpha1/networkpolicystats"] {
+        let get = format!("GET {path}");
+        assert_eq!(api.ask("", &get, &Value::Null).await.0, 401, "{path}");
+        assert_eq!(api.ask("wrong", &get, &Value::Null).await.0, 401, "{path}");
+        assert_eq!(api.ask("bob-token", &get, &Value::Null).await.0, 403, "{path}");
+    }
+    assert_eq!(api.ask("", "GET /healthz", &Value::Null).await.0, 200);
+    assert_eq!(api.get("/version").await["major"], "0");
+    assert_eq!(api.ask("agent-token", "GET /nothing", &Value::Null).await.0, 404);
+}
+
+#[tokio::test]
+async fn what_nodes_count_adds_up_until_the_policy_goes() {
+    let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
+    api.until_ready().await;
+    let path = "/apis/stats.antrea.io/v1alpha1/networkpolicystats";
+    assert_eq!(api.get(path).await["items"][0]["trafficStats"], json!({}));
+    for node in ["n1", "n2"] {
+        let policy = json!({"type": "K8sNetworkPolicy", "namespace": "x", "name": "p", "uid": "p"});
+        let counted =
+            json!({"networkPolicy": policy, "trafficStats": {"packets": 2, "bytes": 120, "sessions": 1}});
+        let summary = json!({"metadata": {"name": node}, "networkPolicies": [counted]});
+        assert_eq!(api.post("nodestatssummaries", "NodeStatsSummary", summary).await.0, 200);
+    }
+    let stats = &api.get(path).await["items"][0];
+    assert_eq!(stats["trafficStats"], json!({"packets": 4, "bytes": 240, "sessions": 2}));
+    assert_eq!((&stats["metadata"]["namespace"], &stats["metadata"]["name"]), (&json!("x"), &json!("p")));
+    let mut policies = api.watch("networkpolicies").await;
+    assert_eq!(policies.next().await, "ADDED NetworkPolicy p");
+    assert_eq!(policies.next().await, "BOOKMARK NetworkPolicy");
+    cluster.delete_network_policy("x/p");
+    assert_eq!(policies.next().await, "DELETED NetworkPolicy p");
+    assert_eq!(api.get(path).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn statuses_are_taken_of_policies_that_there_are() {
+    let Running { mut controller, api, server: _server, .. } = run(cluster()).await;
+    api.until_ready().await;
+    for (policy, code) in [("p", 200), ("gone", 404)] {
+        let node = json!({"nodeName": "n1", "generation": 1, "realizationFailure": true, "message": "full"});
+        let status = json!({"metadata": {"name": policy}, "nodes": [node]});
+        let path = format!("networkpolicies/{policy}/status");
+        assert_eq!(api.post(&path, "NetworkPolicyStatus", status).await.0, code, "{policy}");
+    }
+    controller.until_log("A policy is not realized on a Node").await;
+}
+
+#[tokio::test]
+async fn it_says_which_rules_concern_a_pod_and_which_decides() {
+    let Running { api, controller: _controller, server: _server, .. } = run(cluster()).await;
+    api.until_ready().await;
+    let pod = |name: &str| json!({"pod": {"namespace": "x", "name": name}});
+    let question = json!({"request": {"source": pod("b"), "destination": pod("a")}});
+    let (code, text) = api.post("networkpolicyevaluation", "NetworkPolicyEvaluation", question).await;
+    assert_eq!(code, 200, "{text}");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["response"]["networkPolicy"]["name"], "p");
+    assert_eq!(answer["response"]["rule"], json!({"direction": "In", "action": "Allow"}));
+    let endpoint = &api.get("/endpoint?namespace=x&pod=a").await["endpoints"][0];
+    assert_eq!(endpoint["policies"][0]["name"], "p");
+}
+
+#[tokio::test]
+async fn metrics_and_controller_info_count_what_there_is() {
+    let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
+    api.until_ready().await;
+    let _watch = api.watch("networkpolicies").await;
+    let info = &api.get("/apis/system.antrea.io/v1beta1/controllerinfos/antrea-controller").await;
+    let counts = json!({"networkPolicyNum": 1, "addressGroupNum": 1, "appliedToGroupNum": 1});
+    assert_eq!(info["networkPolicyControllerInfo"], counts);
+    assert_eq!(info["connectedAgentNum"], 1);
+    let is_counted = |infos: &Objects| {
+        infos.get("antrea-controller").is_some_and(|info| info["networkPolicyControllerInfo"] == counts)
+    };
+    cluster.until("antreacontrollerinfos", is_counted).await;
+    let (_, page) = api.ask("agent-token", "GET /metrics", &Value::Null).await;
+    for line in [
+        "antrea_controller_network_policy_processed 1",
+        "antrea_controller_address_group_processed 1",
+        "antrea_controller_applied_to_group_processed 1",
+        "antrea_controller_watchers{resource=\"networkpolicies\"} 1",
+    ] {
+        assert!(page.lines().any(|other| other == line), "{line} is not in {page}");
+    }
+}

@@ -1,0 +1,22 @@
+//! NetworkPolicies: what they admit and what they deny, as a user sees it, and that nothing passes that they deny when
+//! something goes wrong.
+
+mod access;
+mod agents;
+mod antctl;
+mod churn;
+mod controllers;
+mod established;
+mod expected;
+mod isolation;
+pub(crate) mod kube_proxy;
+mod kubectl;
+mod paths;
+mod peers;
+mod ports;
+mod reuse;
+mod stage;
+mod storage;
+mod stream;
+mod streams;
+mod watches;
