@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
+use antrea_agent_cni::interface::ContainerInterface;
 use antrea_agent_cni::reconcile::{Inventory, NodePod};
 use antrea_agent_cni::server::CniServer;
 use antrea_kit::backoff::{Backoff, jitter};
@@ -38,12 +39,12 @@ impl PodFlows for SwitchFlows {
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        pod: &'a PodRef,
+        container: &'a ContainerInterface,
         interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>> {
         let installed = async {
             // What connects the Pod comes after what isolates it.
-            self.policies.attach(name, pod, interface).await?;
+            self.policies.attach(name, container, interface).await?;
             Ok(self.switch.apply(key(name), self.pipeline.pod_flows(interface)).await?)
         };
         Box::pin(async move {

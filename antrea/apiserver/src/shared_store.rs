@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use antrea_policy::Update;
 use futures::future::join_all;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::timeout;
 use tracing::info;
 
-use crate::store::{Crowded, Kind, Selector, Store, Watch};
+use crate::store::{Crowded, Kind, Rounds, Selector, Store, Watch};
 
 /// How many updates are taken in before watchers get a chance to send: far fewer than their buffers hold.
 const BATCH: usize = 1024;
@@ -24,6 +25,8 @@ pub struct SharedStore(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     store: Mutex<Store>,
+    /// Held while a round is published: nobody begins to watch in the middle of one.
+    publishing: AsyncMutex<()>,
     /// Whether something is missing in it that agents must not do without.
     is_filling: AtomicBool,
 }
@@ -37,9 +40,10 @@ pub(crate) struct Subscription {
 
 impl SharedStore {
     /// One that nobody can ask before it is [`filled`](Self::filled): whoever took a part for the whole would let through
-    /// what the rest denies.
-    pub fn filling() -> Self {
-        let shared = Shared { is_filling: AtomicBool::new(true), ..Shared::default() };
+    /// what the rest denies. Its rounds are numbered on from `round`.
+    pub fn filling(round: u64) -> Self {
+        let store = Mutex::new(Store::after_round(round));
+        let shared = Shared { store, is_filling: AtomicBool::new(true), ..Shared::default() };
         Self(Arc::new(shared))
     }
 
@@ -53,9 +57,10 @@ impl SharedStore {
         self.0.is_filling.load(Ordering::Acquire)
     }
 
-    /// Takes in what changed, and gives those who watch time to send it on. Who takes too long is cut, and has to begin
-    /// anew.
+    /// Takes in what changed together, and gives those who watch time to send it on. Who takes too long is cut, and has to
+    /// begin anew.
     pub async fn publish(&self, updates: Vec<Update>) {
+        let _publishing = self.0.publishing.lock().await;
         let mut updates = updates.into_iter().peekable();
         while updates.peek().is_some() {
             let crowded = {
@@ -67,6 +72,7 @@ impl SharedStore {
                 join_all(crowded.into_iter().map(|(kind, watcher)| self.make_room(kind, watcher))).await;
             }
         }
+        self.lock().end_round();
     }
 
     async fn make_room(&self, kind: Kind, watcher: Crowded) {
@@ -81,8 +87,9 @@ impl SharedStore {
         look(&mut self.lock())
     }
 
-    pub(crate) fn subscribe(&self, kind: Kind, selector: Selector) -> Subscription {
-        Subscription { watch: self.lock().watch(kind, selector), kind, store: self.clone() }
+    pub(crate) async fn subscribe(&self, kind: Kind, selector: Selector, rounds: Rounds) -> Subscription {
+        let _between_rounds = self.0.publishing.lock().await;
+        Subscription { watch: self.lock().watch(kind, selector, rounds), kind, store: self.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {

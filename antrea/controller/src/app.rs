@@ -14,6 +14,7 @@ use antrea_kit::logging::chain;
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use tracing::{info, warn};
 
 use crate::api::{self, Controller, Other, Serving};
@@ -45,7 +46,8 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     let add = |name| checks.add(name, Kind::Readiness);
     let (tiers_check, computed) = (add("initialize-tiers"), add("networkpolicies"));
     let certificate = ServingCertificate::generate("antrea-controller", &identity.server_names())?;
-    let store = SharedStore::filling();
+    // Rounds of a later controller have greater numbers.
+    let store = SharedStore::filling(u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default());
     let computation = Computation::new(store.clone());
     let facts = Facts::new(identity, VERSION, config.api_port);
     let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts });

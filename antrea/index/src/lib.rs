@@ -19,6 +19,7 @@ mod settle;
 mod work;
 
 pub use cluster::Kind;
+pub use parse::pod::CONFIG_HASH;
 pub use problem::Problem;
 pub use query::{Endpoint, RuleRef};
 pub use work::Work;

@@ -4,11 +4,13 @@
 //! 2. Members: what became of each Pod and Namespace, for the groups that watchers know.
 //! 3. AppliedToGroups are told; what their spans gain or lose goes on to the AddressGroups linked with them.
 //! 4. AddressGroups are told, then policies: those that changed, and those whose span did.
+//! 5. Nodes are told which Pods of theirs all this takes into account.
 
 mod address;
 mod applied_to;
 mod links;
 mod members;
+mod pods;
 mod policies;
 
 use std::collections::VecDeque;
@@ -69,6 +71,7 @@ impl Index {
         self.tell_applied_to_groups(&mut round, &mut publish);
         self.tell_address_groups(&mut round, &mut publish);
         self.tell_policies(&policies, &mut round, &mut publish);
+        self.tell_pods(&pods, &mut publish);
         let namespaces = std::mem::take(&mut self.namespaces.journal);
         self.forget_policy_journal(policies);
         self.forget_pod_journal(pods);

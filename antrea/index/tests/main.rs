@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod arrivals;
 mod bad_input;
 mod conversion;
 mod membership;

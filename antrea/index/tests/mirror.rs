@@ -41,6 +41,7 @@ impl Mirror {
                 let update = in_text(update, |group| (group.name, group.members), place);
                 format!("ATG {}", take_group(&mut self.applied_to_groups, &self.selectors, update))
             }
+            Update::Pods(_) => unreachable!("the world keeps Pods"),
         }
     }
 

@@ -111,7 +111,9 @@ proptest! {
         prop_assert_eq!(world.told(), world.asked());
         prop_assert_eq!(world.settle(), "");
         let events: Vec<Numbers> = events.into_iter().map(|(numbers, _)| numbers).collect();
-        prop_assert_eq!(world.told(), from_scratch(&events).told());
+        let scratch = from_scratch(&events);
+        prop_assert_eq!(world.told(), scratch.told());
+        prop_assert_eq!(world.pods, scratch.pods);
     }
 
     #[test]

@@ -7,7 +7,10 @@
 //! - pod x/a
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use antrea_index::{Index, Problem};
+use antrea_policy::{PodsUpdate, Update};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use serde_json::{Map, Value, json};
@@ -20,6 +23,8 @@ pub(crate) struct World {
     pub(crate) index: Index,
     pub(crate) mirror: Mirror,
     pub(crate) problems: Vec<Problem>,
+    /// The Pods of each Node that are told to be known.
+    pub(crate) pods: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl World {
@@ -30,7 +35,7 @@ impl World {
         world
     }
 
-    /// The updates that events make, sorted.
+    /// The updates that events make, sorted. Which Pods are known is kept apart.
     pub(crate) fn updates(&mut self, events: &str) -> String {
         events.lines().map(str::trim).filter(|line| !line.is_empty()).for_each(|line| self.event(line));
         self.settle()
@@ -42,9 +47,28 @@ impl World {
         for update in &updates {
             self.mirror.learn(&self.index, update);
         }
-        let mut lines: Vec<String> = updates.into_iter().map(|update| self.mirror.take(update)).collect();
+        let mut lines = Vec::new();
+        for update in updates {
+            match update {
+                Update::Pods(update) => self.take_pods(&update),
+                update => lines.push(self.mirror.take(update)),
+            }
+        }
         lines.sort();
         lines.join("\n")
+    }
+
+    fn take_pods(&mut self, update: &PodsUpdate) {
+        let pods = self.pods.entry(update.node.to_string()).or_default();
+        for uid in &update.left {
+            assert!(pods.remove(&uid.to_string()), "{uid} was not known on {}", update.node);
+        }
+        for uid in &update.came {
+            assert!(pods.insert(uid.to_string()), "{uid} was known on {}", update.node);
+        }
+        if pods.is_empty() {
+            self.pods.remove(update.node.as_str());
+        }
     }
 
     /// Every object as it was said to be.
@@ -92,7 +116,7 @@ fn namespace(name: &str, words: &str) -> Namespace {
     serde_json::from_value(json!({ "metadata": metadata })).unwrap()
 }
 
-/// Words: labels, `ip=`, `node=`, `port=NAME:NUMBER`, `phase=`, `hostNetwork`.
+/// Words: labels, `ip=`, `node=`, `port=NAME:NUMBER`, `phase=`, `uid=` (where it is not the name), `hash=`, `hostNetwork`.
 fn pod(name: &str, words: &str) -> Pod {
     let (namespace, name) = name.split_once('/').unwrap();
     let all = |prefix: &str| {
@@ -101,7 +125,13 @@ fn pod(name: &str, words: &str) -> Pod {
     let ips: Vec<Value> = all("ip=").iter().map(|ip| json!({ "ip": ip })).collect();
     let ports: Vec<Value> = all("port=").iter().map(|port| named_port(port)).collect();
     serde_json::from_value(json!({
-        "metadata": {"namespace": namespace, "name": name, "labels": labels(words)},
+        "metadata": {
+            "namespace": namespace,
+            "name": name,
+            "uid": all("uid=").first().map_or(name, String::as_str),
+            "labels": labels(words),
+            "annotations": all("hash=").first().map(|hash| json!({"kubernetes.io/config.hash": hash})),
+        },
         "spec": {
             "containers": [{"name": "c", "ports": ports}],
             "nodeName": all("node=").first(),
@@ -119,7 +149,7 @@ fn named_port(text: &str) -> Value {
 }
 
 fn labels(words: &str) -> Map<String, Value> {
-    let own = ["ip=", "node=", "port=", "phase=", "podIP="];
+    let own = ["ip=", "node=", "port=", "phase=", "podIP=", "uid=", "hash="];
     let labels = words.split(' ').filter(|word| !own.iter().any(|prefix| word.starts_with(prefix)));
     labels
         .filter_map(|word| word.split_once('='))

@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use antrea_apiserver::SharedStore;
-use antrea_apiserver::store::{Kind, Selector, Watch};
+use antrea_apiserver::store::{Kind, Rounds, Selector, Watch};
 use antrea_index::Index;
 use antrea_policy::Update;
 use anyhow::{Context, Result};
@@ -39,7 +39,7 @@ impl Watched {
     }
 
     fn watch(&self, kind: Kind, selector: Selector) {
-        let Watch { mut events, .. } = self.store.look(|store| store.watch(kind, selector));
+        let Watch { mut events, .. } = self.store.look(|store| store.watch(kind, selector, Rounds::Told));
         let received = Arc::clone(&self.received);
         self.runtime.spawn(async move {
             while let Some(event) = events.recv().await {

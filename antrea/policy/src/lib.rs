@@ -21,4 +21,4 @@ pub use rule::{Action, Direction, IpBlock, Logging, Peer, Port, PortMatch, Rule}
 pub use span::{Span, SpanChange};
 pub use text::Text;
 pub use uid::Uid;
-pub use update::{Content, GroupUpdate, PolicyUpdate, Update};
+pub use update::{Content, GroupUpdate, PodsUpdate, PolicyUpdate, Update};

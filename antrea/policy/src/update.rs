@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::{AddressGroup, AppliedToGroup, ComputedPolicy, GroupMember, GroupName, Span, SpanChange};
+use crate::{
+    AddressGroup, AppliedToGroup, ComputedPolicy, GroupMember, GroupName, Span, SpanChange, Text, Uid,
+};
 
 /// One change of one object. There is at most one update of an object between two states.
 #[derive(Clone, Debug)]
@@ -14,6 +16,20 @@ pub enum Update {
     AddressGroup(GroupUpdate<AddressGroup>),
     /// Of an AppliedToGroup.
     AppliedToGroup(GroupUpdate<AppliedToGroup>),
+    /// Of the Pods of a Node.
+    Pods(PodsUpdate),
+}
+
+/// Which Pods of a Node are known: what the other updates say takes them into account. One that stays, however it changes,
+/// is not told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodsUpdate {
+    /// The Node.
+    pub node: Text,
+    /// Those that were not known.
+    pub came: Vec<Uid>,
+    /// Those that are gone.
+    pub left: Vec<Uid>,
 }
 
 /// A change of a policy.

@@ -10,7 +10,7 @@ pub mod virtual_ip;
 
 pub use family::{DualStack, IpFamily};
 pub use mac::{GLOBAL_VIRTUAL_MAC, InvalidMacAddr, MacAddr};
-pub use names::{InterfaceName, InvalidName, NodeName, PodRef};
+pub use names::{InterfaceName, InvalidName, NodeName, PodRef, PodUid};
 pub use ofport::OfPort;
 pub use protocol::{Protocol, UnknownProtocol};
 pub use tls::MinimumTls;

@@ -85,6 +85,14 @@ text_newtype!(
     is_interface_name
 );
 
+text_newtype!(
+    /// The UID of a Pod as its Node knows it: a UUID, or what the kubelet calls a Pod that runs from a file.
+    PodUid,
+    "Pod UID",
+    "1 to 64 letters, digits and '-'",
+    is_pod_uid
+);
+
 /// Namespace and name of a Pod, written `NAMESPACE/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PodRef {
@@ -109,6 +117,10 @@ fn is_dns_subdomain(text: &str) -> bool {
             && bytes.iter().all(|byte| inner(*byte) || *byte == b'-')
     };
     text.len() <= 253 && text.split('.').all(label)
+}
+
+fn is_pod_uid(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_interface_name(text: &str) -> bool {

@@ -81,6 +81,7 @@ impl Commands {
         let (host, pod) = self.create_link(request, name, &allocations).await?;
         let container = ContainerInterface {
             pod: request.pod.clone(),
+            pod_uid: request.pod_uid.clone(),
             container_id: request.target.container_id.clone(),
             interface: request.target.interface.clone(),
             mac: pod.mac,

@@ -127,7 +127,7 @@ impl Commands {
             warn!(interface = %stored.name, pod = %stored.container.pod, "Port has no number yet");
             return Ok(());
         };
-        let installed = self.node.flows.install(&stored.name, &stored.container.pod, &interface).await;
+        let installed = self.node.flows.install(&stored.name, &stored.container, &interface).await;
         installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))
     }
 

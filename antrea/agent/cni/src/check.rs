@@ -94,6 +94,7 @@ mod tests {
     fn stored() -> StoredContainer {
         let container = ContainerInterface {
             pod: antrea_types::PodRef { namespace: "n".into(), name: "a".into() },
+            pod_uid: None,
             container_id: "c".into(),
             interface: "eth0".parse().unwrap(),
             mac: "0a:00:00:00:00:01".parse().unwrap(),

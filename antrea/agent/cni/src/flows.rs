@@ -3,20 +3,22 @@
 use std::error::Error;
 
 use antrea_pipeline::PodInterface;
-use antrea_types::{InterfaceName, PodRef};
+use antrea_types::InterfaceName;
 use futures::future::BoxFuture;
+
+use crate::interface::ContainerInterface;
 
 /// Why flows were not installed or removed.
 pub type FlowError = Box<dyn Error + Send + Sync>;
 
 /// Installs and removes the flows of Pods' interfaces. Both can be repeated at will.
 pub trait PodFlows: Send + Sync {
-    /// Makes the flows of the interface called `name`, which is `pod`'s, those of `interface`; they are in the switch when it
-    /// returns.
+    /// Makes the flows of the interface called `name`, which is that of `container`, those of `interface`; they are in the
+    /// switch when it returns.
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        pod: &'a PodRef,
+        container: &'a ContainerInterface,
         interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>>;
 

@@ -1,12 +1,12 @@
 //! The interfaces on the Node's bridge, as the agent keeps them in OVSDB: external_ids of Port rows.
 //!
 //! OVSDB is the agent's database. What stands there is enough to know every interface after a restart, and is read and
-//! written exactly as upstream does, so that either agent can take over a Node from the other.
+//! written as upstream does, so that either agent can take over a Node from the other; the UID of a Pod is more than that.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use antrea_types::{DualStack, InterfaceName, MacAddr, OfPort, PodRef};
+use antrea_types::{DualStack, InterfaceName, MacAddr, OfPort, PodRef, PodUid};
 
 use crate::host_interface_name::MAIN_INTERFACE;
 use crate::ipam::Owner;
@@ -19,6 +19,8 @@ mod key {
     pub(super) const CONTAINER_ID: &str = "container-id";
     pub(super) const POD_NAME: &str = "pod-name";
     pub(super) const POD_NAMESPACE: &str = "pod-namespace";
+    /// Upstream has no such key.
+    pub(super) const POD_UID: &str = "pod-uid";
     pub(super) const INTERFACE: &str = "if-dev";
     pub(super) const NETNS: &str = "net-ns";
 }
@@ -58,6 +60,8 @@ pub enum InterfaceKind {
 pub struct ContainerInterface {
     /// The Pod.
     pub pod: PodRef,
+    /// Its UID, where the runtime says it.
+    pub pod_uid: Option<PodUid>,
     /// CNI_CONTAINERID: that of the Pod's sandbox.
     pub container_id: String,
     /// Its name in the Pod.
@@ -134,6 +138,7 @@ impl ContainerInterface {
         let interface = ids.get(key::INTERFACE).map_or(MAIN_INTERFACE, String::as_str);
         Ok(Self {
             pod: PodRef { namespace: text(key::POD_NAMESPACE)?.clone(), name: text(key::POD_NAME)?.clone() },
+            pod_uid: ids.get(key::POD_UID).and_then(|uid| uid.parse().ok()),
             container_id: text(key::CONTAINER_ID)?.clone(),
             interface: interface.parse().map_err(|_| invalid(key::INTERFACE))?,
             mac: text(key::MAC)?.parse().map_err(|_| invalid(key::MAC))?,
@@ -154,6 +159,9 @@ impl ContainerInterface {
         ];
         if self.interface.as_str() != MAIN_INTERFACE {
             ids.push((key::INTERFACE, self.interface.to_string()));
+        }
+        if let Some(uid) = &self.pod_uid {
+            ids.push((key::POD_UID, uid.to_string()));
         }
         if !self.netns.is_empty() {
             ids.push((key::NETNS, self.netns.clone()));

@@ -172,6 +172,7 @@ mod tests {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: [ip.parse::<IpAddr>().unwrap()].into_iter().collect(),
             netns: String::new(),
+            pod_uid: None,
         };
         let name = format!("{pod}-{container_id}").parse().unwrap();
         Interface { name, of_port: Some(OfPort(of_port)), kind: InterfaceKind::Container(container) }

@@ -153,6 +153,7 @@ mod tests {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: [ip.parse::<IpAddr>().unwrap()].into_iter().collect(),
             netns: String::new(),
+            pod_uid: None,
         };
         let name = host_interface_name(pod, pod, &container.interface).unwrap();
         StoredContainer { name, of_port: Some(OfPort(2)), container }

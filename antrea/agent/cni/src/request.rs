@@ -3,7 +3,7 @@
 use antrea_cni::config::{NetworkConfig, is_identifier};
 use antrea_cni::error::CniError;
 use antrea_cni::proto::{CniCmdArgs, CniCmdRequest, ErrorCode};
-use antrea_types::{InterfaceName, PodRef};
+use antrea_types::{InterfaceName, PodRef, PodUid};
 
 use crate::ipam::Owner;
 
@@ -14,6 +14,8 @@ pub struct AttachRequest {
     pub target: Target,
     /// The Pod.
     pub pod: PodRef,
+    /// Its UID, where the runtime says it.
+    pub pod_uid: Option<PodUid>,
     /// CNI_NETNS: the network namespace as a path on the host.
     pub netns: String,
     /// The network configuration.
@@ -54,13 +56,14 @@ impl AttachRequest {
         let arguments = arguments(request)?;
         let target = target(&arguments)?;
         let config = NetworkConfig::parse(&arguments.network_configuration)?;
-        let pod = pod(&arguments.args)?.ok_or_else(|| {
+        let (pod, pod_uid) = pod(&arguments.args)?;
+        let pod = pod.ok_or_else(|| {
             invalid("CNI_ARGS lacks K8S_POD_NAMESPACE or K8S_POD_NAME: only Kubernetes' Pods get interfaces")
         })?;
         if !arguments.netns.starts_with('/') {
             return Err(invalid(format!("CNI_NETNS {:?} is not an absolute path", arguments.netns)));
         }
-        Ok(Self { target, pod, netns: arguments.netns, config })
+        Ok(Self { target, pod, pod_uid, netns: arguments.netns, config })
     }
 }
 
@@ -71,7 +74,8 @@ impl DetachRequest {
     /// INVALID_ENVIRONMENT_VARIABLES naming the variable.
     pub fn parse(request: CniCmdRequest) -> Result<Self, CniError> {
         let arguments = arguments(request)?;
-        Ok(Self { target: target(&arguments)?, pod: pod(&arguments.args).unwrap_or_default() })
+        let pod = pod(&arguments.args).map(|(pod, _)| pod).unwrap_or_default();
+        Ok(Self { target: target(&arguments)?, pod })
     }
 }
 
@@ -91,18 +95,19 @@ fn target(arguments: &CniCmdArgs) -> Result<Target, CniError> {
     Ok(Target { container_id: container_id.clone(), interface })
 }
 
-/// Reads `KEY=VALUE;KEY=VALUE`. Keys that are not about the Pod's name are other plugins'.
-fn pod(args: &str) -> Result<Option<PodRef>, CniError> {
-    let (mut namespace, mut name) = (None, None);
+/// Reads `KEY=VALUE;KEY=VALUE`. Keys that do not say which Pod it is are other plugins'. A UID in no known form is none.
+fn pod(args: &str) -> Result<(Option<PodRef>, Option<PodUid>), CniError> {
+    let (mut namespace, mut name, mut uid) = (None, None, None);
     for pair in args.split(';').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("K8S_POD_NAMESPACE", value)) if !value.is_empty() => namespace = Some(value.to_owned()),
             Some(("K8S_POD_NAME", value)) if !value.is_empty() => name = Some(value.to_owned()),
+            Some(("K8S_POD_UID", value)) => uid = value.parse().ok(),
             Some(_) => {}
             None => return Err(invalid(format!("CNI_ARGS has {pair:?}, which is not KEY=VALUE"))),
         }
     }
-    Ok(namespace.zip(name).map(|(namespace, name)| PodRef { namespace, name }))
+    Ok((namespace.zip(name).map(|(namespace, name)| PodRef { namespace, name }), uid))
 }
 
 fn invalid(message: impl Into<String>) -> CniError {
@@ -132,6 +137,7 @@ mod tests {
         let args = "K8S_POD_UID=u;IgnoreUnknown=1;K8S_POD_NAMESPACE=team-x;K8S_POD_NAME=a;K8S_POD_INFRA_CONTAINER_ID=c";
         let parsed = AttachRequest::parse(request("c", "eth0", "/var/run/netns/n", args, CONFIG)).unwrap();
         assert_eq!(parsed.pod.to_string(), "team-x/a");
+        assert_eq!(parsed.pod_uid.unwrap().as_str(), "u");
         assert_eq!(parsed.target.owner().to_string(), "c eth0");
     }
 

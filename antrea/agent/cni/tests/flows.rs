@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
+use antrea_agent_cni::interface::ContainerInterface;
 use antrea_pipeline::PodInterface;
-use antrea_types::{InterfaceName, PodRef};
+use antrea_types::InterfaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -38,7 +39,7 @@ impl PodFlows for RecordedFlows {
     fn install<'a>(
         &'a self,
         name: &'a InterfaceName,
-        _: &'a PodRef,
+        _: &'a ContainerInterface,
         interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>> {
         let mut state = self.state();

@@ -80,4 +80,10 @@ pub enum Refused {
         /// The name of the group.
         group: String,
     },
+    /// Other watches do not come as far as this one.
+    #[error("the watch of {watch} is too far ahead of the others")]
+    TooFarAhead {
+        /// Which one.
+        watch: Watch,
+    },
 }

@@ -13,7 +13,6 @@ mod completed;
 mod conjunction_ids;
 mod event;
 mod groups;
-mod initial;
 mod numbers;
 mod plan;
 mod problem;
@@ -23,6 +22,7 @@ mod services;
 mod shape;
 mod status;
 mod stored;
+mod stream;
 mod unknown;
 
 pub use cache::RuleCache;

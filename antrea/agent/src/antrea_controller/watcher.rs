@@ -159,12 +159,14 @@ impl Watcher {
     }
 }
 
-/// What is asked of the controller: all objects of a kind that concern a Node, and their changes.
+/// What is asked of the controller: all objects of a kind that concern a Node, their changes, and where rounds of these end.
 fn path(watch: Watch, node: &NodeName) -> String {
     let plural = match watch {
         Watch::NetworkPolicies => NetworkPolicy::PLURAL,
         Watch::AddressGroups => AddressGroup::PLURAL,
         Watch::AppliedToGroups => AppliedToGroup::PLURAL,
     };
-    format!("/apis/{API_VERSION}/{plural}?fieldSelector=nodeName%3D{node}&watch=true")
+    format!(
+        "/apis/{API_VERSION}/{plural}?allowWatchBookmarks=true&fieldSelector=nodeName%3D{node}&watch=true"
+    )
 }

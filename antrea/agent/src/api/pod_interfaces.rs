@@ -62,6 +62,7 @@ mod tests {
                 mac: "f6:f3:e5:36:f9:32".parse().unwrap(),
                 ips: ["10.11.0.3".parse().unwrap()].into_iter().collect(),
                 netns: String::new(),
+                pod_uid: None,
             },
         };
         assert_eq!(interface(&stored, &Snapshot::default()).to_string(), upstream);

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use antrea_agent_cni::interface::ContainerInterface;
 use antrea_agent_policy::{ConjunctionIds, Reconciler, RuleCache, StoredObject};
 use antrea_ovs::openflow::OpenFlowError;
 use antrea_ovs::{Asked, FlowEdit, Switch};
 use antrea_pipeline::PodInterface;
 use antrea_pipeline::policy::{FlowChange, PolicyFlows, Target};
-use antrea_types::{InterfaceName, NodeName, PodRef};
+use antrea_types::{InterfaceName, NodeName, PodRef, PodUid};
 use tracing::{info, warn};
 
 use super::statuses::Reports;
@@ -19,9 +20,9 @@ pub(super) const KEY: &str = "policies";
 /// Whether it is known what policies want of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Since it is here, the controller has said what there is.
+    /// Since it is here, the controller has said what there is, and knew it.
     Known,
-    /// It came while the controller was away.
+    /// It came while the controller was away, or before the controller knew it.
     Unknown,
 }
 
@@ -29,6 +30,7 @@ pub(super) enum Standing {
 #[derive(Debug)]
 struct Attached {
     pod: PodRef,
+    uid: Option<PodUid>,
     /// None while it has no number on the bridge.
     target: Option<Target>,
     standing: Standing,
@@ -89,12 +91,13 @@ impl Enforcement {
     pub(super) fn attach(
         &mut self,
         name: &InterfaceName,
-        pod: &PodRef,
+        container: &ContainerInterface,
         interface: Option<&PodInterface>,
         standing: Standing,
     ) {
+        let (pod, uid) = (&container.pod, container.pod_uid.clone());
         let target = interface.map(|interface| Target { of_port: interface.of_port, ips: interface.ips });
-        let attached = Attached { pod: pod.clone(), target, standing };
+        let attached = Attached { pod: pod.clone(), uid, target, standing };
         let before = self.pods.insert(name.clone(), attached);
         if let Some(other) = before.map(|before| before.pod).filter(|before| before != pod) {
             self.tell_interfaces(other);
@@ -116,9 +119,7 @@ impl Enforcement {
 
     /// Asks the switch for what has changed, if anything has. Nothing is asked before policies are known.
     pub(super) fn advance(&mut self) -> Option<Step> {
-        if self.cache.is_current() {
-            self.resolve();
-        }
+        self.resolve();
         self.reconciler.set_unknown(self.unknown());
         let batch = self.reconciler.reconcile(&mut self.cache, Instant::now());
         let changes = self.flows.apply(batch.changes);
@@ -133,7 +134,7 @@ impl Enforcement {
 
     fn resolve(&mut self) {
         for (name, attached) in &mut self.pods {
-            if attached.standing == Standing::Unknown {
+            if attached.standing == Standing::Unknown && self.cache.knows(attached.uid.as_ref()) {
                 attached.standing = Standing::Known;
                 self.resolved.insert(name.clone());
             }

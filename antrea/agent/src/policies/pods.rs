@@ -4,12 +4,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antrea_agent_cni::flows::FlowError;
+use antrea_agent_cni::interface::ContainerInterface;
 use antrea_agent_cni::interface_store::StoredContainer;
 use antrea_config::NewPods;
 use antrea_pipeline::PodInterface;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::crd::v1beta1::NetworkPolicyControllerInfo;
-use antrea_types::{InterfaceName, PodRef};
+use antrea_types::{InterfaceName, PodUid};
 
 use super::enforcement::{Enforcement, KEY, Standing};
 use super::notes::Notes;
@@ -47,12 +48,7 @@ impl PodPolicies {
                 true => Standing::Unknown,
                 false => Standing::Known,
             };
-            enforcement.attach(
-                &stored.name,
-                &stored.container.pod,
-                stored.pod_interface().as_ref(),
-                standing,
-            );
+            enforcement.attach(&stored.name, &stored.container, stored.pod_interface().as_ref(), standing);
         }
     }
 
@@ -63,16 +59,16 @@ impl PodPolicies {
     pub(crate) async fn attach(
         &self,
         name: &InterfaceName,
-        pod: &PodRef,
+        container: &ContainerInterface,
         interface: &PodInterface,
     ) -> Result<(), FlowError> {
-        let standing = self.judge(name).await?;
+        let standing = self.judge(name, container.pod_uid.as_ref()).await?;
         let step = {
             let mut enforcement = self.enforcement();
             if !enforcement.cache.is_ready() {
                 return Err("it is not known yet which policies there are".into());
             }
-            enforcement.attach(name, pod, Some(interface), standing);
+            enforcement.attach(name, container, Some(interface), standing);
             enforcement.advance()
         };
         let Some(step) = step else { return Ok(()) };
@@ -81,17 +77,17 @@ impl PodPolicies {
         Ok(outcome.result?)
     }
 
-    /// Whether it is known what policies want of an interface. Of a new one it is while the controller says what there is;
-    /// otherwise that is noted before anything else happens, so that a later agent knows, too.
-    async fn judge(&self, name: &InterfaceName) -> Result<Standing, FlowError> {
-        let current = {
+    /// Whether it is known what policies want of an interface. Of a new one it is when the controller says what there is, and
+    /// knows the Pod; otherwise that is noted before anything else happens, so that a later agent knows, too.
+    async fn judge(&self, name: &InterfaceName, pod: Option<&PodUid>) -> Result<Standing, FlowError> {
+        let known = {
             let enforcement = self.enforcement();
             if let Some(standing) = enforcement.standing(name) {
                 return Ok(standing);
             }
-            enforcement.cache.is_current()
+            enforcement.cache.knows(pod)
         };
-        if current || self.new_pods == NewPods::Admit {
+        if known || self.new_pods == NewPods::Admit {
             return Ok(Standing::Known);
         }
         self.notes.note_unknown(name).await?;

@@ -108,7 +108,7 @@ impl Api {
             return Err(Failure::still_filling());
         }
         match verb {
-            "watch" => watching::begin(self, resource.served, &query, request.headers()),
+            "watch" => watching::begin(self, resource.served, &query, request.headers()).await,
             "create" => {
                 let (parts, body) = request.into_parts();
                 creating::create(self, resource.served, path, &parts.headers, body).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 use antrea_kit::backoff::jitter;
 use antrea_kit::query::Query;
 use antrea_shared_api::api::ApiObject;
-use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, EgressGroup, NetworkPolicy};
+use antrea_shared_api::controlplane::v1beta2::EgressGroup;
 use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::protobuf::{Message, WATCH_MEDIA_TYPE};
 use antrea_shared_api::watch::{EventType, to_frame, to_line};
@@ -23,7 +23,7 @@ use super::reading::selector;
 use super::request::wants;
 use super::resources::Served;
 use super::{Api, Body};
-use crate::store::{Encoding, Kind};
+use crate::store::{Encoding, Rounds, Watch, bookmark};
 
 /// How long a watch lasts at least that does not say how long it should.
 const LEAST_DURATION: Duration = Duration::from_secs(1800);
@@ -32,7 +32,7 @@ const LEAST_DURATION: Duration = Duration::from_secs(1800);
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Begins a watch.
-pub(super) fn begin(
+pub(super) async fn begin(
     api: &Api,
     served: Served,
     query: &Query,
@@ -46,11 +46,11 @@ pub(super) fn begin(
         _ => (Encoding::Json, JSON),
     };
     let subscription = match served {
-        Served::Watched(kind) => Some(api.store.subscribe(kind, selector)),
+        Served::Watched(kind) => Some(api.store.subscribe(kind, selector, rounds(query)).await),
         _ => None,
     };
-    let version = subscription.as_ref().map_or(0, |subscription| subscription.watch.version);
-    let bookmark = bookmark(served, metadata(version, query), encoding).ok_or_else(Failure::not_encoded)?;
+    let metadata = metadata(subscription.as_ref().map(|subscription| &subscription.watch), query);
+    let bookmark = first_bookmark(served, metadata, encoding).ok_or_else(Failure::not_encoded)?;
     let stop = api.stop.clone();
     let end = Box::pin(async move {
         tokio::select! {
@@ -71,25 +71,25 @@ fn duration(query: &Query) -> Result<Duration, Failure> {
     }
 }
 
-fn metadata(version: u64, query: &Query) -> Metadata {
-    let mut metadata = Metadata::bookmark(version);
+/// Who takes bookmarks at any time is told of rounds by them.
+fn rounds(query: &Query) -> Rounds {
+    if wants(query, "allowWatchBookmarks") { Rounds::Told } else { Rounds::Untold }
+}
+
+fn metadata(watch: Option<&Watch>, query: &Query) -> Metadata {
+    let mut metadata = Metadata::bookmark(watch.map_or(0, |watch| watch.version));
+    if let Some(round) = watch.and_then(|watch| watch.round.as_ref()) {
+        round.annotate(&mut metadata);
+    }
     if wants(query, "sendInitialEvents") && wants(query, "allowWatchBookmarks") {
         metadata.annotations.insert(INITIAL_EVENTS_END.to_owned(), "true".to_owned());
     }
     metadata
 }
 
-fn bookmark(served: Served, metadata: Metadata, encoding: Encoding) -> Option<Bytes> {
+fn first_bookmark(served: Served, metadata: Metadata, encoding: Encoding) -> Option<Bytes> {
     match served {
-        Served::Watched(Kind::Policies) => {
-            encode(&NetworkPolicy { metadata, ..NetworkPolicy::default() }, encoding)
-        }
-        Served::Watched(Kind::AddressGroups) => {
-            encode(&AddressGroup { metadata, ..AddressGroup::default() }, encoding)
-        }
-        Served::Watched(Kind::AppliedToGroups) => {
-            encode(&AppliedToGroup { metadata, ..AppliedToGroup::default() }, encoding)
-        }
+        Served::Watched(kind) => bookmark(kind, metadata, encoding).map(Bytes::from),
         Served::EgressGroups => encode(&EgressGroup { metadata, ..EgressGroup::default() }, encoding),
         Served::SupportBundleCollections => encode(&SupportBundleCollection { metadata }, encoding),
         _ => None,

@@ -9,7 +9,7 @@ use super::fanout::{Change, Modification};
 use super::needs::Needs;
 use super::watchable::{View, Watchable};
 use super::watchers::{Selection, Watchers};
-use super::{Counts, Crowded, Event, Selector, Watch, WatcherId};
+use super::{Counts, Crowded, Event, Rounds, Selector, Watch, WatcherId};
 
 /// The objects of one kind.
 pub(super) struct Collection<O: Watchable> {
@@ -80,7 +80,7 @@ impl<O: Watchable> Collection<O> {
         self.watchers.tell(&Change { name, object: &object, before: Some(&span), after: None, modification });
     }
 
-    pub(super) fn watch(&mut self, selector: Selector) -> Watch {
+    pub(super) fn watch(&mut self, selector: Selector, rounds: Rounds) -> Watch {
         let snapshot = self.snapshot(&selector);
         let Selector { node, name } = selector;
         let selection = match (name, node) {
@@ -88,7 +88,7 @@ impl<O: Watchable> Collection<O> {
             (None, Some(node)) => Selection::Node(node),
             (None, None) => Selection::Everything,
         };
-        self.watchers.add(selection, snapshot, self.version)
+        self.watchers.add(selection, rounds, snapshot, self.version)
     }
 
     /// The events that a watcher begins with, by name.
@@ -131,6 +131,20 @@ impl<O: Watchable> Collection<O> {
 
     pub(super) fn crowded(&mut self) -> Vec<Crowded> {
         self.watchers.crowded()
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The Nodes whose watchers were told anything since this was asked last.
+    pub(super) fn take_touched(&mut self) -> Vec<Text> {
+        self.watchers.take_touched()
+    }
+
+    /// Tells the watchers on a Node where a round ends.
+    pub(super) fn end_round(&mut self, node: &str, event: &Arc<Event>) {
+        self.watchers.end_round(node, event);
     }
 
     pub(super) fn len(&self) -> usize {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use antrea_policy::{ComputedPolicy, GroupMember, GroupName};
 use antrea_shared_api::api::WireObject;
+use antrea_shared_api::controlplane::Round;
+use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
+use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::watch::{EventType, to_frame, to_line};
 
-use super::{AddressMembers, Encoding};
+use super::{AddressMembers, Encoding, Kind};
 use crate::wire;
 
 /// What an event is about.
@@ -21,6 +24,7 @@ pub(crate) enum Content {
     AppliedToGroupAdded { name: GroupName, members: Vec<GroupMember> },
     AppliedToGroupPatch(Patch),
     AppliedToGroupDeleted(GroupName),
+    RoundEnded { kind: Kind, version: u64, round: Round },
 }
 
 /// Members that came to a group and left it.
@@ -58,6 +62,23 @@ impl Content {
             Self::AppliedToGroupDeleted(name) => {
                 encode(Deleted, &wire::applied_to_group(*name, &[]), encoding)
             }
+            Self::RoundEnded { kind, version, round } => {
+                let mut metadata = Metadata::bookmark(*version);
+                round.annotate(&mut metadata);
+                bookmark(*kind, metadata, encoding)
+            }
+        }
+    }
+}
+
+/// A bookmark in the watch of a kind.
+pub(crate) fn bookmark(kind: Kind, metadata: Metadata, encoding: Encoding) -> Option<Vec<u8>> {
+    let mark = EventType::Bookmark;
+    match kind {
+        Kind::Policies => encode(mark, &NetworkPolicy { metadata, ..NetworkPolicy::default() }, encoding),
+        Kind::AddressGroups => encode(mark, &AddressGroup { metadata, ..AddressGroup::default() }, encoding),
+        Kind::AppliedToGroups => {
+            encode(mark, &AppliedToGroup { metadata, ..AppliedToGroup::default() }, encoding)
         }
     }
 }

@@ -10,6 +10,8 @@ mod event;
 mod fanout;
 mod members;
 mod needs;
+mod pods;
+mod rounds;
 mod selector;
 mod watchable;
 mod watchers;
@@ -21,12 +23,13 @@ use antrea_policy::{
 };
 
 use collection::Collection;
-pub(crate) use content::{Content, Patch};
+pub(crate) use content::{Content, Patch, bookmark};
 pub use event::{Encoding, Event};
 use fanout::Modification;
 pub(crate) use members::{AddressMembers, AppliedToMembers};
+use pods::Pods;
 pub use selector::Selector;
-pub use watchers::{Counts, Watch};
+pub use watchers::{Counts, Rounds, Watch};
 pub(crate) use watchers::{Crowded, WatcherId};
 
 /// The kinds that are watched.
@@ -51,6 +54,9 @@ pub struct Store {
     policies: Collection<Arc<ComputedPolicy>>,
     address_groups: Collection<AddressMembers>,
     applied_to_groups: Collection<AppliedToMembers>,
+    pods: Pods,
+    /// The last round that has ended.
+    round: u64,
 }
 
 impl Store {
@@ -60,6 +66,7 @@ impl Store {
             Update::Policy(update) => self.apply_policy(update),
             Update::AddressGroup(update) => self.apply_address_group(update),
             Update::AppliedToGroup(update) => self.apply_applied_to_group(update),
+            Update::Pods(update) => self.pods.apply(update),
         }
     }
 
@@ -116,13 +123,15 @@ impl Store {
         }
     }
 
-    /// Begins a watch.
-    pub fn watch(&mut self, kind: Kind, selector: Selector) -> Watch {
-        match kind {
-            Kind::Policies => self.policies.watch(selector),
-            Kind::AddressGroups => self.address_groups.watch(selector),
-            Kind::AppliedToGroups => self.applied_to_groups.watch(selector),
-        }
+    /// Begins a watch. Who is told of rounds has to begin between them.
+    pub fn watch(&mut self, kind: Kind, selector: Selector, rounds: Rounds) -> Watch {
+        let round = self.first_round(kind, &selector, rounds);
+        let watch = match kind {
+            Kind::Policies => self.policies.watch(selector, rounds),
+            Kind::AddressGroups => self.address_groups.watch(selector, rounds),
+            Kind::AppliedToGroups => self.applied_to_groups.watch(selector, rounds),
+        };
+        Watch { round, ..watch }
     }
 
     /// What a watcher with this selector would get first, as events.

@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use antrea_policy::Text;
+use antrea_shared_api::controlplane::Round;
 use hashbrown::HashMap;
 use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -26,8 +27,10 @@ pub struct Watch {
     pub(crate) id: WatcherId,
     /// What was there when it began.
     pub snapshot: Vec<Arc<Event>>,
-    /// Which state of the store that was.
+    /// Which state of the objects of this kind that was.
     pub version: u64,
+    /// The round that it was of, for who is told of rounds.
+    pub round: Option<Round>,
     /// What happened since. It ends when the watcher is too slow, or the store has enough.
     pub events: Receiver<Arc<Event>>,
 }
@@ -53,9 +56,27 @@ pub(super) enum Selection<Name> {
     Name(Option<Name>, Option<Text>),
 }
 
+/// Whether a watcher on a Node is told where rounds end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// It asked for that.
+    Told,
+    /// It would not know what that is.
+    Untold,
+}
+
 struct Watcher<Name> {
     selection: Selection<Name>,
+    rounds: Rounds,
     buffer: Sender<Arc<Event>>,
+}
+
+/// The watchers on a Node.
+#[derive(Default)]
+struct OnNode {
+    ids: Vec<WatcherId>,
+    /// Whether they were told anything in this round.
+    is_touched: bool,
 }
 
 /// A watcher that is slow.
@@ -76,7 +97,9 @@ pub(super) struct Watchers<Name> {
     begun: u64,
     all: BTreeMap<WatcherId, Watcher<Name>>,
     everything: Vec<WatcherId>,
-    by_node: HashMap<Text, Vec<WatcherId>>,
+    by_node: HashMap<Text, OnNode>,
+    /// The Nodes whose watchers were told anything in this round.
+    touched: Vec<Text>,
     by_name: HashMap<Name, Vec<WatcherId>>,
     /// Those whose buffer is more than half full, some of them several times.
     crowded: Vec<WatcherId>,
@@ -90,6 +113,7 @@ impl<Name> Default for Watchers<Name> {
             all: BTreeMap::new(),
             everything: Vec::new(),
             by_node: HashMap::new(),
+            touched: Vec::new(),
             by_name: HashMap::new(),
             crowded: Vec::new(),
             counts: Counts::default(),
@@ -101,6 +125,7 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
     pub(super) fn add(
         &mut self,
         selection: Selection<Name>,
+        rounds: Rounds,
         snapshot: Vec<Arc<Event>>,
         version: u64,
     ) -> Watch {
@@ -109,19 +134,19 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
         self.begun += 1;
         match &selection {
             Selection::Everything => self.everything.push(id),
-            Selection::Node(node) => self.by_node.entry(node.clone()).or_default().push(id),
+            Selection::Node(node) => self.by_node.entry(node.clone()).or_default().ids.push(id),
             Selection::Name(Some(name), _) => self.by_name.entry(name.clone()).or_default().push(id),
             Selection::Name(None, _) => {}
         }
-        self.all.insert(id, Watcher { selection, buffer });
-        Watch { id, snapshot, version, events }
+        self.all.insert(id, Watcher { selection, rounds, buffer });
+        Watch { id, snapshot, version, round: None, events }
     }
 
     pub(super) fn remove(&mut self, id: WatcherId) {
         let Some(watcher) = self.all.remove(&id) else { return };
         match watcher.selection {
             Selection::Everything => self.everything.retain(|other| *other != id),
-            Selection::Node(node) => forget(&mut self.by_node, &node, id),
+            Selection::Node(node) => self.forget_on(node.as_str(), id),
             Selection::Name(Some(name), _) => forget(&mut self.by_name, &name, id),
             Selection::Name(None, _) => {}
         }
@@ -159,13 +184,46 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
             nodes.sort_unstable();
             nodes.dedup();
             for node in nodes {
-                let Some(watchers) = self.by_node.get(node.as_str()) else { continue };
-                self.counts.asked += watchers.len() as u64;
+                let Some(watchers) = self.by_node.get_mut(node.as_str()) else { continue };
+                self.counts.asked += watchers.ids.len() as u64;
                 let Some(event) = change.event(Some(node.as_str()), &mut made) else { continue };
-                mail.extend(watchers.iter().map(|id| (*id, event.clone())));
+                mail.extend(watchers.ids.iter().map(|id| (*id, event.clone())));
+                if !std::mem::replace(&mut watchers.is_touched, true) {
+                    self.touched.push(node.clone());
+                }
             }
         }
         mail.into_iter().for_each(|(id, event)| self.send(id, event));
+    }
+
+    /// The Nodes whose watchers were told anything since this was asked last.
+    pub(super) fn take_touched(&mut self) -> Vec<Text> {
+        let touched = std::mem::take(&mut self.touched);
+        for node in &touched {
+            if let Some(watchers) = self.by_node.get_mut(node.as_str()) {
+                watchers.is_touched = false;
+            }
+        }
+        touched
+    }
+
+    /// Tells the watchers on a Node where a round ends.
+    pub(super) fn end_round(&mut self, node: &str, event: &Arc<Event>) {
+        let ids = self.by_node.get(node).map(|watchers| watchers.ids.clone()).unwrap_or_default();
+        for id in ids {
+            if self.all.get(&id).is_some_and(|watcher| watcher.rounds == Rounds::Told) {
+                self.send(id, Arc::clone(event));
+            }
+        }
+    }
+
+    fn forget_on(&mut self, node: &str, id: WatcherId) {
+        if let Some(watchers) = self.by_node.get_mut(node) {
+            watchers.ids.retain(|other| *other != id);
+            if watchers.ids.is_empty() {
+                self.by_node.remove(node);
+            }
+        }
     }
 
     fn send(&mut self, id: WatcherId, event: Arc<Event>) {

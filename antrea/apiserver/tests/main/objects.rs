@@ -5,7 +5,7 @@ use std::sync::Arc;
 use antrea_apiserver::store::Kind;
 use antrea_policy::{
     AddressGroup, AppliedToGroup, ComputedPolicy, Content, GroupMember, GroupName, GroupUpdate, Pod,
-    PolicyUpdate, Source, SourceKind, Span, SpanChange, Text, Update,
+    PodsUpdate, PolicyUpdate, Source, SourceKind, Span, SpanChange, Text, Uid, Update,
 };
 
 /// Groups are called by one letter; this is the name that stands for it.
@@ -67,7 +67,7 @@ pub(crate) fn kind(word: &str) -> Kind {
 }
 
 /// `KIND ACTION NAME: NODES: MEMBERS`; actions are `+` there is a new one, `~` its span or members changed, `!` the
-/// content of a policy changed, `-` it is gone. Members are `+x/a 10.0.0.1 on n1, -…`.
+/// content of a policy changed, `-` it is gone. Members are `+x/a 10.0.0.1 on n1, -…`. Of Pods: `pods + NODE: UIDS`.
 pub(crate) fn update(text: &str) -> Update {
     let mut parts = text.splitn(3, ':');
     let head: Vec<&str> = parts.next().unwrap().split_whitespace().collect();
@@ -76,6 +76,7 @@ pub(crate) fn update(text: &str) -> Update {
     let members_text = parts.next().unwrap_or_default();
     let span = SpanChange { before: Span::default(), after: nodes.clone() };
     match kind {
+        "pods" => Update::Pods(pods(action, name, &nodes)),
         "policy" => Update::Policy(match action {
             "+" => PolicyUpdate::Added { policy: policy(name, 1), span: nodes },
             "~" => PolicyUpdate::Modified { policy: policy(name, 1), content: Content::Same, span },
@@ -89,6 +90,13 @@ pub(crate) fn update(text: &str) -> Update {
             AppliedToGroup { name, members }
         })),
     }
+}
+
+/// UIDs are where others have Nodes.
+fn pods(action: &str, node: &str, uids: &Span) -> PodsUpdate {
+    let uids: Vec<Uid> = uids.nodes().iter().map(|uid| uid.as_str().into()).collect();
+    let (came, left) = if action == "+" { (uids, Vec::new()) } else { (Vec::new(), uids) };
+    PodsUpdate { node: node.into(), came, left }
 }
 
 fn group<Group>(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use antrea_apiserver::store::{Encoding, Kind, Selector, Store};
+use antrea_apiserver::store::{Encoding, Kind, Rounds, Selector, Store};
 use antrea_policy as policy;
 use antrea_policy::{
     ComputedPolicy, Content, GroupMember, GroupName, GroupUpdate, Peer, Pod, PolicyUpdate, PortMatch, Source,
@@ -25,7 +25,7 @@ fn recorded(name: &str) -> Vec<u8> {
 fn check<T: Watched + std::fmt::Debug>(name: &str, kind: Kind, update: fn(Event<T>) -> Update) {
     let json = recorded(&format!("{name}.json.stream"));
     let mut store = Store::default();
-    let mut watch = store.watch(kind, Selector::default());
+    let mut watch = store.watch(kind, Selector::default(), Rounds::Untold);
     let mut lines = json.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() > 1);
     let bookmark = lines.next().unwrap();
     assert!(matches!(Event::<T>::from_line(bookmark).unwrap(), Event::Bookmark(_)), "{name}");

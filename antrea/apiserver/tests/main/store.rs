@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use antrea_apiserver::store::{Encoding, Event, Selector, Store, Watch};
+use antrea_apiserver::store::{Encoding, Event, Rounds, Selector, Store, Watch};
+use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::GroupMember;
 use serde_json::Value;
 
@@ -13,6 +14,10 @@ use crate::objects::{kind, letter, update};
 pub(crate) fn short(line: &[u8]) -> String {
     let event: Value = serde_json::from_slice(line).unwrap();
     let object = &event["object"];
+    if event["type"] == "BOOKMARK" {
+        let metadata = serde_json::from_value(object["metadata"].clone()).unwrap();
+        return format!("BOOKMARK{}", round(Round::of(&metadata)));
+    }
     let mut text = format!("{} {}", event["type"].as_str().unwrap(), name(object));
     for (field, sign) in [("groupMembers", ""), ("addedGroupMembers", "+"), ("removedGroupMembers", "-")] {
         for member in object[field].as_array().into_iter().flatten() {
@@ -34,6 +39,13 @@ fn name(object: &Value) -> String {
     }
 }
 
+/// ` round 3 pods a b`
+fn round(round: Option<Round>) -> String {
+    let Some(Round { number, pods }) = round else { return String::new() };
+    let pods = pods.map(|pods| [vec![" pods".to_owned()], pods].concat().join(" ")).unwrap_or_default();
+    format!(" round {number}{pods}")
+}
+
 fn told(event: &Event) -> String {
     short(&event.encoded(Encoding::Json).unwrap())
 }
@@ -52,6 +64,7 @@ impl Conversation {
         match words[..] {
             ["watch", name, of, ref selector @ ..] => self.watch(name, of, selector),
             ["unwatch", name] => drop(self.watches.remove(name)),
+            ["end"] => self.store.end_round(),
             _ => self.store.apply(update(line)),
         }
         for (name, watch) in &mut self.watches {
@@ -62,9 +75,10 @@ impl Conversation {
     }
 
     fn watch(&mut self, name: &str, of: &str, selector: &[&str]) {
-        let mut selected = Selector::default();
+        let (mut selected, mut rounds) = (Selector::default(), Rounds::Untold);
         for word in selector {
             match word.split_once('=').unwrap() {
+                ("rounds", _) => rounds = Rounds::Told,
                 ("node", node) => selected.node = Some(node.into()),
                 (_, name) => {
                     let group = crate::objects::group_name(name).to_string();
@@ -72,11 +86,11 @@ impl Conversation {
                 }
             }
         }
-        let mut watch = self.store.watch(kind(of), selected);
+        let mut watch = self.store.watch(kind(of), selected, rounds);
         for event in std::mem::take(&mut watch.snapshot) {
             writeln!(self.text, "{name}: {}", told(&event)).unwrap();
         }
-        writeln!(self.text, "{name}: BOOKMARK {}", watch.version).unwrap();
+        writeln!(self.text, "{name}: BOOKMARK {}{}", watch.version, round(watch.round.take())).unwrap();
         self.watches.insert(name.to_owned(), watch);
     }
 }
@@ -296,5 +310,57 @@ fn whoever_ends_a_watch_is_told_nothing_more() {
          b: ADDED p
          > unwatch b
          > policy - p",
+    );
+}
+
+#[test]
+fn a_node_is_told_in_all_its_watches_where_a_round_ends_that_concerns_it() {
+    check(
+        "> watch p1 policy node=n1 rounds=told
+         p1: BOOKMARK 0 round 0
+         > watch a1 address node=n1 rounds=told
+         a1: BOOKMARK 0 round 0
+         p1: BOOKMARK round 0
+         > watch t1 applied node=n1 rounds=told
+         t1: BOOKMARK 0 round 0 pods
+         a1: BOOKMARK round 0
+         p1: BOOKMARK round 0
+         > watch p2 policy node=n2 rounds=told
+         p2: BOOKMARK 0 round 0
+         > watch q1 policy node=n1
+         q1: BOOKMARK 0
+         > watch all policy rounds=told
+         all: BOOKMARK 0
+         > policy + a: n1
+         all: ADDED a
+         p1: ADDED a
+         q1: ADDED a
+         > address + g: n1: +x/a 10.0.0.1
+         a1: ADDED g x/a 10.0.0.1
+         > end
+         a1: BOOKMARK round 1
+         p1: BOOKMARK round 1
+         t1: BOOKMARK round 1
+         > end
+         > policy ~ a: n1 n2
+         p2: ADDED a
+         > end
+         p2: BOOKMARK round 3",
+    );
+}
+
+#[test]
+fn a_node_is_told_which_pods_of_its_are_known() {
+    check(
+        "> pods + n1: u1 u2
+         > end
+         > watch t1 applied node=n1 rounds=told
+         t1: BOOKMARK 0 round 1 pods u1 u2
+         > pods - n1: u1
+         > pods + n2: u4
+         > end
+         > pods + n1: u3
+         > end
+         t1: BOOKMARK round 3 pods u2 u3",
     );
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use antrea_apiserver::SharedStore;
-use antrea_apiserver::store::{Counts, Encoding, Kind, Selector, Store, Watch};
+use antrea_apiserver::store::{Counts, Encoding, Kind, Rounds, Selector, Store, Watch};
 
 use crate::objects::update;
 
 /// A store with a watcher of each kind on each of 1,000 Nodes.
-fn with_agents() -> (Store, Vec<Watch>) {
+fn with_agents(rounds: Rounds) -> (Store, Vec<Watch>) {
     let mut store = Store::default();
     let mut watches = Vec::new();
     for node in 0..1000 {
-        watches.extend(Kind::ALL.map(|kind| store.watch(kind, Selector::node(&format!("n{node}")))));
+        watches.extend(Kind::ALL.map(|kind| store.watch(kind, Selector::node(&format!("n{node}")), rounds)));
     }
     (store, watches)
 }
@@ -28,7 +28,7 @@ fn check(store: &mut Store, kind: Kind, text: &str, expected: (u64, u64)) {
 
 #[test]
 fn only_watchers_that_a_change_concerns_are_asked() {
-    let (mut store, _watches) = with_agents();
+    let (mut store, _watches) = with_agents(Rounds::Untold);
     let everywhere: String = (0..1000).map(|node| format!(" n{node}")).collect();
     check(&mut store, Kind::Policies, "policy + p: n1 n2", (2, 2));
     check(&mut store, Kind::Policies, "policy ~ p: n2 n3", (2, 2));
@@ -43,8 +43,21 @@ fn only_watchers_that_a_change_concerns_are_asked() {
 }
 
 #[test]
+fn only_nodes_that_a_round_concerns_are_told_of_its_end() {
+    let (mut store, _watches) = with_agents(Rounds::Told);
+    let sent = |store: &Store| Kind::ALL.map(|kind| store.counts(kind).sent);
+    store.apply(update("policy + p: n1 n2"));
+    let before = sent(&store);
+    store.end_round();
+    let after = sent(&store);
+    assert_eq!([0, 1, 2].map(|kind| after[kind] - before[kind]), [2, 2, 2]);
+    store.end_round();
+    assert_eq!(sent(&store), after);
+}
+
+#[test]
 fn watchers_that_are_told_the_same_share_the_bytes() {
-    let (mut store, mut watches) = with_agents();
+    let (mut store, mut watches) = with_agents(Rounds::Untold);
     let everywhere: String = (0..1000).map(|node| format!(" n{node}")).collect();
     for (kind, text) in [(0, "policy + p"), (1, "address + g")] {
         store.apply(update(&format!("{text}:{everywhere}: +x/a 10.0.0.1")));
@@ -60,18 +73,19 @@ fn watchers_that_are_told_the_same_share_the_bytes() {
 fn watchers_that_begin_together_share_what_they_begin_with() {
     let mut store = Store::default();
     store.apply(update("address + g: n1 n2: +x/a 10.0.0.1"));
-    let [one, other] =
-        ["n1", "n2"].map(|node| store.watch(Kind::AddressGroups, Selector::node(node)).snapshot);
+    let [one, other] = ["n1", "n2"]
+        .map(|node| store.watch(Kind::AddressGroups, Selector::node(node), Rounds::Untold).snapshot);
     assert!(Arc::ptr_eq(&one[0], &other[0]));
     store.apply(update("address ~ g: n1 n2: +x/b 10.0.0.2"));
-    let [later] = ["n1"].map(|node| store.watch(Kind::AddressGroups, Selector::node(node)).snapshot);
+    let [later] =
+        ["n1"].map(|node| store.watch(Kind::AddressGroups, Selector::node(node), Rounds::Untold).snapshot);
     assert!(!Arc::ptr_eq(&one[0], &later[0]), "the group is another now");
 }
 
 #[test]
 fn a_watcher_that_reads_nothing_is_cut_when_its_buffer_is_full() {
     let mut store = Store::default();
-    let mut watch = store.watch(Kind::Policies, Selector::default());
+    let mut watch = store.watch(Kind::Policies, Selector::default(), Rounds::Untold);
     let updates = |store: &mut Store, count: usize| {
         (0..count).for_each(|number| store.apply(update(&format!("policy + p{number}: n1"))));
     };
@@ -89,8 +103,8 @@ fn a_watcher_that_reads_nothing_is_cut_when_its_buffer_is_full() {
 #[tokio::test(start_paused = true)]
 async fn whoever_publishes_waits_for_watchers_that_read_and_cuts_those_that_do_not() {
     let store = SharedStore::default();
-    let [reads, sleeps] =
-        [(); 2].map(|()| store.look(|store| store.watch(Kind::Policies, Selector::default())));
+    let [reads, sleeps] = [(); 2]
+        .map(|()| store.look(|store| store.watch(Kind::Policies, Selector::default(), Rounds::Untold)));
     let mut events = reads.events;
     let reader = tokio::spawn(async move {
         let mut received = 0;

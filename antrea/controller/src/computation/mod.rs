@@ -79,6 +79,7 @@ impl Records {
             }
             Update::AddressGroup(_) => self.address_groups += 1,
             Update::AppliedToGroup(_) => self.applied_to_groups += 1,
+            Update::Pods(_) => {}
         }
     }
 }
@@ -135,6 +136,7 @@ impl Computation {
                 records.learn(&update, now);
                 store.apply(update);
             });
+            store.end_round();
         });
         self.store.filled();
         let Records { policies, address_groups, applied_to_groups, .. } = records;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use antrea_index::CONFIG_HASH;
 use k8s_openapi::api::core::v1::{Container, ContainerPort, Pod, PodIP, PodSpec, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -28,8 +29,17 @@ struct Read {
 struct Metadata {
     name: Option<String>,
     namespace: Option<String>,
+    uid: Option<String>,
     resource_version: Option<String>,
     labels: Option<BTreeMap<String, String>>,
+    annotations: Option<Annotations>,
+}
+
+/// The one that says what UID a Pod has on its Node.
+#[derive(Deserialize)]
+struct Annotations {
+    #[serde(rename = "kubernetes.io/config.hash")]
+    config_hash: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -57,7 +67,9 @@ struct Status {
 
 impl From<Read> for WatchedPod {
     fn from(Read { metadata, spec, status }: Read) -> Self {
-        let Metadata { name, namespace, resource_version, labels } = metadata;
+        let Metadata { name, namespace, uid, resource_version, labels, annotations } = metadata;
+        let on_node = annotations.and_then(|annotations| annotations.config_hash);
+        let annotations = on_node.map(|hash| BTreeMap::from([(CONFIG_HASH.to_owned(), hash)]));
         let with_ports = spec.containers.into_iter().flatten().filter(|container| container.ports.is_some());
         let containers =
             with_ports.map(|Ports { ports }| Container { ports, ..Container::default() }).collect();
@@ -69,7 +81,15 @@ impl From<Read> for WatchedPod {
         };
         let Status { phase, pod_ip, pod_ips } = status;
         let status = PodStatus { phase, pod_ip, pod_ips, ..PodStatus::default() };
-        let metadata = ObjectMeta { name, namespace, resource_version, labels, ..ObjectMeta::default() };
+        let metadata = ObjectMeta {
+            name,
+            namespace,
+            uid,
+            resource_version,
+            labels,
+            annotations,
+            ..ObjectMeta::default()
+        };
         Self(Box::new(Pod { metadata, spec: Some(spec), status: Some(status) }))
     }
 }
@@ -122,7 +142,7 @@ mod tests {
                "spec":{"hostNetwork":true,"nodeName":"n1","volumes":[{"name":"v","emptyDir":{}}],
                 "containers":[{"name":"c","image":"i","ports":[{"name":"http","containerPort":80}]},{"name":"d"}]},
                "status":{"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}],"conditions":[]}}"#,
-            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"c"},"name":"a","namespace":"x","resourceVersion":"7"},"spec":{"containers":[{"name":"","ports":[{"containerPort":80,"name":"http"}]}],"hostNetwork":true,"nodeName":"n1"},"status":{"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}"#,
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"c"},"name":"a","namespace":"x","resourceVersion":"7","uid":"1"},"spec":{"containers":[{"name":"","ports":[{"containerPort":80,"name":"http"}]}],"hostNetwork":true,"nodeName":"n1"},"status":{"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}"#,
         );
     }
 

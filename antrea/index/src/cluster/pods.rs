@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use antrea_policy::{NamedPort, Pod as Member, Text};
+use antrea_policy::{NamedPort, Pod as Member, Text, Uid};
 use k8s_openapi::api::core::v1::Pod;
 
 use super::Listing;
@@ -24,6 +24,7 @@ pub(crate) struct Record {
     pub(crate) class: Option<ClassId>,
     /// As it is, or was.
     member: Option<Arc<Member>>,
+    uid: Option<Uid>,
     /// The Node that it is on; nothing when it is gone.
     pub(crate) node: Option<NodeId>,
     /// Whether the journal has it.
@@ -38,7 +39,11 @@ impl Record {
 
     /// What a Pod is, and its class.
     pub(crate) fn state(&self) -> Option<State> {
-        Some(State { class: self.class?, member: self.member.clone()? })
+        Some(State { class: self.class?, member: self.member.clone()?, uid: self.uid.clone()? })
+    }
+
+    pub(crate) fn uid(&self) -> Option<&Uid> {
+        self.uid.as_ref()
     }
 
     pub(crate) fn member(&self) -> Option<&Arc<Member>> {
@@ -51,6 +56,7 @@ impl Record {
 pub(crate) struct State {
     pub(crate) class: ClassId,
     pub(crate) member: Arc<Member>,
+    pub(crate) uid: Uid,
 }
 
 /// The Pods of a Namespace that have the same labels.
@@ -184,12 +190,13 @@ impl Index {
             self.namespaces.hold(namespace);
             self.pods.pool.insert(hash, Record { namespace, ..Record::default() })
         });
-        let class = self.hold_class(namespace, &spec);
+        let (class, uid) = (self.hold_class(namespace, &spec), spec.uid.clone());
         let (member, node) = self.pods.member(self.namespaces.get(namespace).name.clone(), spec);
         let listing = self.pods.listing;
         let record = self.pods.pool.get_mut(id);
         record.listing = listing;
-        if record.class == Some(class) && record.member.as_deref() == Some(&member) {
+        let same = record.class == Some(class) && record.member.as_deref() == Some(&member);
+        if same && record.uid.as_ref() == Some(&uid) {
             self.release_class(class);
             node.into_iter().for_each(|node| self.pods.nodes.release(node));
             return;
@@ -200,6 +207,7 @@ impl Index {
         self.journal_pod(id);
         let record = self.pods.pool.get_mut(id);
         record.member = Some(Arc::new(member));
+        record.uid = Some(uid);
         self.pods.place(id, node);
         if self.pods.get(id).class == Some(class) {
             self.release_class(class);

@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use antrea_policy::{NamedPort, PodIps};
+use antrea_policy::{NamedPort, PodIps, Uid};
 use antrea_types::Protocol;
 use k8s_openapi::api::core::v1::{ContainerPort, Pod};
 
 use crate::Problem;
+
+/// The annotation with the UID that the kubelet gave a Pod which runs from a file of its Node; the API server's is another.
+pub const CONFIG_HASH: &str = "kubernetes.io/config.hash";
 
 /// A Pod that policies concern.
 #[derive(Debug)]
 pub(crate) struct PodSpec<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
+    /// As its Node knows it.
+    pub(crate) uid: Uid,
     pub(crate) labels: Option<&'a BTreeMap<String, String>>,
     pub(crate) ips: PodIps,
     pub(crate) ports: Vec<NamedPort>,
@@ -34,6 +39,7 @@ impl<'a> PodSpec<'a> {
         let spec = Self {
             namespace: pod.metadata.namespace.as_deref().unwrap_or_default(),
             name: pod.metadata.name.as_deref().unwrap_or_default(),
+            uid: uid(pod),
             labels: pod.metadata.labels.as_ref(),
             ips: ips(pod, &mut problems),
             ports: ports(pod, &mut problems),
@@ -41,6 +47,11 @@ impl<'a> PodSpec<'a> {
         };
         (Some(spec), problems)
     }
+}
+
+fn uid(pod: &Pod) -> Uid {
+    let on_node = pod.metadata.annotations.as_ref().and_then(|annotations| annotations.get(CONFIG_HASH));
+    on_node.or(pod.metadata.uid.as_ref()).map(String::as_str).unwrap_or_default().into()
 }
 
 fn ips(pod: &Pod, problems: &mut Vec<Problem>) -> PodIps {

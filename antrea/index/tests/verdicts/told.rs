@@ -34,6 +34,8 @@ impl Told {
             Update::AppliedToGroup(update) => {
                 learn_group(&mut self.applied_to_groups, update, |group| (group.name, group.members));
             }
+            // Verdicts do not depend on it.
+            Update::Pods(_) => {}
         }
     }
 

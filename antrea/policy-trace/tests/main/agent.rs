@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use antrea_agent_policy::{ConjunctionIds, PolicyEvent, Reconciler, RuleCache, Watch as Watched};
-use antrea_apiserver::store::{Encoding, Kind, Selector, Store, Watch};
+use antrea_apiserver::store::{Encoding, Kind, Rounds, Selector, Store, Watch};
 use antrea_pipeline::Pipeline;
 use antrea_pipeline::policy::{FlowChange, PolicyFlows, Target};
 use antrea_policy_reference::Cluster;
+use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
+use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::watch::Event;
 use antrea_types::PodRef;
 use k8s_openapi::api::core::v1::Pod;
@@ -48,12 +50,12 @@ impl Agent {
     pub(crate) fn connect(&mut self, store: &mut Store) {
         self.watches.clear();
         for kind in Kind::ALL {
-            let watch = store.watch(kind, Selector::node(&self.node));
+            let watch = store.watch(kind, Selector::node(&self.node), Rounds::Told);
             self.cache.connected(watched(kind));
             for event in &watch.snapshot {
                 self.receive(kind, &event.encoded(self.encoding).unwrap());
             }
-            self.apply(bookmark(kind));
+            self.apply(first_bookmark(kind, watch.round.as_ref().unwrap()));
             self.watches.push((kind, watch));
         }
     }
@@ -123,11 +125,21 @@ const fn watched(kind: Kind) -> Watched {
     }
 }
 
-fn bookmark(kind: Kind) -> PolicyEvent {
+fn first_bookmark(kind: Kind, round: &Round) -> PolicyEvent {
+    let mut metadata = Metadata::default();
+    round.annotate(&mut metadata);
     match kind {
-        Kind::Policies => PolicyEvent::NetworkPolicy(Event::Bookmark(NetworkPolicy::default())),
-        Kind::AddressGroups => PolicyEvent::AddressGroup(Event::Bookmark(AddressGroup::default())),
-        Kind::AppliedToGroups => PolicyEvent::AppliedToGroup(Event::Bookmark(AppliedToGroup::default())),
+        Kind::Policies => PolicyEvent::NetworkPolicy(Event::Bookmark(NetworkPolicy {
+            metadata,
+            ..NetworkPolicy::default()
+        })),
+        Kind::AddressGroups => {
+            PolicyEvent::AddressGroup(Event::Bookmark(AddressGroup { metadata, ..AddressGroup::default() }))
+        }
+        Kind::AppliedToGroups => PolicyEvent::AppliedToGroup(Event::Bookmark(AppliedToGroup {
+            metadata,
+            ..AppliedToGroup::default()
+        })),
     }
 }
 

@@ -77,6 +77,7 @@ impl Controller {
             told.learn(update.clone());
             store.apply(update);
         });
+        store.end_round();
     }
 }
 

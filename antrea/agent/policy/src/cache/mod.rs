@@ -3,17 +3,18 @@
 mod held;
 mod of_groups;
 mod of_policies;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::protobuf::encode;
-use antrea_types::PodRef;
+use antrea_types::{PodRef, PodUid};
 
 use held::Held;
+use rounds::Rounds;
 
 use crate::groups::{Groups, Kind};
-use crate::initial::Progress;
 use crate::stored;
 use crate::{CompletedRule, FileChange, FileName, PolicyEvent, Refused, Rule, RuleId, StoredObject, Watch};
 
@@ -24,9 +25,7 @@ pub struct RuleCache {
     rules: BTreeMap<RuleId, Rule>,
     address_groups: Groups,
     applied_to_groups: Groups,
-    policy_progress: Progress<NetworkPolicy>,
-    address_group_progress: Progress<AddressGroup>,
-    applied_to_group_progress: Progress<AppliedToGroup>,
+    rounds: Rounds,
     /// Watches whose objects are known, from the controller or from files.
     known: BTreeSet<Watch>,
     /// Watches that say what there is now, and not what there was when they ended.
@@ -47,11 +46,7 @@ impl RuleCache {
     /// A watch begins anew: what it sends is collected until its bookmark, and replaces what is known then.
     pub fn connected(&mut self, watch: Watch) {
         self.away(watch);
-        match watch {
-            Watch::NetworkPolicies => self.policy_progress = Progress::default(),
-            Watch::AddressGroups => self.address_group_progress = Progress::default(),
-            Watch::AppliedToGroups => self.applied_to_group_progress = Progress::default(),
-        }
+        self.rounds.begin(watch);
     }
 
     /// A watch has ended: what it said stays true as far as is known.
@@ -64,21 +59,12 @@ impl RuleCache {
     /// # Errors
     /// The event does not fit to those before it. Nothing has changed; the watch has to begin anew.
     pub fn apply(&mut self, event: PolicyEvent) -> Result<(), Refused> {
-        match event {
-            PolicyEvent::NetworkPolicy(event) => {
-                let step = self.policy_progress.take(Watch::NetworkPolicies, event)?;
-                self.step_policies(step);
-                Ok(())
-            }
-            PolicyEvent::AddressGroup(event) => {
-                let step = self.address_group_progress.take(Watch::AddressGroups, event)?;
-                self.step_groups(Kind::Address, step)
-            }
-            PolicyEvent::AppliedToGroup(event) => {
-                let step = self.applied_to_group_progress.take(Watch::AppliedToGroups, event)?;
-                self.step_groups(Kind::AppliedTo, step)
-            }
-        }
+        self.rounds.take(event)?;
+        let ended = self.rounds.take_ended();
+        ended.address_groups.into_iter().for_each(|step| self.step_groups(Kind::Address, step));
+        ended.applied_to_groups.into_iter().for_each(|step| self.step_groups(Kind::AppliedTo, step));
+        ended.policies.into_iter().for_each(|step| self.step_policies(step));
+        Ok(())
     }
 
     /// Takes in what was stored, for an agent that starts while the controller is away. What the controller has sent
@@ -111,6 +97,12 @@ impl RuleCache {
     /// Whether all watches say what there is now: what they do not say of a Pod is not so.
     pub fn is_current(&self) -> bool {
         self.current.len() == Watch::ALL.len()
+    }
+
+    /// Whether what the watches say takes a Pod into account that came to this Node, given its UID. Of one without UID, and
+    /// of a controller that does not say which Pods it knows, that is assumed.
+    pub fn knows(&self, pod: Option<&PodUid>) -> bool {
+        self.is_current() && pod.is_none_or(|pod| self.rounds.knows(pod))
     }
 
     /// Whether something known is applied to a Pod of this Node.

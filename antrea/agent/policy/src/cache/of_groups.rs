@@ -5,30 +5,23 @@ use std::collections::BTreeSet;
 use antrea_shared_api::watch::Watched;
 
 use super::RuleCache;
-use crate::Refused;
 use crate::groups::{Group, Groups, Kind, Patch};
-use crate::initial::Step;
+use crate::stream::Step;
 
 impl RuleCache {
-    pub(super) fn step_groups<T: Watched + Into<Group>>(
-        &mut self,
-        kind: Kind,
-        step: Step<T>,
-    ) -> Result<(), Refused>
+    pub(super) fn step_groups<T: Watched + Into<Group>>(&mut self, kind: Kind, step: Step<T>)
     where
         T::Change: Into<Patch>,
     {
         match step {
-            Step::Wait => {}
             Step::Replace(groups) => {
                 let groups: Vec<Group> = groups.into_iter().map(Into::into).collect();
                 self.replace_groups(kind, groups);
             }
             Step::Set(group) => self.set_group(kind, group.into()),
-            Step::Change(patch) => self.patch_group(kind, patch.into())?,
+            Step::Change(patch) => self.patch_group(kind, patch.into()),
             Step::Remove(group) => self.remove_group(kind, &group.into().name),
         }
-        Ok(())
     }
 
     fn replace_groups(&mut self, kind: Kind, groups: Vec<Group>) {
@@ -52,14 +45,12 @@ impl RuleCache {
         self.group_came(kind, &name);
     }
 
-    fn patch_group(&mut self, kind: Kind, patch: Patch) -> Result<(), Refused> {
+    /// The watch has sent the group before.
+    fn patch_group(&mut self, kind: Kind, patch: Patch) {
         let name = patch.name.clone();
-        let Some(group) = self.groups(kind).patch(patch) else {
-            return Err(Refused::UnknownGroup { watch: kind.watch(), group: name });
-        };
-        let uid = group.uid.clone();
-        self.group_changed(kind, &name, &uid);
-        Ok(())
+        if let Some(uid) = self.groups(kind).patch(patch).map(|group| group.uid.clone()) {
+            self.group_changed(kind, &name, &uid);
+        }
     }
 
     pub(super) fn remove_group(&mut self, kind: Kind, name: &str) {

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_shared_api::controlplane::v1beta2::NetworkPolicy;
 
 use super::{Policy, RuleCache};
-use crate::initial::Step;
+use crate::stream::Step;
 use crate::{Rule, RuleId, Watch};
 
 impl RuleCache {
     pub(super) fn step_policies(&mut self, step: Step<NetworkPolicy>) {
         match step {
-            Step::Wait => {}
             Step::Replace(policies) => {
                 let names: BTreeSet<_> = policies.iter().map(|policy| policy.metadata.name.clone()).collect();
                 let gone: Vec<_> =

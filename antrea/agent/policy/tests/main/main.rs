@@ -10,6 +10,7 @@ mod plans;
 mod random;
 mod reading;
 mod recorded;
+mod rounds;
 mod rules;
 mod script;
 mod statuses;

@@ -5,11 +5,13 @@
 //! ag MODIFIED g +n/c=10.0.0.3 -n/a=10.0.0.1   a patch of it
 //! np ADDED p to=x,y | In g,h Allow | Out - -  a policy: AppliedToGroups, rules with AddressGroups and action
 //! np DELETED p; np BOOKMARK; np CONNECTED     (also of ag and atg)
+//! atg BOOKMARK round=3 pods=u1,u2             the end of a round
 //! ```
 
 use std::collections::BTreeMap;
 
 use antrea_agent_policy::{CompletedRule, PolicyEvent, Refused, RuleCache, RuleId, Watch};
+use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::{
     AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, Direction, GroupMember, IpBlock,
     NamedPort, NetworkPolicy, NetworkPolicyReference, NetworkPolicyRule, PodReference, Port, Service,
@@ -107,6 +109,15 @@ fn metadata(rest: &[&str]) -> Metadata {
     Metadata::new(name, format!("uid-{name}"))
 }
 
+fn bookmark(rest: &[&str]) -> Metadata {
+    let mut metadata = Metadata::bookmark(1);
+    if let Some(number) = option(rest, "round=") {
+        let round = Round { number: number.parse().unwrap(), pods: option(rest, "pods=").map(names) };
+        round.annotate(&mut metadata);
+    }
+    metadata
+}
+
 fn failure() -> Box<Status> {
     Box::new(Status {
         metadata: Default::default(),
@@ -157,7 +168,7 @@ macro_rules! group_event {
                     removed_group_members: members(rest, "-"),
                 }),
                 "DELETED" => Event::Deleted($group { metadata, ..Default::default() }),
-                "BOOKMARK" => Event::Bookmark($group::default()),
+                "BOOKMARK" => Event::Bookmark($group { metadata: bookmark(rest), ..Default::default() }),
                 "ERROR" => Event::Error(failure()),
                 other => panic!("{other}"),
             }
@@ -182,7 +193,7 @@ fn network_policy_event(event: &str, line: &str, rest: &[&str]) -> Event<Network
         "ADDED" => Event::Added(with_rules(policy, line)),
         "MODIFIED" => Event::Modified(with_rules(policy, line)),
         "DELETED" => Event::Deleted(policy),
-        "BOOKMARK" => Event::Bookmark(NetworkPolicy::default()),
+        "BOOKMARK" => Event::Bookmark(NetworkPolicy { metadata: bookmark(rest), ..policy }),
         "ERROR" => Event::Error(failure()),
         other => panic!("{other}"),
     }

@@ -1,6 +1,6 @@
 //! An agent that listens, and the cluster in which it looks for the controller.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -111,6 +111,8 @@ pub(super) struct Agent {
     pub(super) controller: AntreaController,
     heard: mpsc::Receiver<Heard>,
     waiting: BTreeMap<Watch, VecDeque<String>>,
+    /// Watches that have not sent yet what there is.
+    beginning: BTreeSet<Watch>,
     _stop: tokio_util::sync::DropGuard,
 }
 
@@ -119,10 +121,16 @@ impl Agent {
         let (sender, heard) = mpsc::channel(capacity);
         let stop = CancellationToken::new();
         tokio::spawn(watch_policies(controller.clone(), "n1".parse().unwrap(), sender, stop.clone()));
-        Self { controller, heard, waiting: BTreeMap::new(), _stop: stop.drop_guard() }
+        Self {
+            controller,
+            heard,
+            waiting: BTreeMap::new(),
+            beginning: BTreeSet::new(),
+            _stop: stop.drop_guard(),
+        }
     }
 
-    /// What a watch says next, in short.
+    /// What a watch says next, in short. Where rounds end is left out: that depends on other watches.
     pub(super) async fn next(&mut self, watch: Watch) -> String {
         loop {
             if let Some(text) = self.waiting.get_mut(&watch).and_then(VecDeque::pop_front) {
@@ -130,7 +138,12 @@ impl Agent {
             }
             let heard = timeout(PATIENCE, self.heard.recv()).await;
             let (of, text) = short(&heard.expect("nothing was heard").expect("the watches ended"));
-            self.waiting.entry(of).or_default().push_back(text);
+            if text == "connected" {
+                self.beginning.insert(of);
+            }
+            if text != "BOOKMARK" || self.beginning.remove(&of) {
+                self.waiting.entry(of).or_default().push_back(text);
+            }
         }
     }
 

@@ -82,7 +82,7 @@ async fn check_request(speaks: Speaks) {
     asked.sort();
     let watch = |plural: &str| {
         format!(
-            "GET antrea.kube-system.svc /apis/controlplane.antrea.io/v1beta2/{plural}?fieldSelector=nodeName%3Dn1&watch=true \
+            "GET antrea.kube-system.svc /apis/controlplane.antrea.io/v1beta2/{plural}?allowWatchBookmarks=true&fieldSelector=nodeName%3Dn1&watch=true \
              accept application/vnd.kubernetes.protobuf,application/json as Bearer agent-token"
         )
     };
@@ -90,7 +90,7 @@ async fn check_request(speaks: Speaks) {
 }
 
 #[tokio::test]
-async fn watches_are_asked_for_as_upstreams_agent_does() {
+async fn watches_are_asked_for_as_upstreams_agent_does_but_for_the_ends_of_rounds() {
     check_request(Speaks::Http2).await;
     check_request(Speaks::Http1).await;
 }

@@ -1,0 +1,63 @@
+//! Where rounds end, for watchers on Nodes that asked for it: one bookmark in each of their watches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use antrea_policy::Text;
+use antrea_shared_api::controlplane::Round;
+
+use super::{Content, Event, Kind, Rounds, Selector, Store};
+
+impl Store {
+    /// Nothing yet; the rounds after this one are numbered on.
+    pub fn after_round(round: u64) -> Self {
+        Self { round, ..Self::default() }
+    }
+
+    /// All that changed together has been taken in: the watchers of Nodes that it concerns are told.
+    pub fn end_round(&mut self) {
+        self.round += 1;
+        let fuller = self.pods.take_fuller();
+        let mut nodes: BTreeSet<Text> = fuller.clone();
+        nodes.extend(self.policies.take_touched());
+        nodes.extend(self.address_groups.take_touched());
+        nodes.extend(self.applied_to_groups.take_touched());
+        if nodes.is_empty() {
+            return;
+        }
+        let [policies, address_groups, applied_to_groups] = Kind::ALL.map(|kind| self.end(kind, None));
+        for node in &nodes {
+            self.policies.end_round(node.as_str(), &policies);
+            self.address_groups.end_round(node.as_str(), &address_groups);
+            match fuller.contains(node) {
+                false => self.applied_to_groups.end_round(node.as_str(), &applied_to_groups),
+                true => {
+                    let end = self.end(Kind::AppliedToGroups, Some(self.pods.on(node.as_str())));
+                    self.applied_to_groups.end_round(node.as_str(), &end);
+                }
+            }
+        }
+    }
+
+    /// The round that a watch begins with. Other watches on the Node are told that they have come to it as well: they may
+    /// never be told anything else.
+    pub(super) fn first_round(&mut self, kind: Kind, selector: &Selector, rounds: Rounds) -> Option<Round> {
+        let node = selector.node.as_ref().filter(|_| rounds == Rounds::Told && selector.name.is_none())?;
+        let [policies, address_groups, applied_to_groups] = Kind::ALL.map(|kind| self.end(kind, None));
+        self.policies.end_round(node.as_str(), &policies);
+        self.address_groups.end_round(node.as_str(), &address_groups);
+        self.applied_to_groups.end_round(node.as_str(), &applied_to_groups);
+        let pods = (kind == Kind::AppliedToGroups).then(|| self.pods.on(node.as_str()));
+        Some(Round { number: self.round, pods })
+    }
+
+    fn end(&self, kind: Kind, pods: Option<Vec<String>>) -> Arc<Event> {
+        let version = match kind {
+            Kind::Policies => self.policies.version(),
+            Kind::AddressGroups => self.address_groups.version(),
+            Kind::AppliedToGroups => self.applied_to_groups.version(),
+        };
+        let round = Round { number: self.round, pods };
+        Arc::new(Event::new(Content::RoundEnded { kind, version, round }))
+    }
+}
