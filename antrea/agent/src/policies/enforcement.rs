@@ -22,7 +22,7 @@ pub(super) const KEY: &str = "policies";
 pub(super) enum Standing {
     /// Since it is here, the controller has said what there is, and knew it.
     Known,
-    /// It came while the controller was away, or before the controller knew it.
+    /// It came while the controller was away, or before the controller knew it; or what was known of it is lost.
     Unknown,
 }
 
@@ -197,6 +197,12 @@ impl Enforcement {
     /// What an earlier agent left in the switch is gone.
     pub(super) fn forget_earlier(&mut self) {
         self.reconciler.forget_foreign(Instant::now());
+    }
+
+    /// Nothing is known of any Pod, until the controller is back.
+    pub(super) fn doubt(&mut self) {
+        self.pods.values_mut().for_each(|attached| attached.standing = Standing::Unknown);
+        self.cache.restore(Vec::new());
     }
 
     /// Takes up what an earlier agent has stored.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use antrea_agent_policy::{FileChange, FileName, StoredObject};
 use antrea_kit::backoff::{Backoff, jitter};
 use anyhow::Result;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -33,12 +33,23 @@ pub(crate) const FOLDER: &str = "/var/run/antrea/networkpolicy";
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// Whether the files say all that is enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// They do.
+    All,
+    /// Something could not be written: they may say what was so before.
+    NotAll,
+}
+
 /// The files. Copies are the same.
 #[derive(Clone)]
 pub(crate) struct FileStore {
     folder: Arc<Folder>,
     wanted: Arc<Mutex<Wanted>>,
     more: Arc<Notify>,
+    /// What became of what was to be done last, if anything was.
+    stored: watch::Sender<Option<Stored>>,
 }
 
 /// What is to be done. Of each file the last word counts, so that it never grows beyond what there is to keep.
@@ -53,7 +64,13 @@ struct Wanted {
 impl FileStore {
     /// The files in a folder, which is made once something is to be kept.
     pub(crate) fn open(path: &Path) -> Self {
-        Self { folder: Arc::new(Folder::new(path)), wanted: Arc::default(), more: Arc::default() }
+        let folder = Arc::new(Folder::new(path));
+        Self { folder, wanted: Arc::default(), more: Arc::default(), stored: watch::Sender::new(None) }
+    }
+
+    /// Whether the files say all that is enforced; nothing before anything was to be done.
+    pub(crate) fn stored(&self) -> watch::Receiver<Option<Stored>> {
+        self.stored.subscribe()
     }
 
     /// What was kept. Files that are damaged are left out, and removed.
@@ -88,6 +105,7 @@ impl FileStore {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         while stop.run_until_cancelled(self.more.notified()).await.is_some() {
             while let Err(error) = self.carry_out().await {
+                self.stored.send_replace(Some(Stored::NotAll));
                 if backoff.is_fresh() {
                     warn!(%error, folder = %self.folder.path().display(), "Policies cannot be stored; they are enforced all the same");
                 }
@@ -95,7 +113,11 @@ impl FileStore {
                     break;
                 }
             }
-            if !backoff.is_fresh() && !stop.is_cancelled() {
+            if stop.is_cancelled() {
+                break;
+            }
+            self.stored.send_replace(Some(Stored::All));
+            if !backoff.is_fresh() {
                 info!("Policies are stored again");
                 backoff.reset();
             }

@@ -45,8 +45,7 @@ impl PolicyKeeper {
         while !self.policies.enforcement().cache.is_ready() {
             let heard = self.heard.recv().await.context("the watches of policies ended")?;
             if matches!(heard, Heard::Away(_)) {
-                let stored = self.files.load().await;
-                self.policies.enforcement().restore(stored);
+                self.policies.take_up_stored(&self.files).await;
             }
             self.hear(heard);
         }

@@ -11,8 +11,10 @@ use antrea_pipeline::PodInterface;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::crd::v1beta1::NetworkPolicyControllerInfo;
 use antrea_types::{InterfaceName, PodUid};
+use tracing::warn;
 
 use super::enforcement::{Enforcement, KEY, Standing};
+use super::files::{FileStore, Stored};
 use super::notes::Notes;
 use crate::api::PolicyView;
 
@@ -35,7 +37,7 @@ impl PodPolicies {
         self.enforcement.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) const fn notes(&self) -> &Notes {
+    pub(crate) const fn notes(&self) -> &Notes {
         &self.notes
     }
 
@@ -50,6 +52,17 @@ impl PodPolicies {
             };
             enforcement.attach(&stored.name, &stored.container, stored.pod_interface().as_ref(), standing);
         }
+    }
+
+    /// Takes up what an earlier agent has stored, since the controller is away. If that agent could not store all that it
+    /// enforced, nothing is known of any Pod.
+    pub(super) async fn take_up_stored(&self, files: &FileStore) {
+        if self.notes.stored() == Stored::NotAll && self.new_pods == NewPods::Isolate {
+            warn!("The controller is away, and not all policies are stored: Pods are isolated");
+            return self.enforcement().doubt();
+        }
+        let stored = files.load().await;
+        self.enforcement().restore(stored);
     }
 
     /// A Pod comes, or its interface has changed. The switch has its policies when this returns.

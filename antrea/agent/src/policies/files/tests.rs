@@ -164,7 +164,6 @@ async fn files_of_others_are_left_alone() {
 struct Small(TempDir);
 
 impl Small {
-    /// None without the right to mount.
     /// None where nothing can be mounted, which is said of the test.
     fn mount(test: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
@@ -215,10 +214,12 @@ async fn a_full_disk_keeps_what_was_there_and_is_tried_again() {
     let _ = fs::write(&hog, vec![1; 1 << 20]);
     store.change(vec![policy("a", 2), policy("b", 1)]);
     until("nothing was tried", || store.wanted().files.len() == 2).await;
+    until("nobody was told", || *store.stored().borrow() == Some(Stored::NotAll)).await;
     let found: Vec<_> = store.load().await.iter().map(shown).collect();
     assert_eq!(found, ["policy a generation 1", "peers g"]);
     fs::remove_file(hog).unwrap();
     until("it was not tried again", || disk.0.path().join("network-policies/b").exists()).await;
+    until("nobody was told", || *store.stored().borrow() == Some(Stored::All)).await;
     stop.cancel();
     task.await.unwrap().unwrap();
     let found: Vec<_> = store.load().await.iter().map(shown).collect();
