@@ -74,7 +74,9 @@ type Told = BTreeMap<String, Vec<Value>>;
 fn note<T: Watched>(told: &mut Told, event: &Event<T>) {
     let mut event: Value = serde_json::from_slice(&event.to_line().unwrap()).unwrap();
     let object = event["object"].as_object_mut().unwrap();
-    for members in object.values_mut().filter_map(Value::as_array_mut).filter(|list| list[0]["pod"].is_object()) {
+    for members in
+        object.values_mut().filter_map(Value::as_array_mut).filter(|list| list[0]["pod"].is_object())
+    {
         members.sort_by_key(|member| member["pod"].to_string());
     }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -207,6 +209,7 @@ async fn what_an_agent_of_upstreams_reports_is_taken() {
         assert_eq!(answer.status(), 201, "{request}");
         assert_eq!(answer.headers()["content-type"], "application/vnd.kubernetes.protobuf", "{request}");
     }
-    let stats = api.get("/apis/stats.antrea.io/v1alpha1/namespaces/team-x/networkpolicystats/allow-mixed").await;
+    let stats =
+        api.get("/apis/stats.antrea.io/v1alpha1/namespaces/team-x/networkpolicystats/allow-mixed").await;
     assert_eq!(stats["trafficStats"], json!({"packets": 10, "bytes": 740, "sessions": 2}));
 }
