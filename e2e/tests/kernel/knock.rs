@@ -14,7 +14,7 @@ use crate::namespace::within;
 use crate::node::PATIENCE;
 
 /// Who has heard nothing by then is not let in. TCP and SCTP ask again meanwhile, and so do we with UDP.
-const SILENCE: Duration = Duration::from_secs(4);
+const SILENCE: Duration = Duration::from_secs(3);
 /// Between two datagrams.
 const AGAIN: Duration = Duration::from_millis(500);
 

@@ -56,7 +56,7 @@ impl Node {
     }
 
     /// Writes a file of the Node.
-    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Result<()> {
+    pub(crate) fn write(&self, name: &str, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
         let path = self.folder.join(name);
         let folder = path.parent().context("a file without a folder")?;
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, contents));

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -17,7 +18,8 @@ use antrea_pipeline::policy::Target;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
 use antrea_shared_api::protobuf::WATCH_MEDIA_TYPE;
-use antrea_types::{DualStack, IpFamily, OfPort, PodRef};
+use antrea_types::{DualStack, OfPort, PodRef};
+use ipnet::IpNet;
 
 use super::super::Heard;
 use super::agent::Cluster;
@@ -47,10 +49,10 @@ fn pipeline() -> Pipeline {
         gateway: Gateway {
             of_port: OfPort::GATEWAY,
             mac: "02:83:db:9d:af:a1".parse().unwrap(),
-            ips: [IpFamily::V4].into_iter().map(|_| std::net::IpAddr::from([10, 11, 0, 1])).collect(),
+            ips: ["10.11.0.1".parse::<IpAddr>().unwrap()].into_iter().collect(),
         },
         tunnel_port: Some(OfPort::TUNNEL),
-        local_pod_cidrs: ["10.11.0.0/24".parse::<ipnet::IpNet>().unwrap()].into_iter().collect(),
+        local_pod_cidrs: ["10.11.0.0/24".parse::<IpNet>().unwrap()].into_iter().collect(),
         services: Services::ByHost { cidrs: DualStack::default() },
         multicluster: Multicluster::Off,
         policies: PolicyEnforcement::On { node_traffic: NodeTraffic::PacketMark },
@@ -71,7 +73,7 @@ fn flows(mut cache: RuleCache, pods: &[(&str, &str, u32, &str)]) -> Vec<String> 
     let mut reconciler = Reconciler::new(ConjunctionIds::new([], ConjunctionIds::SHORTEST_REST));
     for (namespace, name, port, ip) in pods {
         let pod = PodRef { namespace: (*namespace).to_owned(), name: (*name).to_owned() };
-        let ips = [ip.parse::<std::net::IpAddr>().unwrap()].into_iter().collect();
+        let ips = [ip.parse::<IpAddr>().unwrap()].into_iter().collect();
         reconciler.set_pod(pod, &[Target { of_port: OfPort(*port), ips }].into());
     }
     let mut policies = pipeline.policy_flows().unwrap();

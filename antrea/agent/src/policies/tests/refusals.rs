@@ -2,7 +2,8 @@
 
 use antrea_config::NewPods;
 
-use super::node::{A, Agent, B, Node, node};
+use super::agent::Agent;
+use super::node::{A, B, Node, node};
 use super::script::{added, admitting, all, modified, targets};
 
 /// Has the table of the rules of ingress take so many flows and no more.

@@ -88,3 +88,22 @@ async fn a_later_agent_keeps_closed_whom_an_earlier_one_noted_and_opens_whom_it_
     agent.until("nothing is noted", || node.note(B).is_none()).await;
     agent.until("only the policy counts", || node.passes(B, A) && !node.passes(A, B)).await;
 }
+
+#[tokio::test]
+async fn an_agent_that_starts_while_the_controller_is_away_enforces_what_an_earlier_one_stored() {
+    let test = "an_agent_that_starts_while_the_controller_is_away_enforces_what_an_earlier_one_stored";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(all([targets(&[A]), added(admitting("p", 1, &[]))])).await;
+    agent.is_ready().await;
+    for pod in [A, B] {
+        agent.attach(pod).await.unwrap();
+    }
+    agent.stop().await;
+    let agent = node.start_agent(2, NewPods::Isolate).await;
+    agent.take_over(&[A, B]).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    agent.delete_earlier_flows().await;
+    agent.until("the stored policy counts", || node.passes(A, B) && !node.passes(B, A)).await;
+}
