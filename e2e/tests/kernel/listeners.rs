@@ -38,8 +38,13 @@ impl Listeners {
 
     /// Connects from a namespace, and carries something both ways.
     pub(crate) fn connect(&self, from: &str, target: SocketAddr) -> Result<Reached> {
+        self.try_to_connect(from, target, CONNECT)
+    }
+
+    /// The same, for not longer than this.
+    pub(crate) fn try_to_connect(&self, from: &str, target: SocketAddr, time: Duration) -> Result<Reached> {
         let mut client = within(from, || {
-            TcpStream::connect_timeout(&target, CONNECT).with_context(|| format!("no way to {target}"))
+            TcpStream::connect_timeout(&target, time).with_context(|| format!("no way to {target}"))
         })?;
         let (name, mut server, peer) =
             wait::eventually(PATIENCE, "the other end of a connection", || self.accept())?;

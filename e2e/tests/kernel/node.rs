@@ -56,8 +56,11 @@ impl Node {
     }
 
     /// Writes a file of the Node.
-    pub(crate) fn write(&self, name: &str, text: &str) -> Result<()> {
-        fs::write(self.folder.join(name), text).with_context(|| format!("cannot write {name}"))
+    pub(crate) fn write(&self, name: &str, contents: &(impl AsRef<[u8]> + ?Sized)) -> Result<()> {
+        let path = self.folder.join(name);
+        let folder = path.parent().context("a file without a folder")?;
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, contents));
+        written.with_context(|| format!("cannot write {name}"))
     }
 
     /// Removes a file of the Node.

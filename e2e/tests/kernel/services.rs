@@ -14,8 +14,8 @@ use crate::outside::{ADDRESSES, LOAD_BALANCER, Outside, node_addresses};
 use crate::ping::ping;
 
 /// Where the endpoints listen.
-const PORT: u16 = 8080;
-const NODE_PORT: u16 = 30080;
+pub(crate) const PORT: u16 = 8080;
+pub(crate) const NODE_PORT: u16 = 30080;
 
 #[test]
 fn a_node_port_with_traffic_policy_local_reaches_local_endpoints_that_see_the_client() {
@@ -124,7 +124,7 @@ fn reach(listeners: &Listeners, outside: &Outside, target: SocketAddr) -> Result
 }
 
 /// A Service and its EndpointSlices as files of both Nodes.
-struct Service<'a> {
+pub(crate) struct Service<'a> {
     nodes: [&'a Node; 2],
 }
 
@@ -132,7 +132,7 @@ const FILE: &str = "objects/service.yaml";
 
 impl<'a> Service<'a> {
     /// Over the neighbour, of Node a, and the server, of Node b.
-    fn apply(cluster: &'a Cluster, spec: &Value, annotations: &Value) -> Result<Self> {
+    pub(crate) fn apply(cluster: &'a Cluster, spec: &Value, annotations: &Value) -> Result<Self> {
         let mut service = service(annotations);
         for (key, value) in spec.as_object().into_iter().flatten() {
             service["spec"][key] = value.clone();
@@ -144,7 +144,7 @@ impl<'a> Service<'a> {
         Ok(Self { nodes })
     }
 
-    fn delete(self) -> Result<()> {
+    pub(crate) fn delete(self) -> Result<()> {
         self.nodes.iter().try_for_each(|node| node.remove(FILE))
     }
 }

@@ -132,6 +132,12 @@ impl Enforcement {
         Some(Step { number: self.asked, asked: self.switch.edit(KEY, edits) })
     }
 
+    /// Asks once more for what was refused, if anything was: the switch may take it now.
+    pub(super) fn ask_again(&mut self) -> Option<Step> {
+        let refused = self.done < self.asked;
+        refused.then(|| Step { number: self.asked, asked: self.switch.edit(KEY, Vec::new()) })
+    }
+
     fn resolve(&mut self) {
         for (name, attached) in &mut self.pods {
             if attached.standing == Standing::Unknown && self.cache.knows(attached.uid.as_ref()) {

@@ -12,14 +12,14 @@ use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::enforcement::Outcome;
+use super::enforcement::{Outcome, Step};
 use super::files::FileStore;
 use super::pods::PodPolicies;
 use super::statuses::Reports;
 use crate::antrea_controller::{AntreaController, Heard};
 use crate::flow_restore::RoundState;
 
-/// How soon a note that could not be removed is tried again.
+/// How soon is tried again what the switch refused, and to remove a note that could not be removed.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// What the switch is doing; at most one thing at a time, so that more comes together the longer it takes.
@@ -80,7 +80,9 @@ impl PolicyKeeper {
                 heard = self.heard.recv() => self.hear(heard.context("the watches of policies ended")?),
                 outcome = answer(&mut pending) => self.policies.enforcement().settle(&outcome),
                 Ok(()) = round.changed(), if earlier => {}
-                _ = retry.tick() => {}
+                _ = retry.tick() => if pending.is_none() {
+                    pending = in_progress(self.policies.enforcement().ask_again());
+                },
             }
             while let Ok(heard) = self.heard.try_recv() {
                 self.hear(heard);
@@ -128,13 +130,10 @@ impl PolicyKeeper {
             let left = self.policies.notes().forget(resolved).await;
             self.policies.enforcement().put_back_resolved(left);
         }
-        match step {
-            Some(step) => Some(Box::pin(step.done())),
-            None => {
-                self.tell();
-                None
-            }
+        if step.is_none() {
+            self.tell();
         }
+        in_progress(step)
     }
 
     /// Has the controller told what is new.
@@ -146,6 +145,10 @@ impl PolicyKeeper {
             news
         });
     }
+}
+
+fn in_progress(step: Option<Step>) -> Pending {
+    step.map(|step| Box::pin(step.done()) as _)
 }
 
 /// Waits for the switch, or for ever.

@@ -9,6 +9,8 @@ mod keeper;
 mod notes;
 mod pods;
 mod statuses;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::path::Path;

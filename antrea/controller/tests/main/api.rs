@@ -17,14 +17,14 @@ fn cluster() -> Cluster {
 }
 
 /// A cluster, its API server, a controller and a client of it.
-struct Running {
-    cluster: Cluster,
-    server: ApiServer,
-    controller: Controller,
-    api: ControllerApi,
+pub(crate) struct Running {
+    pub(crate) cluster: Cluster,
+    pub(crate) server: ApiServer,
+    pub(crate) controller: Controller,
+    pub(crate) api: ControllerApi,
 }
 
-async fn run(cluster: Cluster) -> Running {
+pub(crate) async fn run(cluster: Cluster) -> Running {
     let server = ApiServer::start(&cluster, None).await;
     let controller = Controller::start(&server);
     let api = ControllerApi::of(&cluster, &controller).await;

@@ -26,8 +26,8 @@ const NODES: &str = "/api/v1/nodes";
 pub(crate) const PODS: &str = "/api/v1/pods";
 pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
-const NAMESPACES: &str = "/api/v1/namespaces";
-const NETWORK_POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies";
+pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
+pub(crate) const NETWORK_POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies";
 const BUILT_IN: [&str; 6] = [NODES, PODS, CONFIG_MAPS, API_SERVICES, NAMESPACES, NETWORK_POLICIES];
 const POLICIES: &str = "clusternetworkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
@@ -115,6 +115,19 @@ impl Cluster {
         let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i"}]});
         let status = json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]});
         self.put(PODS, pod, json!({"metadata": metadata, "spec": spec, "status": status}));
+    }
+
+    /// An object that is written out: a Namespace, a Pod or a NetworkPolicy.
+    pub(crate) fn add(&self, object: Value) {
+        let metadata = &object["metadata"];
+        let name = metadata["name"].as_str().unwrap();
+        let name = metadata["namespace"].as_str().map_or(name.to_owned(), |space| format!("{space}/{name}"));
+        let path = match object["kind"].as_str().unwrap() {
+            "Namespace" => NAMESPACES,
+            "Pod" => PODS,
+            _ => NETWORK_POLICIES,
+        };
+        self.put(path, &name, object);
     }
 
     pub(crate) fn delete_pod(&self, pod: &str) {

@@ -6,7 +6,8 @@ use antrea_kit::kube_client::root_certificates;
 use futures::io::Lines;
 use futures::stream::BoxStream;
 use futures::{AsyncBufReadExt, StreamExt};
-use hyper::Request;
+use hyper::{Request, Response};
+use kube::client::Body;
 use kube::{Client, Config};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -64,6 +65,11 @@ impl ControllerApi {
             kube::Error::Api(status) => (status.code, status.message),
             other => (0, format!("{other:?}")),
         })
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn send(&self, request: Request<Vec<u8>>) -> Response<Body> {
+        timeout(PATIENCE, self.client.send(request.map(Body::from))).await.unwrap().unwrap()
     }
 
     /// The JSON that the agent is answered with.

@@ -6,5 +6,6 @@ mod api;
 mod api_server;
 mod client;
 mod flags;
+mod mixed_fleet;
 mod objects;
 mod process;

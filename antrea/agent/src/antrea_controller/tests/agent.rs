@@ -136,8 +136,7 @@ impl Agent {
             if let Some(text) = self.waiting.get_mut(&watch).and_then(VecDeque::pop_front) {
                 return text;
             }
-            let heard = timeout(PATIENCE, self.heard.recv()).await;
-            let (of, text) = short(&heard.expect("nothing was heard").expect("the watches ended"));
+let (of, text) = short(&self.hear().await);
             if text == "connected" {
                 self.beginning.insert(of);
             }
@@ -145,6 +144,12 @@ impl Agent {
                 self.waiting.entry(of).or_default().push_back(text);
             }
         }
+    }
+
+    /// What any of them says next.
+    pub(super) async fn hear(&mut self) -> Heard {
+        let heard = timeout(PATIENCE, self.heard.recv()).await;
+        heard.expect("nothing was heard").expect("the watches ended")
     }
 
     /// Checks what the watch of policies says next.

@@ -2,6 +2,7 @@
 
 mod agent;
 mod api;
+mod enforced;
 mod faults;
 mod moves;
 mod recorded;

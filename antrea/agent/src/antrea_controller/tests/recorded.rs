@@ -9,13 +9,13 @@ use super::agent::Cluster;
 use super::api::{Speaks, authority};
 use super::scripted::{Actor, Scripted};
 
-fn recorded(of: &str, watch: &str, form: &str) -> Vec<u8> {
+pub(super) fn recorded(of: &str, watch: &str, form: &str) -> Vec<u8> {
     let folder = "../../shared-api/tests/golden/controlplane";
     let path = format!("{}/{folder}/{of}/watch/{watch}.{form}.stream", env!("CARGO_MANIFEST_DIR"));
     fs::read(&path).expect(&path)
 }
 
-const fn plural(watch: Watch) -> &'static str {
+pub(super) const fn plural(watch: Watch) -> &'static str {
     match watch {
         Watch::NetworkPolicies => "networkpolicies",
         Watch::AddressGroups => "addressgroups",

@@ -1,0 +1,138 @@
+//! A Node with a real Open vSwitch and two Pods.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use antrea_agent_cni::interface::ContainerInterface;
+use antrea_agent_cni::interface_store::StoredContainer;
+use antrea_ovs::ovsdb::OvsDb;
+use antrea_ovs::testing::{OvsProcess, why_unavailable};
+use antrea_pipeline::multicluster::Multicluster;
+use antrea_pipeline::service::Services;
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement};
+use antrea_types::{DualStack, InterfaceName, OfPort, PodRef};
+use ipnet::IpNet;
+use tempfile::TempDir;
+
+pub(super) const BRIDGE: &str = "br-int";
+
+/// A Node without an agent.
+pub(super) struct Node {
+    pub(super) ovs: OvsProcess,
+    pub(super) database: OvsDb,
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) folder: TempDir,
+}
+
+/// A Pod of Namespace `x`, with a port on the bridge.
+#[derive(Clone, Copy)]
+pub(super) struct Pod {
+    pub(super) name: &'static str,
+    port: u32,
+    mac: &'static str,
+    pub(super) ip: &'static str,
+}
+
+pub(super) const A: Pod = Pod { name: "a", port: 2, mac: "0a:00:00:00:00:0a", ip: "10.10.0.10" };
+pub(super) const B: Pod = Pod { name: "b", port: 3, mac: "0a:00:00:00:00:0b", ip: "10.10.0.11" };
+
+/// A Node, or nothing where none can be made: then the test is skipped.
+pub(super) async fn node(test: &str) -> Option<Node> {
+    if let Some(reason) = why_unavailable() {
+        println!("SKIPPED {test}: {reason}");
+        return None;
+    }
+    let ovs = OvsProcess::start().unwrap();
+    let bridge =
+        "add-br br-int -- set bridge br-int datapath_type=netdev fail-mode=secure protocols=OpenFlow15";
+    ovs.vsctl(bridge.split_whitespace()).unwrap();
+    for Pod { name, port, .. } in [A, B] {
+        let port = format!(
+            "add-port {BRIDGE} pod-{name} -- set interface pod-{name} type=internal ofport_request={port}"
+        );
+        ovs.vsctl(port.split_whitespace()).unwrap();
+    }
+    let database = OvsDb::connect(ovs.database_socket()).await;
+    Some(Node { ovs, database, pipeline: Arc::new(pipeline()), folder: tempfile::tempdir().unwrap() })
+}
+
+fn pipeline() -> Pipeline {
+    Pipeline::new(PipelineConfig {
+        gateway: Gateway {
+            of_port: OfPort::GATEWAY,
+            mac: "0a:00:00:00:00:01".parse().unwrap(),
+            ips: ["10.10.0.1".parse::<IpAddr>().unwrap()].into_iter().collect(),
+        },
+        tunnel_port: Some(OfPort::TUNNEL),
+        local_pod_cidrs: ["10.10.0.0/24".parse::<IpNet>().unwrap()].into_iter().collect(),
+        services: Services::ByHost { cidrs: DualStack::default() },
+        multicluster: Multicluster::Off,
+        policies: PolicyEnforcement::On { node_traffic: NodeTraffic::SourceMac },
+    })
+}
+
+impl Pod {
+    pub(super) fn interface_name(self) -> InterfaceName {
+        format!("pod-{}", self.name).parse().unwrap()
+    }
+
+    pub(super) fn pod(self) -> PodRef {
+        PodRef { namespace: "x".to_owned(), name: self.name.to_owned() }
+    }
+
+    fn ips(self) -> DualStack<IpAddr> {
+        [self.ip.parse::<IpAddr>().unwrap()].into_iter().collect()
+    }
+
+    pub(super) fn interface(self) -> PodInterface {
+        PodInterface { of_port: OfPort(self.port), mac: self.mac.parse().unwrap(), ips: self.ips() }
+    }
+
+    /// As an earlier agent has left it.
+    pub(super) fn stored(self) -> StoredContainer {
+        StoredContainer {
+            name: self.interface_name(),
+            of_port: Some(OfPort(self.port)),
+            container: ContainerInterface {
+                pod: self.pod(),
+                container_id: format!("container-{}", self.name),
+                interface: "eth0".parse().unwrap(),
+                mac: self.mac.parse().unwrap(),
+                ips: self.ips(),
+                netns: String::new(),
+            },
+        }
+    }
+}
+
+impl Node {
+    /// The number of the table with the rules of ingress.
+    pub(super) fn ingress_table(&self) -> u8 {
+        let tables = self.pipeline.table_names();
+        tables.into_iter().find(|(_, name)| *name == "IngressRule").unwrap().0.0
+    }
+
+    /// Whether a new connection gets from one Pod to another, as the switch sees it.
+    pub(super) fn passes(&self, from: Pod, to: Pod) -> bool {
+        let packet = format!(
+            "in_port={},tcp,dl_src={},dl_dst={},nw_src={},nw_dst={},nw_ttl=64,tp_dst=80",
+            from.port, from.mac, to.mac, from.ip, to.ip
+        );
+        let trace =
+            self.ovs.appctl(["ofproto/trace", "--names", BRIDGE, &packet, "--ct-next", "trk,new"]).unwrap();
+        let mut outcomes = trace.lines().filter_map(|line| line.strip_prefix("Datapath actions: "));
+        match outcomes.next_back() {
+            Some("drop") => false,
+            Some(outcome) if outcome == format!("pod-{}", to.name) => true,
+            other => panic!("neither dropped nor delivered: {other:?} in {trace}"),
+        }
+    }
+
+    /// What is noted of a Pod.
+    pub(super) fn note(&self, pod: Pod) -> Option<String> {
+        let port = format!("pod-{}", pod.name);
+        let column = "external_ids:antrea-policies";
+        let note = self.ovs.vsctl(["--if-exists", "get", "port", &port, column]).unwrap();
+        Some(note.trim().to_owned()).filter(|note| !note.is_empty())
+    }
+}

@@ -1,0 +1,109 @@
+//! Pods that come before anybody has said which policies there are, or while the controller is away.
+
+use antrea_config::NewPods;
+
+use super::node::{A, B, node};
+use super::script::{added, admitting, all, away, targets};
+
+#[tokio::test]
+async fn no_pod_is_connected_before_policies_are_known() {
+    let Some(node) = node("no_pod_is_connected_before_policies_are_known").await else { return };
+    let agent = node.start_agent(1, NewPods::Admit).await;
+    let refused = agent.attach(A).await.unwrap_err().to_string();
+    assert_eq!(refused, "it is not known yet which policies there are");
+    assert!(!node.passes(A, B));
+    agent.hear(all([])).await;
+    agent.is_ready().await;
+    for pod in [A, B] {
+        agent.attach(pod).await.unwrap();
+    }
+    assert!(node.passes(A, B));
+}
+
+#[tokio::test]
+async fn a_pod_has_its_policies_once_it_is_connected() {
+    let Some(node) = node("a_pod_has_its_policies_once_it_is_connected").await else { return };
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(all([targets(&[A]), added(admitting("p", 1, &[]))])).await;
+    agent.is_ready().await;
+    for pod in [B, A] {
+        agent.attach(pod).await.unwrap();
+    }
+    assert!(!node.passes(B, A));
+    assert!(node.passes(A, B));
+    assert_eq!((node.note(A), node.note(B)), (None, None));
+}
+
+#[tokio::test]
+async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back() {
+    let test = "a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(all([])).await;
+    agent.is_ready().await;
+    agent.attach(A).await.unwrap();
+    agent.hear(away()).await;
+    agent.until("the controller is away", || !agent.is_current()).await;
+    agent.attach(B).await.unwrap();
+    assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
+    assert!(!node.passes(A, B) && !node.passes(B, A));
+    agent.hear(all([])).await;
+    agent.until("nothing is noted", || node.note(B).is_none()).await;
+    agent.until("the Pod is open", || node.passes(A, B) && node.passes(B, A)).await;
+}
+
+#[tokio::test]
+async fn where_new_pods_are_admitted_one_that_comes_while_the_controller_is_away_is_open() {
+    let test = "where_new_pods_are_admitted_one_that_comes_while_the_controller_is_away_is_open";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Admit).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    for pod in [A, B] {
+        agent.attach(pod).await.unwrap();
+    }
+    assert!(node.passes(A, B));
+    assert_eq!(node.note(B), None);
+}
+
+#[tokio::test]
+async fn a_later_agent_keeps_closed_whom_an_earlier_one_noted_and_opens_whom_it_did_not() {
+    let test = "a_later_agent_keeps_closed_whom_an_earlier_one_noted_and_opens_whom_it_did_not";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(all([])).await;
+    agent.is_ready().await;
+    agent.attach(A).await.unwrap();
+    agent.hear(away()).await;
+    agent.until("the controller is away", || !agent.is_current()).await;
+    agent.attach(B).await.unwrap();
+    agent.stop().await;
+    let agent = node.start_agent(2, NewPods::Isolate).await;
+    agent.take_over(&[A, B]).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    agent.until("the Pod is closed", || !node.passes(A, B) && !node.passes(B, A)).await;
+    assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
+    agent.hear(all([targets(&[B]), added(admitting("p", 1, &[]))])).await;
+    agent.until("nothing is noted", || node.note(B).is_none()).await;
+    agent.until("only the policy counts", || node.passes(B, A) && !node.passes(A, B)).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_starts_while_the_controller_is_away_enforces_what_an_earlier_one_stored() {
+    let test = "an_agent_that_starts_while_the_controller_is_away_enforces_what_an_earlier_one_stored";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(all([targets(&[A]), added(admitting("p", 1, &[]))])).await;
+    agent.is_ready().await;
+    for pod in [A, B] {
+        agent.attach(pod).await.unwrap();
+    }
+    agent.stop().await;
+    let agent = node.start_agent(2, NewPods::Isolate).await;
+    agent.take_over(&[A, B]).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    agent.delete_earlier_flows().await;
+    agent.until("the stored policy counts", || node.passes(A, B) && !node.passes(B, A)).await;
+}
