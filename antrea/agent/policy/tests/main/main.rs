@@ -12,6 +12,7 @@ mod reading;
 mod recorded;
 mod rules;
 mod script;
+mod statistics;
 mod statuses;
 #[path = "../../../../pipeline/tests/verdicts.rs"]
 mod verdicts;

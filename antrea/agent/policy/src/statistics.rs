@@ -1,0 +1,142 @@
+//! What policies have let through on this Node: from what flows count to what the controller is told.
+//!
+//! The controller adds up what it is told, so that it is told differences: what flows counted since they were looked at
+//! last. That is kept until the controller has taken it, so that nothing is lost while it is away.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use antrea_pipeline::policy::{ConjunctionId, Counter, Packets};
+use antrea_shared_api::controlplane::v1beta2::{
+    NetworkPolicyReference, NetworkPolicyStats, NetworkPolicyType, NodeStatsSummary,
+};
+use antrea_shared_api::meta::Metadata;
+use antrea_shared_api::stats::v1alpha1::{RuleTrafficStats, TrafficStats};
+use antrea_types::NodeName;
+
+use crate::{Reconciler, RuleCache, RuleName};
+
+/// What a flow has counted since it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// How long it has been there.
+    pub age: Duration,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What the controller has not been told yet of what flows have counted.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    /// What there was when it was looked at last.
+    seen: BTreeMap<Counter, Counted>,
+    /// By the names of policies, which are the UIDs of what they were computed from.
+    untold: BTreeMap<String, Untold>,
+}
+
+#[derive(Debug)]
+struct Untold {
+    source: NetworkPolicyReference,
+    /// By the names of rules; policies of Kubernetes have none for theirs.
+    rules: BTreeMap<String, TrafficStats>,
+}
+
+impl Counted {
+    /// What was counted since `before`. A flow that is younger than it was, or has counted less, was made anew.
+    fn since(self, before: Option<&Self>) -> (u64, u64) {
+        let before = before.filter(|before| {
+            before.age <= self.age && before.packets <= self.packets && before.bytes <= self.bytes
+        });
+        before.map_or((self.packets, self.bytes), |before| {
+            (self.packets - before.packets, self.bytes - before.bytes)
+        })
+    }
+}
+
+impl Statistics {
+    /// Takes in what all flows have counted. Where policies say the same, and so share a number, what they let through counts
+    /// for each of them; for a policy once, if that has several such rules. What policies let through that are gone is nobody's.
+    pub fn count(&mut self, counted: BTreeMap<Counter, Counted>, reconciler: &Reconciler, cache: &RuleCache) {
+        for (number, traffic) in self.take(counted) {
+            self.add(traffic, &reconciler.rules_of(number));
+        }
+        self.untold.retain(|policy, _| cache.has_policy(policy));
+    }
+
+    /// What was counted since the last time, by number.
+    fn take(&mut self, counted: BTreeMap<Counter, Counted>) -> BTreeMap<ConjunctionId, TrafficStats> {
+        let before = std::mem::replace(&mut self.seen, counted);
+        let mut sums: BTreeMap<_, TrafficStats> = BTreeMap::new();
+        for (counter, counted) in &self.seen {
+            let (packets, bytes) = counted.since(before.get(counter));
+            if packets == 0 {
+                continue;
+            }
+            let sessions = match counter.packets {
+                Packets::First => packets,
+                Packets::Later => 0,
+            };
+            sums.entry(counter.rule).or_default().add(TrafficStats { packets, bytes, sessions });
+        }
+        sums
+    }
+
+    fn add(&mut self, traffic: TrafficStats, rules: &[&RuleName]) {
+        let mut of = BTreeSet::new();
+        for rule in rules {
+            let Some(source) = &rule.source_ref else { continue };
+            if of.insert((&rule.policy, &rule.name)) {
+                let untold = self
+                    .untold
+                    .entry(rule.policy.clone())
+                    .or_insert_with(|| Untold { source: source.clone(), rules: BTreeMap::new() });
+                untold.rules.entry(rule.name.clone()).or_default().add(traffic);
+            }
+        }
+    }
+
+    /// What the controller is to be told; none where there is nothing new.
+    pub fn summary(&self, node: &NodeName) -> Option<NodeStatsSummary> {
+        let metadata = Metadata { name: node.to_string(), ..Metadata::default() };
+        let mut summary = NodeStatsSummary { metadata, ..NodeStatsSummary::default() };
+        for untold in self.untold.values() {
+            let policies = match untold.source.policy_type {
+                NetworkPolicyType::K8sNetworkPolicy => &mut summary.network_policies,
+                NetworkPolicyType::AntreaClusterNetworkPolicy => &mut summary.antrea_cluster_network_policies,
+                NetworkPolicyType::AntreaNetworkPolicy => &mut summary.antrea_network_policies,
+                // Nobody can be told of others.
+                _ => continue,
+            };
+            policies.push(untold.stats());
+        }
+        let policies = [
+            &summary.network_policies,
+            &summary.antrea_cluster_network_policies,
+            &summary.antrea_network_policies,
+        ];
+        policies.iter().any(|policies| !policies.is_empty()).then_some(summary)
+    }
+
+    /// The controller has taken the summary.
+    pub fn told(&mut self) {
+        self.untold.clear();
+    }
+}
+
+impl Untold {
+    /// Of policies of Antrea each rule by itself, as upstream's agents tell it: the controller adds them up.
+    fn stats(&self) -> NetworkPolicyStats {
+        let (mut traffic_stats, mut rule_traffic_stats) = (TrafficStats::default(), Vec::new());
+        for (name, traffic) in &self.rules {
+            match self.source.policy_type {
+                NetworkPolicyType::K8sNetworkPolicy => traffic_stats.add(*traffic),
+                _ => {
+                    rule_traffic_stats.push(RuleTrafficStats { name: name.clone(), traffic_stats: *traffic })
+                }
+            }
+        }
+        NetworkPolicyStats { network_policy: self.source.clone(), traffic_stats, rule_traffic_stats }
+    }
+}
