@@ -128,15 +128,17 @@ impl Statistics {
 impl Untold {
     /// Of policies of Antrea each rule by itself, as upstream's agents tell it: the controller adds them up.
     fn stats(&self) -> NetworkPolicyStats {
-        let (mut traffic_stats, mut rule_traffic_stats) = (TrafficStats::default(), Vec::new());
-        for (name, traffic) in &self.rules {
-            match self.source.policy_type {
-                NetworkPolicyType::K8sNetworkPolicy => traffic_stats.add(*traffic),
-                _ => {
-                    rule_traffic_stats.push(RuleTrafficStats { name: name.clone(), traffic_stats: *traffic })
-                }
-            }
+        let (network_policy, rules) = (self.source.clone(), self.rules.iter());
+        if network_policy.policy_type == NetworkPolicyType::K8sNetworkPolicy {
+            let mut traffic_stats = TrafficStats::default();
+            rules.for_each(|(_, traffic)| traffic_stats.add(*traffic));
+            return NetworkPolicyStats { network_policy, traffic_stats, rule_traffic_stats: Vec::new() };
         }
-        NetworkPolicyStats { network_policy: self.source.clone(), traffic_stats, rule_traffic_stats }
+        let of_rule = |(name, traffic): (&String, &TrafficStats)| RuleTrafficStats {
+            name: name.clone(),
+            traffic_stats: *traffic,
+        };
+        let rule_traffic_stats = rules.map(of_rule).collect();
+        NetworkPolicyStats { network_policy, traffic_stats: TrafficStats::default(), rule_traffic_stats }
     }
 }
