@@ -34,6 +34,6 @@ pub use event::{PolicyEvent, Refused, Watch};
 pub use problem::Problem;
 pub use reconciler::{Batch, Reconciler, RuleName};
 pub use rule::{Rule, RuleId};
-pub use statistics::{Counted, Statistics};
+pub use statistics::{Counted, Statistics, Traffic};
 pub use status::{PolicyStatus, Realization};
 pub use stored::{FileChange, FileName, StoredObject};

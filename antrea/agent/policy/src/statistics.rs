@@ -27,6 +27,9 @@ pub struct Counted {
     pub bytes: u64,
 }
 
+/// What came, by number.
+pub type Traffic = BTreeMap<ConjunctionId, TrafficStats>;
+
 /// What the controller has not been told yet of what flows have counted.
 #[derive(Debug, Default)]
 pub struct Statistics {
@@ -56,19 +59,10 @@ impl Counted {
 }
 
 impl Statistics {
-    /// Takes in what all flows have counted. Where policies say the same, and so share a number, what they let through counts
-    /// for each of them; for a policy once, if that has several such rules. What policies let through that are gone is nobody's.
-    pub fn count(&mut self, counted: BTreeMap<Counter, Counted>, reconciler: &Reconciler, cache: &RuleCache) {
-        for (number, traffic) in self.take(counted) {
-            self.add(traffic, &reconciler.rules_of(number));
-        }
-        self.untold.retain(|policy, _| cache.has_policy(policy));
-    }
-
-    /// What was counted since the last time, by number.
-    fn take(&mut self, counted: BTreeMap<Counter, Counted>) -> BTreeMap<ConjunctionId, TrafficStats> {
+    /// Takes in what all flows have counted; returns what came since the last time.
+    pub fn since_last(&mut self, counted: BTreeMap<Counter, Counted>) -> Traffic {
         let before = std::mem::replace(&mut self.seen, counted);
-        let mut sums: BTreeMap<_, TrafficStats> = BTreeMap::new();
+        let mut sums = Traffic::new();
         for (counter, counted) in &self.seen {
             let (packets, bytes) = counted.since(before.get(counter));
             if packets == 0 {
@@ -83,10 +77,19 @@ impl Statistics {
         sums
     }
 
+    /// Takes in whose that is. Where policies say the same, and so share a number, what they let through counts for each of
+    /// them; for a policy once, if that has several such rules. What policies let through that are gone is nobody's.
+    pub fn attribute(&mut self, traffic: Traffic, reconciler: &Reconciler, cache: &RuleCache) {
+        for (number, traffic) in traffic {
+            self.add(traffic, &reconciler.rules_of(number));
+        }
+        self.untold.retain(|policy, _| cache.has_policy(policy));
+    }
+
     fn add(&mut self, traffic: TrafficStats, rules: &[&RuleName]) {
         let mut of = BTreeSet::new();
         for rule in rules {
-            let Some(source) = &rule.source_ref else { continue };
+            let Some(source) = rule.source_ref.as_ref().filter(|source| is_counted(source)) else { continue };
             if of.insert((&rule.policy, &rule.name)) {
                 let untold = self
                     .untold
@@ -99,6 +102,9 @@ impl Statistics {
 
     /// What the controller is to be told; none where there is nothing new.
     pub fn summary(&self, node: &NodeName) -> Option<NodeStatsSummary> {
+        if self.untold.is_empty() {
+            return None;
+        }
         let metadata = Metadata { name: node.to_string(), ..Metadata::default() };
         let mut summary = NodeStatsSummary { metadata, ..NodeStatsSummary::default() };
         for untold in self.untold.values() {
@@ -106,23 +112,27 @@ impl Statistics {
                 NetworkPolicyType::K8sNetworkPolicy => &mut summary.network_policies,
                 NetworkPolicyType::AntreaClusterNetworkPolicy => &mut summary.antrea_cluster_network_policies,
                 NetworkPolicyType::AntreaNetworkPolicy => &mut summary.antrea_network_policies,
-                // Nobody can be told of others.
                 _ => continue,
             };
             policies.push(untold.stats());
         }
-        let policies = [
-            &summary.network_policies,
-            &summary.antrea_cluster_network_policies,
-            &summary.antrea_network_policies,
-        ];
-        policies.iter().any(|policies| !policies.is_empty()).then_some(summary)
+        Some(summary)
     }
 
     /// The controller has taken the summary.
     pub fn told(&mut self) {
         self.untold.clear();
     }
+}
+
+/// The controller takes statistics of no other types.
+const fn is_counted(source: &NetworkPolicyReference) -> bool {
+    matches!(
+        source.policy_type,
+        NetworkPolicyType::K8sNetworkPolicy
+            | NetworkPolicyType::AntreaClusterNetworkPolicy
+            | NetworkPolicyType::AntreaNetworkPolicy
+    )
 }
 
 impl Untold {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use antrea_agent_policy::{ConjunctionIds, Counted, Reconciler, RuleCache, Statistics, StoredObject};
+use antrea_agent_policy::{ConjunctionIds, Reconciler, RuleCache, Statistics, StoredObject, Traffic};
 use antrea_ovs::openflow::OpenFlowError;
 use antrea_ovs::{Asked, FlowEdit, Switch};
 use antrea_pipeline::PodInterface;
-use antrea_pipeline::policy::{Counter, FlowChange, PolicyFlows, Target};
+use antrea_pipeline::policy::{FlowChange, PolicyFlows, Target};
 use antrea_types::{InterfaceName, NodeName, PodRef};
 use tracing::{info, warn};
 
@@ -188,9 +188,9 @@ impl Enforcement {
         self.reconciler.reports(&self.cache, node)
     }
 
-    /// Counts what flows have let through for whom it was let through.
-    pub(super) fn count(&self, statistics: &mut Statistics, counted: BTreeMap<Counter, Counted>) {
-        statistics.count(counted, &self.reconciler, &self.cache);
+    /// Counts what came for the policies that have let it through.
+    pub(super) fn attribute(&self, statistics: &mut Statistics, traffic: Traffic) {
+        statistics.attribute(traffic, &self.reconciler, &self.cache);
     }
 
     /// Whether the switch shall have flows of policies.

@@ -37,12 +37,17 @@ impl PolicyStatistics {
         let mut statistics = Statistics::default();
         let mut ticks = interval_at(Instant::now() + PERIOD, PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // A controller that is away for a day is in the log once.
+        let mut is_warned = false;
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let Some(outcome) = stop.run_until_cancelled(self.report(&mut statistics)).await else { break };
-            if let Err(error) = outcome {
+            if let Err(error) = &outcome
+                && !is_warned
+            {
                 let error = format!("{error:#}");
                 warn!(error, "Traffic of policies was not reported; it will be with what follows");
             }
+            is_warned = outcome.is_err();
         }
         Ok(())
     }
@@ -50,7 +55,8 @@ impl PolicyStatistics {
     /// What was not told, or may not have been, is told the next time.
     async fn report(&self, statistics: &mut Statistics) -> Result<()> {
         let counted = self.counted().await.context("cannot list what flows of policies have counted")?;
-        self.policies.enforcement().count(statistics, counted);
+        let traffic = statistics.since_last(counted);
+        self.policies.enforcement().attribute(statistics, traffic);
         if let Some(summary) = statistics.summary(&self.node) {
             self.controller.report_stats(&summary).await?;
             statistics.told();

@@ -30,7 +30,7 @@ impl Channel {
         }
         let begun = Instant::now();
         let outcome = self.make(members, messages).await;
-        self.operations().note(members, outcome.is_ok(), begun.elapsed());
+        self.operations().note(members, &outcome, begun.elapsed());
         outcome
     }
 

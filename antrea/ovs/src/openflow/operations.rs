@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use antrea_openflow::FlowCommand;
 
+use super::error::OpenFlowError;
 use crate::modification::Modification;
 
 /// What is done to flows.
@@ -46,8 +47,8 @@ impl Operations {
         self.lock().get(&operation).copied().unwrap_or_default()
     }
 
-    /// A bundle was made, or refused, after this time.
-    pub(crate) fn note(&self, members: &[Modification], is_done: bool, took: Duration) {
+    /// This is what became of a bundle after this time.
+    pub(crate) fn note(&self, members: &[Modification], outcome: &Result<(), OpenFlowError>, took: Duration) {
         let milliseconds = took.as_secs_f64() * 1000.0;
         for operation in Operation::ALL {
             if !members.iter().any(|member| Operation::of(member) == Some(operation)) {
@@ -55,7 +56,10 @@ impl Operations {
             }
             let mut all = self.lock();
             let counts = all.entry(operation).or_default();
-            *(if is_done { &mut counts.done } else { &mut counts.failed }) += 1;
+            match outcome {
+                Ok(()) => counts.done += 1,
+                Err(_) => counts.failed += 1,
+            }
             let within = counts.within.iter_mut().zip(OperationCounts::BOUNDS);
             within.filter(|(_, bound)| milliseconds <= *bound).for_each(|(count, _)| *count += 1);
             counts.milliseconds += milliseconds;
@@ -103,8 +107,8 @@ mod tests {
     #[test]
     fn a_bundle_counts_once_for_each_operation_in_it() {
         let operations = Operations::default();
-        operations.note(&[add(), add(), delete()], true, Duration::from_micros(700));
-        operations.note(&[add()], false, Duration::from_millis(20));
+        operations.note(&[add(), add(), delete()], &Ok(()), Duration::from_micros(700));
+        operations.note(&[add()], &Err(OpenFlowError::ConnectionLost), Duration::from_millis(20));
         let shown = Operation::ALL.map(|operation| {
             let OperationCounts { done, failed, milliseconds, .. } = operations.counts(operation);
             format!("{operation:?} {done} done {failed} failed in {milliseconds:.1}")

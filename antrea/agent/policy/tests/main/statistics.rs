@@ -33,7 +33,8 @@ impl Counting {
     #[track_caller]
     fn untold(&mut self, flows: &str) -> String {
         let counted = flows.split(", ").filter(|flow| !flow.is_empty()).map(counted).collect();
-        self.statistics.count(counted, &self.node.reconciler, &self.node.script.cache);
+        let traffic = self.statistics.since_last(counted);
+        self.statistics.attribute(traffic, &self.node.reconciler, &self.node.script.cache);
         let Some(summary) = self.statistics.summary(&"node-a".parse().unwrap()) else {
             return "nothing".to_owned();
         };
@@ -167,6 +168,8 @@ fn a_rule_that_is_replaced_still_counts_for_its_policy() {
 fn what_is_nobodys_is_not_told() {
     let mut counting = Counting::new(&format!("{P}\nnp ADDED q to=a | In g Allow on=TCP:80"));
     counting.check("9 first 1/60 @60, 3 first 1/60 @60", "nothing");
+    counting.tell("np ADDED r to=a type=AdminNetworkPolicy | Out g Allow");
+    counting.check("4 first 1/60 @60", "nothing");
     counting.tell("np DELETED p");
     counting.check("2 first 1/60 @60", "nothing");
 }
