@@ -58,14 +58,20 @@ fn problems(routes: &NodeRoutes) -> Vec<String> {
 
 impl Observer {
     /// How many flows the switch has in each table; `None` while it does not answer.
-    async fn flow_counts(&self) -> Option<BTreeMap<String, i32>> {
+    pub(crate) async fn table_sizes(&self) -> Option<Vec<(TableId, &str, u32)>> {
         let channel = self.switch.connection().current().ok()?;
-        let mut counts = BTreeMap::new();
+        let mut sizes = Vec::new();
         for (table, name) in &self.tables {
             let totals = channel.aggregate(FlowFilter::table(*table)).await.ok()?;
-            counts.insert(name.clone(), i32::try_from(totals.flows).unwrap_or(i32::MAX));
+            sizes.push((*table, name.as_str(), totals.flows));
         }
-        Some(counts)
+        Some(sizes)
+    }
+
+    async fn flow_counts(&self) -> Option<BTreeMap<String, i32>> {
+        let sizes = self.table_sizes().await?.into_iter();
+        let count = |flows: u32| i32::try_from(flows).unwrap_or(i32::MAX);
+        Some(sizes.map(|(_, name, flows)| (name.to_owned(), count(flows))).collect())
     }
 }
 

@@ -75,8 +75,14 @@ pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>, log: LogLev
     let sources = api::Slot::default();
     let authority = certificate.ca_pem().to_owned();
     let token = LoopbackToken::generate()?;
-    let gates = config.feature_gates.clone();
-    let handler = api::handler(&client, checks.clone(), log, gates, Arc::clone(&sources), &token);
+    let api = api::Api {
+        checks: checks.clone(),
+        log,
+        gates: config.feature_gates.clone(),
+        metrics: config.metrics,
+        sources: Arc::clone(&sources),
+    };
+    let handler = api.handler(&client, &token);
     let (port, minimum) = (config.api_port, config.tls_min_version);
     let server = antrea_kit::api::bind(&certificate, port, minimum, handler).await?;
     api::admit_own_pod(&token, &authority)?;
@@ -194,12 +200,15 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
 
 /// The components of NetworkPolicies.
 fn add_policies(components: &mut Components, policies: PolicyComponents, restore: &FlowRestore) {
-    let PolicyComponents { keeper, files, watches, pods, controller, reports } = policies;
+    let PolicyComponents { keeper, files, watches, pods, controller, reports, statistics } = policies;
     let (round, notes, stored) = (restore.round.subscribe(), pods.notes().clone(), files.stored());
     components.add("policy-watches", |stop| watches.run(stop));
     components.add("policy-notes", |stop| notes.keep_stored(stored, stop));
     components.add("policy-files", |stop| files.run(stop));
     components.add("policy-status", |stop| policies::report(controller, reports, stop));
+    if let Some(statistics) = statistics {
+        components.add("policy-stats", |stop| statistics.run(stop));
+    }
     components.add("policies", |stop| keeper.run(round, stop));
 }
 

@@ -29,8 +29,8 @@ pub trait Cluster: Send + Sync {
         request: &NetworkPolicyEvaluationRequest,
     ) -> Result<Option<NetworkPolicyEvaluationResponse>, CannotEvaluate>;
 
-    /// What NetworkPolicies of Kubernetes let through, by Namespace and name.
-    fn network_policy_stats(&self) -> Vec<NetworkPolicyStats>;
+    /// What NetworkPolicies of Kubernetes let through, by Namespace and name; none where the feature is off.
+    fn network_policy_stats(&self) -> Option<Vec<NetworkPolicyStats>>;
 }
 
 /// A status of a policy that is not there, any longer or not yet.

@@ -10,6 +10,7 @@ use crate::section::{Setting, shown};
 
 pub use table::FEATURE_GATES;
 
+mod document;
 mod table;
 
 /// A program that has feature gates.
@@ -115,6 +116,9 @@ impl FeatureGates {
         found.map_or(Status::Disabled, |(_, status)| status)
     }
 }
+
+/// The gate of the counts of what policies let through.
+pub const NETWORK_POLICY_STATS: &str = "NetworkPolicyStats";
 
 /// The gates that stand for all of a stage.
 const TOGGLES: [(&str, Stage); 2] = [("AllAlpha", Stage::Alpha), ("AllBeta", Stage::Beta)];

@@ -19,6 +19,8 @@ pub use agent::{
 };
 pub use antrea_config_file::{ConfigError, InvalidChoice, Key, Problem};
 pub use controller::ControllerConfig;
-pub use feature_gates::{Availability, Component, FEATURE_GATES, FeatureGate, FeatureGates, Stage, Status};
+pub use feature_gates::{
+    Availability, Component, FEATURE_GATES, FeatureGate, FeatureGates, NETWORK_POLICY_STATS, Stage, Status,
+};
 pub use modes::{DatapathType, LoadBalancerMode, Metrics, NewPods, TunnelType};
 pub use shared::{ApiServerAddress, InvalidApiServerAddress};

@@ -2,6 +2,8 @@
 
 use antrea_config_file::choice;
 
+use crate::section::Setting;
+
 choice! {
     /// How traffic between Pods on different Nodes travels (`trafficEncapMode`).
     pub(crate) TrafficEncapMode {
@@ -102,4 +104,10 @@ pub enum Metrics {
     Served,
     /// Nowhere.
     Off,
+}
+
+impl Metrics {
+    pub(crate) fn of(setting: &Setting<bool>) -> Self {
+        if setting.as_ref().is_none_or(|value| value.value) { Self::Served } else { Self::Off }
+    }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_apiserver::SharedStore;
-use antrea_config::ControllerConfig;
+use antrea_config::{ControllerConfig, NETWORK_POLICY_STATS};
 use antrea_kit::auth::{CertificateTrust, LoopbackToken, admit_own_pod};
 use antrea_kit::ca_publisher::{self, Publication};
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
-use antrea_kit::logging::chain;
+use antrea_kit::logging::{LogLevel, chain};
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(20);
 pub(crate) const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 /// Runs the controller until it is told to end.
-pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Result<()> {
+pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: LogLevel) -> Result<()> {
     let signal = termination_signal().context("cannot wait for signals")?;
     info!(version = VERSION, "Starting antrea-controller");
     for notice in &config.notices {
@@ -50,7 +50,8 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
     let store = SharedStore::filling(u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default());
     let computation = Computation::new(store.clone());
     let facts = Facts::new(identity, VERSION, config.api_port);
-    let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts });
+    let statistics = config.feature_gates.status(NETWORK_POLICY_STATS);
+    let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts, statistics });
     let (certificates, token) = (CertificateTrust::default(), LoopbackToken::generate()?);
     let serving = Serving {
         client: &client,
@@ -59,7 +60,13 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity) -> Resul
         controller: Arc::clone(&controller),
         certificates: certificates.clone(),
         token: &token,
-        other: Other { checks, metrics: config.metrics, computation: Arc::clone(&computation) },
+        other: Other {
+            checks,
+            log,
+            gates: config.feature_gates.clone(),
+            metrics: config.metrics,
+            computation: Arc::clone(&computation),
+        },
     };
     let server = serving.bind(config).await?;
     info!(address = %server.local_addr(), "Serving the API");

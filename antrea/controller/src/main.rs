@@ -56,10 +56,10 @@ fn read_config(arguments: &Arguments) -> Result<ControllerConfig> {
 }
 
 fn run(arguments: &Arguments, config: &ControllerConfig) -> Result<()> {
-    antrea_kit::logging::init(arguments.verbosity).context("cannot write the log")?;
+    let log = antrea_kit::logging::init(arguments.verbosity).context("cannot write the log")?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(app::run(config, &identity::Identity::from_environment()?))
+        .block_on(app::run(config, &identity::Identity::from_environment()?, log))
 }

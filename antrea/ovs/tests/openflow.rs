@@ -6,7 +6,7 @@ use antrea_openflow::{
     MeterFlags, MeterId, MeterMod, PacketInReason, Pause, TableId, reserved_port,
 };
 use antrea_ovs::Modification;
-use antrea_ovs::openflow::{Channel, Connection, Unasked};
+use antrea_ovs::openflow::{Channel, Connection, Operation, OperationCounts, Unasked};
 use antrea_ovs::ovsdb::{InterfaceType, OvsDb, PortSpec};
 use antrea_ovs::testing::OvsProcess;
 use antrea_types::OfPort;
@@ -65,6 +65,9 @@ async fn a_bundle_with_an_invalid_member_changes_nothing_and_names_it() {
     assert!(cause.contains("OFPBAC_BAD_OUT_GROUP"), "{cause}");
     assert_eq!(dump_flows(ovs), Vec::<String>::new());
     channel.bundle(&[add(flow(0, 1))]).await.unwrap();
+    let counts = fixture.connection.counts(Operation::Add);
+    assert_eq!((counts.done, counts.failed), (1, 1));
+    assert_eq!(fixture.connection.counts(Operation::Delete), OperationCounts::default());
 }
 
 /// OVS refuses such a member when it is added to the bundle, forgets it, and would commit the others.

@@ -13,7 +13,7 @@ use crate::model::{Peer, PipelineConfig, PodInterface, PolicyEnforcement};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
 use crate::policy::PolicyFlows;
 use crate::service::{Backend, EndpointGroup, Frontend};
-use crate::tables::{egress_rule, ingress_rule, service_lb, session_affinity};
+use crate::tables::{egress_metric, egress_rule, ingress_metric, ingress_rule, service_lb, session_affinity};
 use crate::{probe, refusal};
 
 /// The tables of a Node and the rules for filling them. The same input gives the same flows in the same order; their
@@ -122,6 +122,11 @@ impl Pipeline {
     /// The tables whose flows have numbers of rules.
     pub fn policy_rule_tables(&self) -> impl Iterator<Item = TableId> {
         [&egress_rule::TABLE, &ingress_rule::TABLE].into_iter().filter_map(|table| self.layout.id(table))
+    }
+
+    /// The tables whose flows count what rules have admitted.
+    pub fn policy_metric_tables(&self) -> impl Iterator<Item = TableId> {
+        [&egress_metric::TABLE, &ingress_metric::TABLE].into_iter().filter_map(|table| self.layout.id(table))
     }
 
     /// The table of frontends.

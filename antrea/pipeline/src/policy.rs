@@ -11,6 +11,7 @@
 
 mod changes;
 mod clauses;
+mod counter;
 mod flows;
 mod networks;
 mod ports;
@@ -25,6 +26,7 @@ use antrea_types::{DualStack, OfPort, Protocol};
 use ipnet::IpNet;
 
 pub use changes::{FlowChange, FlowCounts, RuleChanges};
+pub use counter::{Counter, Packets};
 pub use flows::PolicyFlows;
 pub use networks::without;
 pub use ports::{InvalidPortRange, PortRange};
@@ -67,6 +69,11 @@ pub enum Direction {
     Egress,
     /// Those that it gets.
     Ingress,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Egress, Self::Ingress];
 }
 
 /// What is admitted between Pods of this Node and others.

@@ -5,6 +5,7 @@
 mod bridge;
 mod cluster;
 mod clusters;
+mod counted_packets;
 mod forgetting;
 mod gateway_passages;
 mod gateway_ports;

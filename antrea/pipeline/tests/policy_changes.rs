@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use antrea_openflow::Flow;
-use antrea_pipeline::policy::{ConjunctionId, Direction, FlowChange, FlowCounts, PolicyFlows, RuleChanges};
+use antrea_pipeline::policy::{
+    ConjunctionId, Counter, Direction, FlowChange, FlowCounts, PolicyFlows, RuleChanges,
+};
 use antrea_pipeline::{NodeTraffic, Pipeline};
 use antrea_types::Protocol;
 use proptest::prelude::*;
@@ -140,6 +142,33 @@ fn the_numbers_of_rules_can_be_read_from_their_flows() {
 }
 
 #[test]
+fn what_flows_count_can_be_read_from_them() {
+    let (pipeline, pods) = (pipeline(DUAL), pods(DUAL));
+    let tables: Vec<_> = pipeline.policy_metric_tables().collect();
+    let flows = enforced(&pipeline, rules(&pods, "5 in a from 10.10.0.11\n7 out a to any on tcp:80")).flows();
+    let (of_metrics, others): (Vec<_>, Vec<_>) =
+        flows.iter().chain(&pipeline.base_flows()).cloned().partition(|flow| tables.contains(&flow.table));
+    let shown = |counter: Counter| {
+        let Counter { rule, direction, family, packets } = counter;
+        format!("{rule} {direction:?} {family:?} {packets:?}")
+    };
+    assert_eq!(
+        of_metrics.iter().filter_map(Counter::of).map(shown).collect::<Vec<_>>(),
+        [
+            "5 Ingress V4 First",
+            "5 Ingress V4 Later",
+            "5 Ingress V6 First",
+            "5 Ingress V6 Later",
+            "7 Egress V4 First",
+            "7 Egress V4 Later",
+            "7 Egress V6 First",
+            "7 Egress V6 Later",
+        ]
+    );
+    assert_eq!(others.iter().filter_map(Counter::of).count(), 0);
+}
+
+#[test]
 fn ten_addresses_more_than_ten_thousand_are_ten_flows() {
     let pods = pods(V4);
     let rule = |count| rules(&pods, &format!("5 in a b from{} on tcp:80", addresses(count)));
@@ -162,7 +191,6 @@ fn two_rules_of_the_same_addresses_have_their_flows_in_common() {
 const OTHERS: [&str; 3] = ["10.10.1.10", "192.0.2.1", "2001:db8::1"];
 const SERVICES: [(Protocol, u16); 4] =
     [(Protocol::Tcp, 80), (Protocol::Tcp, 81), (Protocol::Udp, 80), (Protocol::Sctp, 80)];
-const DIRECTIONS: [Direction; 2] = [Direction::Egress, Direction::Ingress];
 
 /// What becomes of packets while rules change.
 struct Walk {
@@ -193,7 +221,7 @@ impl Walk {
     /// Calls `check` with each packet in each direction: whether the old rules admit it, the new ones, each step.
     fn check(&self, check: impl Fn(&str, bool, bool, &[bool])) {
         for sent in Sent::all(&pods(DUAL), &OTHERS, &SERVICES) {
-            for direction in DIRECTIONS.into_iter().filter(|direction| sent.concerns(*direction)) {
+            for direction in Direction::ALL.into_iter().filter(|direction| sent.concerns(*direction)) {
                 let [old, new] = [&self.old, &self.new].map(|rules| rules_admit(rules, direction, &sent));
                 let steps: Vec<bool> = self.steps.iter().map(|step| step.admits(direction, &sent)).collect();
                 check(&format!("{direction:?} {sent:?}"), old, new, &steps);

@@ -16,6 +16,7 @@ mod peers;
 mod ports;
 mod reuse;
 mod stage;
+mod statistics;
 mod storage;
 mod stream;
 mod streams;

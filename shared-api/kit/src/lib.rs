@@ -17,6 +17,7 @@ pub mod kube_client;
 pub mod kubeconfig;
 pub mod leases;
 mod listen;
+pub mod log_level;
 pub mod logging;
 pub mod metrics;
 pub mod object_files;

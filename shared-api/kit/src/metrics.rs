@@ -21,6 +21,11 @@ impl Histogram {
         Self { buckets: bounds.iter().map(|bound| (*bound, 0)).collect(), sum: 0.0, count: 0 }
     }
 
+    /// What was counted elsewhere: up to where each bucket goes, growing, and how many observations go no farther.
+    pub fn counted(buckets: impl IntoIterator<Item = (f64, u64)>, sum: f64, count: u64) -> Self {
+        Self { buckets: buckets.into_iter().collect(), sum, count }
+    }
+
     /// Counts an observation.
     pub fn observe(&mut self, value: f64) {
         self.count += 1;
@@ -52,16 +57,28 @@ impl Page {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 
-    /// All of a histogram.
+    /// All of a histogram, which has no labels.
     pub fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        self.histograms(name, help, [(&[][..], histogram)]);
+    }
+
+    /// All of several histograms, by their labels.
+    pub fn histograms<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        histograms: impl IntoIterator<Item = (&'a [(&'a str, &'a str)], &'a Histogram)>,
+    ) {
         self.head(name, help, "histogram");
         let bucket = format!("{name}_bucket");
-        for (bound, count) in &histogram.buckets {
-            self.sample(&bucket, &[("le", &bound.to_string())], count);
+        for (labels, Histogram { buckets, sum, count }) in histograms {
+            for (bound, count) in buckets {
+                self.sample(&bucket, &[labels, &[("le", &bound.to_string())]].concat(), count);
+            }
+            self.sample(&bucket, &[labels, &[("le", "+Inf")]].concat(), count);
+            self.sample(&format!("{name}_sum"), labels, sum);
+            self.sample(&format!("{name}_count"), labels, count);
         }
-        self.sample(&bucket, &[("le", "+Inf")], histogram.count);
-        self.sample(&format!("{name}_sum"), &[], histogram.sum);
-        self.sample(&format!("{name}_count"), &[], histogram.count);
     }
 
     /// The text.
@@ -91,6 +108,24 @@ took_bucket{le=\"+Inf\"} 4
 took_sum 5.5
 took_count 4
 "
+        );
+    }
+
+    #[test]
+    fn several_histograms_are_told_apart_by_their_labels() {
+        let histogram = Histogram::counted([(0.5, 2)], 5.5, 4);
+        let mut page = Page::default();
+        page.histograms("took", "How long.", [(&[("operation", "add")][..], &histogram)]);
+        let text = page.into_text();
+        let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            samples,
+            [
+                "took_bucket{operation=\"add\",le=\"0.5\"} 2",
+                "took_bucket{operation=\"add\",le=\"+Inf\"} 4",
+                "took_sum{operation=\"add\"} 5.5",
+                "took_count{operation=\"add\"} 4",
+            ]
         );
     }
 }

@@ -6,7 +6,8 @@
 //! has to be stored, so that an agent that starts while the controller is away knows it, are [`FileChange`]s.
 //!
 //! [`Reconciler`] makes of these rules and of the Pods of this Node what the pipeline's `PolicyFlows` has to change, each rule
-//! with a number of [`ConjunctionIds`]. It knows whose rule a number is, and how far each policy is.
+//! with a number of [`ConjunctionIds`]. It knows whose rule a number is, and how far each policy is. [`Statistics`] is what
+//! those numbers have let through, by policy.
 
 mod cache;
 mod completed;
@@ -20,6 +21,7 @@ mod reconciler;
 mod rule;
 mod services;
 mod shape;
+mod statistics;
 mod status;
 mod stored;
 mod stream;
@@ -32,5 +34,6 @@ pub use event::{PolicyEvent, Refused, Watch};
 pub use problem::Problem;
 pub use reconciler::{Batch, Reconciler, RuleName};
 pub use rule::{Rule, RuleId};
+pub use statistics::{Counted, Statistics, Traffic};
 pub use status::{PolicyStatus, Realization};
 pub use stored::{FileChange, FileName, StoredObject};

@@ -28,7 +28,7 @@ impl Unknown {
             return RuleChanges::new();
         }
         if self.rules.is_empty() {
-            let directions = [Direction::Egress, Direction::Ingress].into_iter();
+            let directions = Direction::ALL.into_iter();
             self.rules = directions.filter_map(|direction| Some((direction, ids.take()?))).collect();
         }
         self.told.clone_from(&self.targets);

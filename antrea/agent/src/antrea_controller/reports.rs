@@ -25,7 +25,6 @@ impl AntreaController {
     ///
     /// # Errors
     /// It was not said, or that is not known: what was counted may be counted twice if it is said again.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing is counted yet"))]
     pub(crate) async fn report_stats(&self, summary: &NodeStatsSummary) -> Result<(), CallError> {
         self.report("nodestatssummaries".to_owned(), encode(summary)).await
     }

@@ -1,7 +1,7 @@
 //! Why a question is not answered.
 
 use antrea_kit::server::Answer;
-use antrea_kit::status::{method_not_allowed, status};
+use antrea_kit::status::status;
 use hyper::StatusCode;
 
 /// Why a question is not answered, and whose fault that is.
@@ -13,8 +13,6 @@ pub(super) enum Refusal {
     NotFound(String),
     #[error("{0}")]
     Unavailable(String),
-    #[error("only {0} is answered")]
-    Method(&'static str),
 }
 
 impl Refusal {
@@ -28,7 +26,6 @@ impl Refusal {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Method(allowed) => return method_not_allowed(allowed),
         };
         status(code, &self.to_string())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_agent_cni::interface::ContainerInterface;
-use antrea_agent_policy::{ConjunctionIds, Reconciler, RuleCache, StoredObject};
+use antrea_agent_policy::{ConjunctionIds, Reconciler, RuleCache, Statistics, StoredObject, Traffic};
 use antrea_ovs::openflow::OpenFlowError;
 use antrea_ovs::{Asked, FlowEdit, Switch};
 use antrea_pipeline::PodInterface;
@@ -193,6 +193,11 @@ impl Enforcement {
     /// What the controller is told of policies.
     pub(super) fn reports(&self, node: &NodeName) -> Reports {
         self.reconciler.reports(&self.cache, node)
+    }
+
+    /// Counts what came for the policies that have let it through.
+    pub(super) fn attribute(&self, statistics: &mut Statistics, traffic: Traffic) {
+        statistics.attribute(traffic, &self.reconciler, &self.cache);
     }
 
     /// Whether the switch shall have flows of policies.

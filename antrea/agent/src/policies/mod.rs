@@ -8,6 +8,7 @@ pub(crate) mod files;
 mod keeper;
 mod notes;
 mod pods;
+mod statistics;
 mod statuses;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use antrea_agent_policy::ConjunctionIds;
-use antrea_config::AgentConfig;
+use antrea_config::{AgentConfig, NETWORK_POLICY_STATS, Status};
 use antrea_openflow::message::FlowFilter;
 use antrea_ovs::Switch;
 use antrea_ovs::ovsdb::OvsDb;
@@ -36,6 +37,7 @@ use keeper::PolicyKeeper;
 use notes::Notes;
 
 pub(crate) use pods::PodPolicies;
+pub(crate) use statistics::PolicyStatistics;
 pub(crate) use statuses::{Reports, report};
 
 /// What watches may have sent before it is taken in.
@@ -49,6 +51,8 @@ pub(crate) struct PolicyComponents {
     pub(crate) pods: PodPolicies,
     pub(crate) controller: AntreaController,
     pub(crate) reports: watch::Receiver<Reports>,
+    /// None where the feature is off.
+    pub(crate) statistics: Option<PolicyStatistics>,
 }
 
 /// What policies stand on.
@@ -75,6 +79,14 @@ impl PolicyComponents {
         let enforcement = Enforcement::new(ids, flows, switch.clone());
         let pods = PodPolicies::new(enforcement, notes, config.new_pods_without_controller);
         let files = FileStore::open(Path::new(files::FOLDER));
+        let gate = config.feature_gates.status(NETWORK_POLICY_STATS);
+        let statistics = (gate == Status::Enabled).then(|| PolicyStatistics {
+            policies: pods.clone(),
+            controller: controller.clone(),
+            switch: switch.clone(),
+            tables: pipeline.policy_metric_tables().collect(),
+            node: node.clone(),
+        });
         let keeper = PolicyKeeper {
             policies: pods.clone(),
             controller: controller.clone(),
@@ -85,7 +97,7 @@ impl PolicyComponents {
             reports: watch::Sender::default(),
         };
         let reports = keeper.reports.subscribe();
-        Ok(Self { keeper, files, watches, pods, controller, reports })
+        Ok(Self { keeper, files, watches, pods, controller, reports, statistics })
     }
 }
 

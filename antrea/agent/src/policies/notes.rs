@@ -7,7 +7,7 @@ use std::time::Duration;
 use antrea_agent_cni::flows::FlowError;
 use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
 use antrea_types::InterfaceName;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,9 @@ impl Notes {
             loop {
                 let note = *stored.borrow_and_update();
                 match self.note_stored(note).await {
-                    Ok(()) => stored.changed().await.context("the store of policies ended")?,
+                    // Nobody stores any more when the agent ends.
+                    Ok(()) if stored.changed().await.is_err() => std::future::pending().await,
+                    Ok(()) => {}
                     Err(error) => {
                         warn!(%error, "Whether policies are stored cannot be noted; trying again");
                         sleep(RETRY).await;
@@ -89,7 +91,8 @@ impl Notes {
                 }
             }
         };
-        stop.run_until_cancelled(keep).await.unwrap_or(Ok(()))
+        stop.run_until_cancelled(keep).await;
+        Ok(())
     }
 
     /// Nothing is noted where nothing was to be stored, nor where the note says it already.

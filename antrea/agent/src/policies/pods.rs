@@ -132,6 +132,13 @@ impl PodPolicies {
         }
     }
 
+    /// How many policies are known, and how many of their rules are about ingress and egress.
+    pub(crate) fn numbers(&self) -> (usize, [usize; 2]) {
+        let enforcement = self.enforcement();
+        let [policies, ..] = enforcement.cache.counts();
+        (policies, enforcement.cache.rule_counts())
+    }
+
     /// The set of flows that the switch shall have for policies; none if it shall have no flows.
     pub(crate) fn set(&self) -> Option<&'static str> {
         self.enforcement().has_rules().then_some(KEY)

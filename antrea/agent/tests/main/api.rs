@@ -49,6 +49,7 @@ fn the_api_tells_its_own_pod_everything_and_others_nothing_but_health() {
     nobody_else_is_answered(&node);
     versions_gates_and_levels(&node);
     pods_and_their_agent(&node);
+    metrics_are_what_there_is(&node);
     flows_are_those_of_ovs_ofctl(&node);
     packets_are_traced(&node);
     node.stop_agent("TERM");
@@ -58,7 +59,7 @@ fn nobody_else_is_answered(node: &Node) {
     for path in ["/healthz", "/livez", "/readyz"] {
         assert_eq!(node.curl(&[], path), ("200".to_owned(), "ok".to_owned()), "{path}");
     }
-    for path in ["/agentinfo", "/ovsflows", "/version", "/nothing"] {
+    for path in ["/agentinfo", "/metrics", "/ovsflows", "/version", "/nothing"] {
         let (code, body) = node.curl(&[], path);
         assert_eq!(code, "401", "{path}");
         assert!(body.contains(r#""reason":"Unauthorized""#), "{body}");
@@ -66,7 +67,6 @@ fn nobody_else_is_answered(node: &Node) {
         assert_eq!(code, "503", "{path}: object files know no tokens");
     }
     assert_eq!(node.ask("/nothing").0, "404");
-    assert_eq!(node.ask("/metrics").0, "404");
     let mode = node.sh(&format!("stat -c %a {}/{TOKEN}", node.folder()));
     assert_eq!(mode.trim(), "600");
 }
@@ -100,6 +100,22 @@ fn pods_and_their_agent(node: &Node) {
     assert_eq!(interfaces[0]["portUUID"], uuid.trim());
     assert_eq!(node.answer("/podinterfaces?namespace=team-y")[0]["name"], "b");
     assert_eq!(node.ask("/podinterfaces?name=z").0, "404");
+}
+
+fn metrics_are_what_there_is(node: &Node) {
+    let (code, page) = node.ask("/metrics");
+    assert_eq!(code, "200", "{page}");
+    let value = |metric: &str| {
+        let line = page.lines().find_map(|line| line.strip_prefix(&format!("antrea_agent_{metric} ")));
+        line.map(|value| value.parse::<f64>().unwrap())
+    };
+    let flows = node.flows("").len();
+    assert_eq!(value("local_pod_count"), Some(2.0), "{page}");
+    assert_eq!(value("ovs_total_flow_count"), Some(flows as f64));
+    let table = "ovs_flow_count{table_id=\"0\",table_name=\"PipelineRootClassifier\"}";
+    assert_eq!(value(table), Some(node.flows("?table=0").len() as f64));
+    assert!(value("ovs_flow_ops_count{operation=\"add\"}") >= Some(1.0), "{page}");
+    assert_eq!(value("networkpolicy_count"), Some(0.0));
 }
 
 /// Without what changes from one look to the next.

@@ -52,7 +52,10 @@ impl Reading<'_> {
             },
             Served::GroupMembers => Err(Failure::no_such_object(self.path)),
             Served::ControllerInfos => self.controller_infos(),
-            Served::PolicyStats => self.stats(self.api.cluster.network_policy_stats()),
+            Served::PolicyStats => match self.api.cluster.network_policy_stats() {
+                Some(stats) => self.stats(stats),
+                None => Err(Failure::bad_request("feature NetworkPolicyStats disabled")),
+            },
             Served::ClusterNetworkPolicyStats => self.stats(Vec::<AntreaClusterNetworkPolicyStats>::new()),
             Served::AntreaPolicyStats => self.stats(Vec::<AntreaNetworkPolicyStats>::new()),
             Served::MulticastGroups => self.stats(Vec::<MulticastGroup>::new()),

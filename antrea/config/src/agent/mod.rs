@@ -31,7 +31,7 @@ pub use tunnel::Tunnel;
 
 use crate::error::{ConfigError, Problems};
 use crate::feature_gates::{self, Component, FeatureGates};
-use crate::modes::NewPods;
+use crate::modes::{Metrics, NewPods};
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
 use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
@@ -71,6 +71,8 @@ pub struct AgentConfig {
     pub api_port: u16,
     /// The oldest TLS version of that API.
     pub tls_min_version: MinimumTls,
+    /// Whether it serves metrics.
+    pub metrics: Metrics,
     /// The directory in which the host's `proc` is mounted; `/` outside a container.
     pub host_proc_path_prefix: PathBuf,
     /// How to reach the Kubernetes API; `None` for the credentials of the Pod.
@@ -105,9 +107,6 @@ impl AgentConfig {
         let feature_gates = feature_gates::read(&file.feature_gates, Component::Agent, problems);
         unavailable::refuse_all(&file, problems);
         let mut notices = Vec::new();
-        if file.enable_prometheus_metrics.as_ref().is_some_and(|value| value.value) {
-            notices.push("enablePrometheusMetrics is true, but metrics are not available yet".to_owned());
-        }
         network::refuse_other_modes(&file, problems);
         let ovs = network::ovs(&file, problems);
         let host_gateway = network::host_gateway(&file, &ovs, problems);
@@ -136,6 +135,7 @@ impl AgentConfig {
             cni_socket: path(&file.cni_socket, "cniSocket", "/var/run/antrea/cni.sock", problems),
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10350),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
+            metrics: Metrics::of(&file.enable_prometheus_metrics),
             host_proc_path_prefix: path(&file.host_proc_path_prefix, "hostProcPathPrefix", "/host", problems),
             kubeconfig: file.client_connection.validate("clientConnection", problems),
             kube_api_server_override: parsed(

@@ -56,15 +56,11 @@ impl ControllerConfig {
         let feature_gates = feature_gates::read(&file.feature_gates, Component::Controller, problems);
         refuse_unavailable(&file, problems);
         let mut notices = Vec::new();
-        let metrics = match file.enable_prometheus_metrics.as_ref().is_none_or(|value| value.value) {
-            true => Metrics::Served,
-            false => Metrics::Off,
-        };
         notices.extend(multicluster(&file, &feature_gates, problems));
         Self {
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10349),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),
-            metrics,
+            metrics: Metrics::of(&file.enable_prometheus_metrics),
             kubeconfig: file.client_connection.validate("clientConnection", problems),
             kube_api_server_override: parsed(
                 &file.kube_api_server_override,

@@ -1,6 +1,6 @@
 //! Every feature gate of upstream.
 
-use super::{Availability, Component, FeatureGate, Stage, Status};
+use super::{Availability, Component, FeatureGate, NETWORK_POLICY_STATS, Stage, Status};
 
 const AGENT: &[Component] = &[Component::Agent];
 const CONTROLLER: &[Component] = &[Component::Controller];
@@ -47,7 +47,7 @@ pub const FEATURE_GATES: &[FeatureGate] = &[
     gate("Multicast", BOTH, Stage::Beta),
     gate("Multicluster", BOTH, Stage::Alpha).available(),
     gate("NFTablesHostNetworkMode", AGENT, Stage::Alpha),
-    gate("NetworkPolicyStats", BOTH, Stage::Beta),
+    gate(NETWORK_POLICY_STATS, BOTH, Stage::Beta).available(),
     gate("NodeIPAM", CONTROLLER, Stage::Beta),
     gate("NodeLatencyMonitor", AGENT, Stage::Alpha),
     gate("NodeNetworkPolicy", AGENT, Stage::Alpha),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use antrea_config::{AgentConfig, DatapathType, NewPods, TransportInterface, TunnelType};
+use antrea_config::{AgentConfig, DatapathType, Metrics, NewPods, TransportInterface, TunnelType};
 
 use crate::{agent, agent_refuses};
 
@@ -31,7 +31,7 @@ fn an_empty_file_gives_the_defaults() {
 #[test]
 fn upstreams_file_is_accepted_unmodified_and_says_what_is_missing() {
     let config = agent(include_str!("../golden/upstream-antrea-agent.conf"));
-    assert_eq!(config.notices, ["enablePrometheusMetrics is true, but metrics are not available yet"]);
+    assert_eq!((config.metrics, config.notices), (Metrics::Served, Vec::new()));
     assert_eq!(AgentConfig { notices: Vec::new(), ..config }, agent(""));
 }
 

@@ -73,10 +73,10 @@ fn the_features_that_are_on_without_a_word_are_those_of_upstream_that_are_availa
     };
     assert_eq!(
         on(&agent("").feature_gates),
-        "AntreaProxy GA, CleanupStaleUDPSvcConntrack BETA, EndpointSlice GA, ServiceTrafficDistribution GA, \
-         TopologyAwareHints GA"
+        "AntreaProxy GA, CleanupStaleUDPSvcConntrack BETA, EndpointSlice GA, NetworkPolicyStats BETA, \
+         ServiceTrafficDistribution GA, TopologyAwareHints GA"
     );
-    assert_eq!(on(&controller("").feature_gates), "");
+    assert_eq!(on(&controller("").feature_gates), "NetworkPolicyStats BETA");
     assert_eq!(agent("").feature_gates.iter().count(), 31);
 }
 

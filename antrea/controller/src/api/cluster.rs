@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use antrea_apiserver::{CannotEvaluate, Cluster, UnknownPolicy};
+use antrea_config::Status;
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicyEvaluationRequest, NetworkPolicyEvaluationResponse, NetworkPolicyStatus, NodeStatsSummary,
 };
@@ -17,6 +18,8 @@ use crate::info::controller::Facts;
 pub(crate) struct Controller {
     pub(crate) computation: Arc<Computation>,
     pub(crate) facts: Facts,
+    /// Whether traffic is counted.
+    pub(crate) statistics: Status,
 }
 
 impl Cluster for Controller {
@@ -29,7 +32,9 @@ impl Cluster for Controller {
     }
 
     fn report_stats(&self, summary: NodeStatsSummary) {
-        self.computation.report_stats(&summary);
+        if self.statistics == Status::Enabled {
+            self.computation.report_stats(&summary);
+        }
     }
 
     fn evaluate(
@@ -39,7 +44,7 @@ impl Cluster for Controller {
         self.computation.evaluate(request)
     }
 
-    fn network_policy_stats(&self) -> Vec<NetworkPolicyStats> {
-        self.computation.stats()
+    fn network_policy_stats(&self) -> Option<Vec<NetworkPolicyStats>> {
+        (self.statistics == Status::Enabled).then(|| self.computation.stats())
     }
 }

@@ -1,9 +1,12 @@
-//! What the API answers beside its resources: health, version, metrics. Who may ask is decided before.
+//! What the API answers beside its resources: health, version, metrics, the log, feature gates. Who may ask is decided
+//! before.
 
 use std::sync::Arc;
 
-use antrea_config::Metrics;
+use antrea_config::{Component, FeatureGates, Metrics};
 use antrea_kit::health::{Checks, text};
+use antrea_kit::log_level;
+use antrea_kit::logging::LogLevel;
 use antrea_kit::metrics::Page;
 use antrea_kit::query::Query;
 use antrea_kit::server::{Answer, Handler};
@@ -17,6 +20,8 @@ use crate::computation::Computation;
 /// What is told of.
 pub(crate) struct Other {
     pub(crate) checks: Checks,
+    pub(crate) log: LogLevel,
+    pub(crate) gates: FeatureGates,
     pub(crate) metrics: Metrics,
     pub(crate) computation: Arc<Computation>,
 }
@@ -32,17 +37,18 @@ impl Other {
     }
 
     fn answer(&self, method: &Method, uri: &Uri) -> Answer {
+        let query = Query::parse(uri.query().unwrap_or_default());
         let answer: fn(&Self, &Query) -> Answer = match (uri.path(), self.metrics) {
+            (log_level::PATH, _) => return log_level::answer(&self.log, method, &query),
+            ("/featuregates", _) => {
+                |this, _| json_answer(StatusCode::OK, &this.gates.document(Component::Controller))
+            }
             ("/version", _) => |_, _| json_answer(StatusCode::OK, &version::document(VERSION)),
             ("/endpoint", _) => |this, query| this.computation.endpoint(query),
             ("/metrics", Metrics::Served) => |this, _| text(StatusCode::OK, this.print()),
             _ => return no_such_path(),
         };
-        if method == Method::GET {
-            answer(self, &Query::parse(uri.query().unwrap_or_default()))
-        } else {
-            method_not_allowed("GET")
-        }
+        if method == Method::GET { answer(self, &query) } else { method_not_allowed("GET") }
     }
 
     fn print(&self) -> String {

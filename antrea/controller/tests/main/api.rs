@@ -120,7 +120,14 @@ async fn its_certificate_is_published_and_comes_back() {
 async fn nobody_is_answered_without_the_right_to_ask() {
     let Running { api, controller: _controller, server: _server, .. } = run(cluster()).await;
     api.until_ready().await;
-    for path in ["/metrics", "/version", "/nothing", "/apis/stats.antrea.io/v1alpha1/networkpolicystats"] {
+    for path in [
+        "/metrics",
+        "/loglevel",
+        "/featuregates",
+        "/version",
+        "/nothing",
+        "/apis/stats.antrea.io/v1alpha1/networkpolicystats",
+    ] {
         let get = format!("GET {path}");
         assert_eq!(api.ask("", &get, &Value::Null).await.0, 401, "{path}");
         assert_eq!(api.ask("wrong", &get, &Value::Null).await.0, 401, "{path}");
@@ -153,6 +160,36 @@ async fn what_nodes_count_adds_up_until_the_policy_goes() {
     cluster.delete_network_policy("x/p");
     assert_eq!(policies.next().await, "DELETED NetworkPolicy p");
     assert_eq!(api.get(path).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn without_the_feature_nothing_is_counted_and_users_are_told() {
+    let cluster = cluster();
+    let server = ApiServer::start(&cluster, None).await;
+    let controller = Controller::configured(&server, "featureGates: {NetworkPolicyStats: false}\n");
+    let api = ControllerApi::of(&cluster, &controller).await;
+    api.until_ready().await;
+    let summary = json!({"metadata": {"name": "n1"}});
+    assert_eq!(api.post("nodestatssummaries", "NodeStatsSummary", summary).await.0, 200);
+    let get = "GET /apis/stats.antrea.io/v1alpha1/networkpolicystats";
+    let (code, said) = api.ask("agent-token", get, &Value::Null).await;
+    assert_eq!((code, said.contains("feature NetworkPolicyStats disabled")), (400, true), "{said}");
+}
+
+#[tokio::test]
+async fn antctl_asks_for_feature_gates_and_for_the_level_of_the_log_and_sets_that() {
+    let Running { mut controller, api, server: _server, .. } = run(cluster()).await;
+    api.until_ready().await;
+    let gates = api.get("/featuregates").await;
+    let statistics = gates.as_array().unwrap().iter().find(|gate| gate["name"] == "NetworkPolicyStats");
+    let expected = json!({"component": "controller", "name": "NetworkPolicyStats", "status": "Enabled", "version": "BETA"});
+    assert_eq!(statistics, Some(&expected));
+    assert_eq!(api.get("/loglevel").await, json!(0));
+    assert_eq!(api.ask("agent-token", "PUT /loglevel?level=4", &Value::Null).await.0, 200);
+    controller.until_log("The log level was changed").await;
+    assert_eq!(api.get("/loglevel").await, json!(4));
+    assert_eq!(api.ask("agent-token", "PUT /loglevel?level=11", &Value::Null).await.0, 400);
+    assert_eq!(api.ask("agent-token", "POST /featuregates", &Value::Null).await.0, 405);
 }
 
 #[tokio::test]

@@ -26,8 +26,13 @@ pub(crate) struct Controller {
 impl Controller {
     /// Starts it as a Pod of Node n1 would be.
     pub(crate) fn start(server: &ApiServer) -> Self {
+        Self::configured(server, "")
+    }
+
+    /// Starts it with more in its configuration.
+    pub(crate) fn configured(server: &ApiServer, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let (config, port) = write_files(directory.path(), server);
+        let (config, port) = write_files(directory.path(), server, more);
         let mut child = Command::new(env!("CARGO_BIN_EXE_antrea-controller"))
             .arg("--config")
             .arg(config)
@@ -66,7 +71,7 @@ impl Controller {
 }
 
 /// Port 0 in the file would be the default port: each process asks the kernel for one that is free just now.
-fn write_files(directory: &Path, server: &ApiServer) -> (std::path::PathBuf, u16) {
+fn write_files(directory: &Path, server: &ApiServer, more: &str) -> (std::path::PathBuf, u16) {
     let kubeconfig = directory.join("kubeconfig");
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
@@ -78,7 +83,7 @@ fn write_files(directory: &Path, server: &ApiServer) -> (std::path::PathBuf, u16
     std::fs::write(&kubeconfig, text).unwrap();
     let free = std::net::TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
     let config = directory.join("antrea-controller.conf");
-    let text = format!("apiPort: {free}\nclientConnection:\n  kubeconfig: {}\n", kubeconfig.display());
+    let text = format!("apiPort: {free}\nclientConnection:\n  kubeconfig: {}\n{more}", kubeconfig.display());
     std::fs::write(&config, text).unwrap();
     (config, free)
 }

@@ -144,7 +144,15 @@ impl<'a> FlowPart<'a> {
     /// # Errors
     /// If it breaks the format.
     pub fn unpack(&self) -> Result<Flow, DecodeError> {
-        FlowEntry::read(&mut Reader::new(self.entry, "flow description")).map(|entry| entry.flow)
+        self.unpack_entry().map(|entry| entry.flow)
+    }
+
+    /// As a value, with what it counted.
+    ///
+    /// # Errors
+    /// If it breaks the format.
+    pub fn unpack_entry(&self) -> Result<FlowEntry, DecodeError> {
+        FlowEntry::read(&mut Reader::new(self.entry, "flow description"))
     }
 
     /// All but the instructions.
@@ -224,7 +232,7 @@ mod tests {
 
     #[test]
     fn flows_of_a_reply_are_those_that_were_packed() {
-        let statistics = FlowStatistics::default();
+        let statistics = FlowStatistics { packets: Some(7), bytes: Some(420), ..FlowStatistics::default() };
         let entries = [1, 2].map(|port| FlowEntry { flow: flow(port), statistics });
         let message = reply(ReplyBody::Flows(entries.to_vec()));
         let mut buffer = Vec::new();
@@ -237,6 +245,7 @@ mod tests {
             assert_eq!(part.packed(&mut buffer).unwrap().bytes(), expected.bytes());
             assert_eq!((part.table(), part.cookie()), (TableId(5), Cookie(7)));
             assert_eq!(part.unpack().unwrap(), flow(port));
+            assert_eq!(part.unpack_entry().unwrap(), FlowEntry { flow: flow(port), statistics });
         }
     }
 

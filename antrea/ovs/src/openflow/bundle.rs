@@ -1,5 +1,7 @@
 //! Bundles: modifications that are made all together or not at all (OpenFlow 1.5 §7.3.9).
 
+use std::time::Instant;
+
 use antrea_openflow::message::{BundleControl, BundleFlags, BundleStep};
 use antrea_openflow::{BundleId, Message, MeterMod, Xid};
 
@@ -26,6 +28,13 @@ impl Channel {
         if messages > BUNDLE_LIMIT {
             return Err(OpenFlowError::BundleTooLarge { members: messages });
         }
+        let begun = Instant::now();
+        let outcome = self.make(members, messages).await;
+        self.operations().note(members, &outcome, begun.elapsed());
+        outcome
+    }
+
+    async fn make(&self, members: &[Modification], messages: usize) -> Result<(), OpenFlowError> {
         let id = BundleId(self.next_bundle());
         // Opening and closing are messages, too; and then committing.
         let count = u32::try_from(messages + 2).unwrap_or(u32::MAX - 1);

@@ -8,6 +8,7 @@ use antrea_openflow::{DecodeError, Message, TooLong, Xid};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::{Complaint, OpenFlowError};
+use super::operations::Operations;
 use super::pending::{Outcome, Refusal};
 
 /// Batches that may wait to be sent; more have to wait for room.
@@ -35,15 +36,16 @@ pub struct Channel {
     generation: u64,
     next_xid: Arc<AtomicU32>,
     next_bundle: Arc<AtomicU32>,
+    operations: Arc<Operations>,
 }
 
 impl Channel {
     /// The channel of a connection that takes its batches from the receiver.
-    pub(crate) fn new(generation: u64) -> (Self, mpsc::Receiver<Batch>) {
+    pub(crate) fn new(generation: u64, operations: Arc<Operations>) -> (Self, mpsc::Receiver<Batch>) {
         let (batches, receiver) = mpsc::channel(QUEUE);
         // Id 0 is for what the connection itself sends.
         let next_xid = Arc::new(AtomicU32::new(1));
-        (Self { batches, generation, next_xid, next_bundle: Arc::default() }, receiver)
+        (Self { batches, generation, next_xid, next_bundle: Arc::default(), operations }, receiver)
     }
 
     /// Counts the connections to the switch: one that is larger than before is a new one, to a switch that may have
@@ -154,6 +156,11 @@ impl Channel {
         Ok(outcome)
     }
 
+    /// Where changes of flows are counted.
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
     /// A number for a bundle: several may be open at a time.
     pub(crate) fn next_bundle(&self) -> u32 {
         self.next_bundle.fetch_add(1, Ordering::Relaxed)
@@ -190,7 +197,7 @@ mod tests {
 
     #[test]
     fn ids_are_never_zero_and_never_wrap_within_a_batch() {
-        let (channel, _receiver) = Channel::new(1);
+        let (channel, _receiver) = Channel::new(1, Arc::default());
         assert_eq!([channel.reserve(3), channel.reserve(1), channel.reserve(2)], [1, 4, 5]);
         channel.next_xid.store(u32::MAX - 2, Ordering::Relaxed);
         assert_eq!([channel.reserve(2), channel.reserve(2), channel.reserve(1)], [u32::MAX - 2, 1, 3]);

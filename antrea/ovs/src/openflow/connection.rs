@@ -13,6 +13,7 @@ use tracing::{info, warn};
 
 use super::channel::Channel;
 use super::error::OpenFlowError;
+use super::operations::{Operation, OperationCounts, Operations};
 use super::session::{Ended, Session};
 use crate::backoff::Backoff;
 
@@ -28,6 +29,7 @@ pub struct Connection {
     path: PathBuf,
     channel: watch::Receiver<Option<Channel>>,
     queues: Arc<Queues>,
+    operations: Arc<Operations>,
     /// Tells the task that somebody is left.
     _alive: mpsc::Sender<()>,
 }
@@ -89,10 +91,15 @@ impl Connection {
         let (channel_sender, channel) = watch::channel(None);
         let (alive, handles) = mpsc::channel(1);
         let (queues, unasked) = Queues::new();
-        let queues = Arc::new(queues);
-        let task = Task { path: path.clone(), channel: channel_sender, queues: Arc::clone(&queues), handles };
-        tokio::spawn(task.run());
-        (Self { path, channel, queues, _alive: alive }, unasked)
+        let (queues, operations) = (Arc::new(queues), Arc::<Operations>::default());
+        let task = Task {
+            path: path.clone(),
+            channel: channel_sender,
+            queues: Arc::clone(&queues),
+            operations: Arc::clone(&operations),
+        };
+        tokio::spawn(task.run(handles));
+        (Self { path, channel, queues, operations, _alive: alive }, unasked)
     }
 
     /// The switch's socket.
@@ -124,6 +131,11 @@ impl Connection {
         connected.clone().ok_or(OpenFlowError::ConnectionLost)
     }
 
+    /// How often flows were changed since this was opened, and how long that took.
+    pub fn counts(&self, operation: Operation) -> OperationCounts {
+        self.operations.counts(operation)
+    }
+
     /// How many unasked messages were dropped because nobody read them in time.
     pub fn dropped(&self) -> u64 {
         self.queues.dropped()
@@ -135,17 +147,18 @@ struct Task {
     path: PathBuf,
     channel: watch::Sender<Option<Channel>>,
     queues: Arc<Queues>,
-    handles: mpsc::Receiver<()>,
+    operations: Arc<Operations>,
 }
 
 impl Task {
-    async fn run(mut self) {
+    /// Until the last handle is gone.
+    async fn run(self, mut handles: mpsc::Receiver<()>) {
         let mut backoff = Backoff::new(FIRST_RETRY, SLOWEST_RETRY);
         // A switch that is away for a day is in the log once.
         let mut known = None;
         for generation in 1.. {
             tokio::select! {
-                ended = serve(&self.path, &self.queues, &self.channel, generation, &mut backoff) => {
+                ended = self.serve(generation, &mut backoff) => {
                     let reason = Some(ended.to_string());
                     if self.channel.borrow().is_some() || known != reason {
                         let error = &ended as &dyn std::error::Error;
@@ -153,36 +166,30 @@ impl Task {
                     }
                     known = reason;
                 }
-                _ = self.handles.recv() => return,
+                _ = handles.recv() => return,
             }
             self.channel.send_replace(None);
             tokio::select! {
                 () = backoff.wait() => {}
-                _ = self.handles.recv() => return,
+                _ = handles.recv() => return,
             }
         }
     }
-}
 
-/// Connects, and serves requests until the connection ends.
-async fn serve(
-    path: &Path,
-    queues: &Queues,
-    current: &watch::Sender<Option<Channel>>,
-    generation: u64,
-    backoff: &mut Backoff,
-) -> Ended {
-    let socket = match UnixStream::connect(path).await {
-        Ok(socket) => socket,
-        Err(error) => return Ended::from(error),
-    };
-    let mut session = Session::new(socket, queues);
-    if let Err(ended) = session.shake_hands().await {
-        return ended;
+    /// Connects, and serves requests until the connection ends.
+    async fn serve(&self, generation: u64, backoff: &mut Backoff) -> Ended {
+        let socket = match UnixStream::connect(&self.path).await {
+            Ok(socket) => socket,
+            Err(error) => return Ended::from(error),
+        };
+        let mut session = Session::new(socket, &self.queues);
+        if let Err(ended) = session.shake_hands().await {
+            return ended;
+        }
+        let (channel, batches) = Channel::new(generation, Arc::clone(&self.operations));
+        self.channel.send_replace(Some(channel));
+        backoff.reset();
+        info!(path = %self.path.display(), generation, "Connected to the switch");
+        session.serve(batches).await
     }
-    let (channel, batches) = Channel::new(generation);
-    current.send_replace(Some(channel));
-    backoff.reset();
-    info!(path = %path.display(), generation, "Connected to the switch");
-    session.serve(batches).await
 }

@@ -55,9 +55,21 @@ impl Channel {
         filter: FlowFilter,
         mut show: impl FnMut(Flow),
     ) -> Result<(), OpenFlowError> {
+        self.each_flow_entry(filter, |entry| show(entry.flow)).await
+    }
+
+    /// As [`Self::each_flow`], with what they counted.
+    ///
+    /// # Errors
+    /// See [`OpenFlowError`].
+    pub async fn each_flow_entry(
+        &self,
+        filter: FlowFilter,
+        mut show: impl FnMut(FlowEntry),
+    ) -> Result<(), OpenFlowError> {
         let show_all = |message: &[u8]| {
             for part in flow_parts(message) {
-                show(part?.unpack()?);
+                show(part?.unpack_entry()?);
             }
             Ok(())
         };

@@ -38,7 +38,7 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
     let PolicyEnforcement::On { node_traffic } = config.policies else { return Vec::new() };
     let mut flows = Vec::new();
     for family in config.families() {
-        for direction in [Direction::Egress, Direction::Ingress] {
+        for direction in Direction::ALL {
             flows.extend(policy_rules::known(layout, direction, family));
         }
         flows.extend(node_flows(layout, &config.gateway, node_traffic, family));

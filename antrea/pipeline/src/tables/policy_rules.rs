@@ -1,7 +1,7 @@
 //! The flows that the rule, default and metric tables of both directions have alike. They differ in where a rule's number is
 //! kept.
 
-use antrea_openflow::{Action, Conjunction, CtCommit, CtState, Flow, FlowPriority, Match, SubField};
+use antrea_openflow::{Action, Conjunction, CtCommit, CtState, Field, Flow, FlowPriority, Match, SubField};
 use antrea_types::IpFamily;
 
 use crate::cookie::Category;
@@ -11,7 +11,7 @@ use crate::fields::{
 use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL};
 use crate::layout::Layout;
 use crate::order::Table;
-use crate::policy::{ConjunctionId, Direction};
+use crate::policy::{ConjunctionId, Counter, Direction, Packets};
 use crate::tables::{
     egress_default_rule, egress_metric, egress_rule, ingress_default_rule, ingress_metric, ingress_rule,
 };
@@ -98,13 +98,28 @@ pub fn isolated(layout: &Layout, direction: Direction, matching: Match) -> Optio
 
 /// First and later packets of the connections that a rule has admitted.
 pub fn counted(layout: &Layout, direction: Direction, rule: ConjunctionId, family: IpFamily) -> Vec<Flow> {
-    let place = place(direction);
-    let flow = |state| {
-        let matching = Match::new().ip(family).ct_state(state).bits(place.label, rule.get());
-        Some(flow(layout, place.metric, NORMAL)?.matching(matching).goto(layout.after(place.metric)))
+    let metric = place(direction).metric;
+    let flow = |packets| {
+        let matching = packets_of(Counter { rule, direction, family, packets });
+        Some(flow(layout, metric, NORMAL)?.matching(matching).goto(layout.after(metric)))
     };
-    let states = [CtState::new().set(CtState::NEW), CtState::new().unset(CtState::NEW)];
-    states.into_iter().filter_map(flow).collect()
+    Packets::ALL.into_iter().filter_map(flow).collect()
+}
+
+/// Whose packets a flow of [`counted`] counts.
+pub fn counter(flow: &Flow) -> Option<Counter> {
+    let label = flow.matching.get(Field::CtLabel)?;
+    let direction = Direction::ALL.into_iter().find(|side| place(*side).label.mask() == label.mask)?;
+    let number = place(direction).label.extract(label.value);
+    let rule = ConjunctionId::new(u32::try_from(number).ok()?)?;
+    let counters = IpFamily::ALL
+        .into_iter()
+        .flat_map(|family| Packets::ALL.map(|packets| Counter { rule, direction, family, packets }));
+    counters.into_iter().find(|counter| packets_of(*counter) == flow.matching)
+}
+
+fn packets_of(Counter { rule, direction, family, packets }: Counter) -> Match {
+    Match::new().ip(family).ct_state(packets.state()).bits(place(direction).label, rule.get())
 }
 
 fn flow(layout: &Layout, table: &Table, priority: FlowPriority) -> Option<FlowBuilder> {

@@ -7,7 +7,7 @@ mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
+use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, Direction, NetworkPolicy};
 use antrea_shared_api::protobuf::encode;
 use antrea_types::{PodRef, PodUid};
 
@@ -139,6 +139,17 @@ impl RuleCache {
     /// How many policies, AddressGroups and AppliedToGroups are known.
     pub fn counts(&self) -> [usize; 3] {
         [self.policies.len(), self.address_groups.iter().count(), self.applied_to_groups.iter().count()]
+    }
+
+    /// How many rules are known in each direction, ingress first.
+    pub fn rule_counts(&self) -> [usize; 2] {
+        let ingress = self.rules.values().filter(|rule| rule.content.direction == Direction::In).count();
+        [ingress, self.rules.len() - ingress]
+    }
+
+    /// Whether there is a policy of that name.
+    pub fn has_policy(&self, name: &str) -> bool {
+        self.policies.contains_key(name)
     }
 
     /// The AddressGroups, by name.

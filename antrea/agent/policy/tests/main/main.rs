@@ -13,6 +13,7 @@ mod recorded;
 mod rounds;
 mod rules;
 mod script;
+mod statistics;
 mod statuses;
 #[path = "../../../../pipeline/tests/verdicts.rs"]
 mod verdicts;

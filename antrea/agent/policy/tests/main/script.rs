@@ -221,7 +221,7 @@ fn option<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
     words.iter().find_map(|word| word.strip_prefix(name))
 }
 
-/// `In g,h Allow to=x on=TCP:80,UDP:http block=10.0.0.0/8-10.1.0.0/16`; `-` for none.
+/// `In g,h Allow name=r to=x on=TCP:80,UDP:http block=10.0.0.0/8-10.1.0.0/16`; `-` for none.
 fn rule(text: &str) -> NetworkPolicyRule {
     let words: Vec<_> = text.split_whitespace().collect();
     let mut rule = NetworkPolicyRule::isolation(words[0].parse().unwrap());
@@ -234,6 +234,7 @@ fn rule(text: &str) -> NetworkPolicyRule {
     peers.ip_blocks =
         option(&words, "block=").into_iter().flat_map(|text| text.split(',')).map(block).collect();
     rule.services = option(&words, "on=").into_iter().flat_map(|text| text.split(',')).map(service).collect();
+    rule.name = option(&words, "name=").unwrap_or_default().to_owned();
     rule.applied_to_groups = option(&words, "to=").map(names).unwrap_or_default();
     rule
 }

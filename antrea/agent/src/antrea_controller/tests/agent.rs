@@ -136,7 +136,7 @@ impl Agent {
             if let Some(text) = self.waiting.get_mut(&watch).and_then(VecDeque::pop_front) {
                 return text;
             }
-let (of, text) = short(&self.hear().await);
+            let (of, text) = short(&self.hear().await);
             if text == "connected" {
                 self.beginning.insert(of);
             }

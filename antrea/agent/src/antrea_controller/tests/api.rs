@@ -158,7 +158,7 @@ impl Cluster for Reported {
         Ok(None)
     }
 
-    fn network_policy_stats(&self) -> Vec<NetworkPolicyStats> {
-        Vec::new()
+    fn network_policy_stats(&self) -> Option<Vec<NetworkPolicyStats>> {
+        None
     }
 }

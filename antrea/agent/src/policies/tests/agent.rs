@@ -60,7 +60,8 @@ async fn run(
     stop: CancellationToken,
 ) -> Result<()> {
     let files = keeper.files.clone().run(stop.clone());
-    tokio::try_join!(files, keep(keeper, round, stop)).map(drop)
+    let notes = keeper.policies.notes().clone().keep_stored(keeper.files.stored(), stop.clone());
+    tokio::try_join!(files, notes, keep(keeper, round, stop)).map(drop)
 }
 
 async fn keep(
@@ -95,7 +96,7 @@ impl Agent {
 
     /// A Pod comes.
     pub(super) async fn attach(&self, pod: Pod) -> Result<(), FlowError> {
-        self.pods.install(&pod.interface_name(), &pod.pod(), &pod.interface()).await
+        self.pods.install(&pod.interface_name(), &pod.container(), &pod.interface()).await
     }
 
     /// Pods were here before the agent.

@@ -4,4 +4,5 @@ mod agent;
 mod node;
 mod refusals;
 mod script;
+mod stored;
 mod unknown_pods;

@@ -24,6 +24,13 @@ pub(super) struct Node {
     pub(super) folder: TempDir,
 }
 
+/// Whether something may be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    Yes,
+    No,
+}
+
 /// A Pod of Namespace `x`, with a port on the bridge.
 #[derive(Clone, Copy)]
 pub(super) struct Pod {
@@ -76,12 +83,25 @@ impl Pod {
         format!("pod-{}", self.name).parse().unwrap()
     }
 
-    pub(super) fn pod(self) -> PodRef {
+    fn pod(self) -> PodRef {
         PodRef { namespace: "x".to_owned(), name: self.name.to_owned() }
     }
 
     fn ips(self) -> DualStack<IpAddr> {
         [self.ip.parse::<IpAddr>().unwrap()].into_iter().collect()
+    }
+
+    /// Its UID is its name.
+    pub(super) fn container(self) -> ContainerInterface {
+        ContainerInterface {
+            pod: self.pod(),
+            pod_uid: self.name.parse().ok(),
+            container_id: format!("container-{}", self.name),
+            interface: "eth0".parse().unwrap(),
+            mac: self.mac.parse().unwrap(),
+            ips: self.ips(),
+            netns: String::new(),
+        }
     }
 
     pub(super) fn interface(self) -> PodInterface {
@@ -93,14 +113,7 @@ impl Pod {
         StoredContainer {
             name: self.interface_name(),
             of_port: Some(OfPort(self.port)),
-            container: ContainerInterface {
-                pod: self.pod(),
-                container_id: format!("container-{}", self.name),
-                interface: "eth0".parse().unwrap(),
-                mac: self.mac.parse().unwrap(),
-                ips: self.ips(),
-                netns: String::new(),
-            },
+            container: self.container(),
         }
     }
 }
@@ -128,11 +141,30 @@ impl Node {
         }
     }
 
+    /// Whether files can be written from now on.
+    pub(super) fn let_store(&self, allowed: Allowed) {
+        // A file where the folder should be.
+        let folder = self.folder.path().join("networkpolicy");
+        let _ = std::fs::remove_dir_all(&folder);
+        let _ = std::fs::remove_file(&folder);
+        if allowed == Allowed::No {
+            std::fs::write(folder, "").unwrap();
+        }
+    }
+
+    /// What is noted of the files.
+    pub(super) fn note_of_files(&self) -> Option<String> {
+        self.noted("bridge", BRIDGE)
+    }
+
     /// What is noted of a Pod.
     pub(super) fn note(&self, pod: Pod) -> Option<String> {
-        let port = format!("pod-{}", pod.name);
+        self.noted("port", &format!("pod-{}", pod.name))
+    }
+
+    fn noted(&self, table: &str, name: &str) -> Option<String> {
         let column = "external_ids:antrea-policies";
-        let note = self.ovs.vsctl(["--if-exists", "get", "port", &port, column]).unwrap();
+        let note = self.ovs.vsctl(["--if-exists", "get", table, name, column]).unwrap();
         Some(note.trim().to_owned()).filter(|note| !note.is_empty())
     }
 }

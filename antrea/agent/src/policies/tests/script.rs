@@ -1,6 +1,7 @@
 //! What a controller says.
 
 use antrea_agent_policy::{PolicyEvent, Watch};
+use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::{
     AddressGroup, AppliedToGroup, Direction, GroupMember, IpBlock, NetworkPolicy, NetworkPolicyReference,
     NetworkPolicyRule, NetworkPolicyType, PodReference, RuleAction,
@@ -11,15 +12,43 @@ use antrea_shared_api::watch::Event;
 use super::node::Pod;
 use crate::antrea_controller::Heard;
 
-/// All watches begin, say this, and that it is all.
+/// All watches begin, say this, and that it is all. Nothing is said of rounds.
 pub(super) fn all(said: impl IntoIterator<Item = Heard>) -> Vec<Heard> {
     let begin = Watch::ALL.into_iter().map(Heard::Connected);
-    let end = [
-        PolicyEvent::NetworkPolicy(Event::Bookmark(NetworkPolicy::default())),
-        PolicyEvent::AddressGroup(Event::Bookmark(AddressGroup::default())),
-        PolicyEvent::AppliedToGroup(Event::Bookmark(AppliedToGroup::default())),
-    ];
-    begin.chain(said).chain(end.map(Heard::Event)).collect()
+    begin.chain(said).chain(bookmarks(&Metadata::default())).collect()
+}
+
+/// The same of a controller that knows these Pods.
+pub(super) fn all_with(pods: &[Pod], said: impl IntoIterator<Item = Heard>) -> Vec<Heard> {
+    let begin = Watch::ALL.into_iter().map(Heard::Connected);
+    begin.chain(said).chain(round(1, pods)).collect()
+}
+
+/// A round ends, by when the controller knows these Pods.
+pub(super) fn round(number: u64, pods: &[Pod]) -> Vec<Heard> {
+    let pods = Some(pods.iter().map(|pod| pod.name.to_owned()).collect());
+    let mut metadata = Metadata::default();
+    Round { number, pods }.annotate(&mut metadata);
+    bookmarks(&metadata).into()
+}
+
+fn bookmarks(metadata: &Metadata) -> [Heard; 3] {
+    let metadata = || metadata.clone();
+    [
+        PolicyEvent::NetworkPolicy(Event::Bookmark(NetworkPolicy {
+            metadata: metadata(),
+            ..Default::default()
+        })),
+        PolicyEvent::AddressGroup(Event::Bookmark(AddressGroup {
+            metadata: metadata(),
+            ..Default::default()
+        })),
+        PolicyEvent::AppliedToGroup(Event::Bookmark(AppliedToGroup {
+            metadata: metadata(),
+            ..Default::default()
+        })),
+    ]
+    .map(Heard::Event)
 }
 
 /// No watch can be begun.

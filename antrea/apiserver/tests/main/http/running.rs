@@ -73,12 +73,12 @@ impl Cluster for Reported {
         Ok(None)
     }
 
-    fn network_policy_stats(&self) -> Vec<NetworkPolicyStats> {
+    fn network_policy_stats(&self) -> Option<Vec<NetworkPolicyStats>> {
         let stats = |namespace: &str, name: &str, packets| NetworkPolicyStats {
             metadata: Metadata { namespace: namespace.to_owned(), ..Metadata::new(name, "") },
             traffic_stats: TrafficStats { packets, bytes: 0, sessions: 0 },
         };
-        vec![stats("x", "a", 1), stats("y", "b", 2)]
+        Some(vec![stats("x", "a", 1), stats("y", "b", 2)])
     }
 }
 

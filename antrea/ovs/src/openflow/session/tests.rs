@@ -1,5 +1,7 @@
 //! A session with a switch that does what a real one does rarely.
 
+use std::sync::Arc;
+
 use antrea_openflow::message::PacketIn;
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinHandle;
@@ -55,7 +57,7 @@ async fn session() -> Parts {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut switch = FakeSwitch { socket: theirs, received: Vec::new() };
     let (queues, unasked) = Queues::new();
-    let (channel, batches) = Channel::new(1);
+    let (channel, batches) = Channel::new(1, Arc::default());
     let task = tokio::spawn(async move {
         let mut session = Session::new(ours, &queues);
         let ended = match session.shake_hands().await {

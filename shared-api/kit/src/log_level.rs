@@ -1,39 +1,45 @@
-//! `/loglevel`: how much the agent logs, and another level from now on.
+//! `/loglevel`: how much a program logs, and another level from now on.
 
-use antrea_kit::health::text;
-use antrea_kit::logging::LogLevel;
-use antrea_kit::query::Query;
-use antrea_kit::server::Answer;
-use antrea_kit::status::json_answer;
 use hyper::{Method, StatusCode};
 use tracing::info;
 
-use super::refusal::Refusal;
+use crate::health::text;
+use crate::logging::LogLevel;
+use crate::query::Query;
+use crate::server::Answer;
+use crate::status::{json_answer, method_not_allowed, status};
+
+/// Where it is asked.
+pub const PATH: &str = "/loglevel";
 
 /// The highest level that klog, and so upstream, knows.
 const MOST: u8 = 10;
 
 /// PUT sets the level; so does GET with a level, by which upstream's antctl sets it.
-pub(super) fn answer(log: &LogLevel, method: &Method, query: &Query) -> Result<Answer, Refusal> {
+pub fn answer(log: &LogLevel, method: &Method, query: &Query) -> Answer {
     if !matches!(*method, Method::GET | Method::PUT) {
-        return Err(Refusal::Method("GET, PUT"));
+        return method_not_allowed("GET, PUT");
     }
-    let Some(level) = wanted(method, query)? else {
-        return Ok(json_answer(StatusCode::OK, &log.get().into()));
+    let level = match wanted(method, query) {
+        Ok(Some(level)) => level,
+        Ok(None) => return json_answer(StatusCode::OK, &log.get().into()),
+        Err(message) => return status(StatusCode::BAD_REQUEST, &message),
     };
-    log.set(level).map_err(|error| Refusal::Unavailable(error.to_string()))?;
+    if let Err(error) = log.set(level) {
+        return status(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
+    }
     info!(level, "The log level was changed");
-    Ok(text(StatusCode::OK, String::new()))
+    text(StatusCode::OK, String::new())
 }
 
-fn wanted(method: &Method, query: &Query) -> Result<Option<u8>, Refusal> {
+fn wanted(method: &Method, query: &Query) -> Result<Option<u8>, String> {
     let Some(level) = query.get("level") else {
-        let missing = Refusal::BadRequest(format!("level is missing: 0 to {MOST}"));
+        let missing = format!("level is missing: 0 to {MOST}");
         return if *method == Method::GET { Ok(None) } else { Err(missing) };
     };
     match level.parse() {
         Ok(level @ 0..=MOST) => Ok(Some(level)),
-        _ => Err(Refusal::BadRequest(format!("level {level:?} is none: 0 to {MOST} are"))),
+        _ => Err(format!("level {level:?} is none: 0 to {MOST} are")),
     }
 }
 
@@ -42,7 +48,7 @@ mod tests {
     use super::*;
 
     fn check(method: &Method, query: &str) -> Result<Option<u8>, String> {
-        wanted(method, &Query::parse(query)).map_err(|refusal| refusal.to_string())
+        wanted(method, &Query::parse(query))
     }
 
     #[test]
