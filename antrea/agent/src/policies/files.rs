@@ -31,7 +31,7 @@ pub(crate) const FOLDER: &str = "/var/run/antrea/networkpolicy";
 
 /// The waits before what failed is tried again.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Whether the files say all that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
