@@ -1,6 +1,7 @@
-//! What is put off, because watches are independent of each other: a policy that is applied to other Pods now may come before
-//! the group of these, and the group of the former Pods may go before the policy comes. In between, Pods that are in both
-//! would be isolated by nothing. So they stay isolated as they were until policy and group fit together again.
+//! What is put off where the controller has no rounds, so that watches are independent of each other: a policy that is
+//! applied to other Pods now may come before the group of these, and the group of the former Pods may go before the policy
+//! comes. In between, Pods that are in both would be isolated by nothing. So they stay isolated as they were until policy
+//! and group fit together again.
 //!
 //! A policy is sent only to Nodes with Pods that it is applied to, so that there will be a group, or no policy.
 
