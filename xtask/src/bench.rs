@@ -11,6 +11,7 @@ mod process;
 mod replay;
 mod services;
 mod size;
+mod switch;
 
 use std::process::ExitCode;
 
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         "agent" => agent::measure(lab)?,
         "cni" => cni::measure(lab)?,
         "multicluster" => multicluster::measure(lab)?,
-        "policy" => policy::measure()?,
+        "policy" => policy::measure(lab)?,
         "services" => services::measure(lab)?,
         "size" => size::measure()?,
         area => bail!(

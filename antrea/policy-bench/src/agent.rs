@@ -77,11 +77,24 @@ fn install(cache: &mut RuleCache, reconciler: &mut Reconciler, flows: &mut Polic
 
 /// A Node that was told of groups and policies, with one Pod that these are applied to.
 fn node(groups: Vec<AddressGroup>, policies: Vec<NetworkPolicy>) -> Result<(RuleCache, Reconciler), Refused> {
+    let cache = told(groups, vec![targets("targets")], policies)?;
+    let mut reconciler = Reconciler::new(ConjunctionIds::new([], Duration::ZERO));
+    let ips = DualStack { v4: Some(address(TARGET)), v6: None };
+    let pod = PodRef { namespace: "namespace".to_owned(), name: pod_name(TARGET) };
+    reconciler.set_pod(pod, &BTreeSet::from([Target { of_port: OfPort(10), ips }]));
+    Ok((cache, reconciler))
+}
+
+/// What a Node was told of groups and policies.
+fn told(
+    groups: Vec<AddressGroup>,
+    targets: Vec<AppliedToGroup>,
+    policies: Vec<NetworkPolicy>,
+) -> Result<RuleCache, Refused> {
     let mut cache = RuleCache::default();
-    let targets = AppliedToGroup { metadata: metadata("targets"), group_members: vec![member(TARGET)] };
     let groups = groups.into_iter().map(Event::Added).chain([Event::Bookmark(AddressGroup::default())]);
+    let targets = targets.into_iter().map(Event::Added).chain([Event::Bookmark(AppliedToGroup::default())]);
     let policies = policies.into_iter().map(Event::Added).chain([Event::Bookmark(NetworkPolicy::default())]);
-    let targets = [Event::Added(targets), Event::Bookmark(AppliedToGroup::default())];
     let events = groups
         .map(PolicyEvent::AddressGroup)
         .chain(targets.map(PolicyEvent::AppliedToGroup))
@@ -89,11 +102,21 @@ fn node(groups: Vec<AddressGroup>, policies: Vec<NetworkPolicy>) -> Result<(Rule
     for event in events {
         cache.apply(event)?;
     }
-    let mut reconciler = Reconciler::new(ConjunctionIds::new([], Duration::ZERO));
-    let ips = DualStack { v4: Some(address(TARGET)), v6: None };
-    let pod = PodRef { namespace: "namespace".to_owned(), name: pod_name(TARGET) };
-    reconciler.set_pod(pod, &BTreeSet::from([Target { of_port: OfPort(10), ips }]));
-    Ok((cache, reconciler))
+    Ok(cache)
+}
+
+/// So many policies, each with an AddressGroup of ten members, and so many AppliedToGroups.
+pub(crate) fn told_of_each(count: u32) -> Result<RuleCache, Refused> {
+    let name = |number: u32| format!("group-{number}");
+    told(
+        (0..count).map(|number| address_group(&name(number), number * 10, 10)).collect(),
+        (0..count).map(|number| targets(&name(number))).collect(),
+        (0..count).map(|number| policy(number, &[&name(number)])).collect(),
+    )
+}
+
+fn targets(name: &str) -> AppliedToGroup {
+    AppliedToGroup { metadata: metadata(name), group_members: vec![member(TARGET)] }
 }
 
 fn address_group(name: &str, first: u32, count: u32) -> AddressGroup {

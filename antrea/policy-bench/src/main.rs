@@ -7,6 +7,7 @@
 mod agent;
 mod decoder;
 mod events;
+mod files;
 mod objects;
 mod query;
 mod watched;
@@ -48,6 +49,7 @@ fn main() -> Result<()> {
         Workload::SyncAddressGroup => events::measure_group()?,
         Workload::UnionRule => agent::measure_union()?,
         Workload::BatchInstall => agent::measure_install()?,
+        Workload::FileStore => files::measure()?,
         workload => measure(workload, arguments.node_watchers)?,
     }
     Ok(())

@@ -49,7 +49,7 @@ pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object, &mut Used)) 
         Workload::NetpolPerPod => netpol_per_pod(&mut maker),
         Workload::ClusterScoped => cluster_scoped(&mut maker),
         Workload::SyncAddressGroup => one_thousand(&mut maker),
-        Workload::UnionRule | Workload::BatchInstall => {}
+        Workload::UnionRule | Workload::BatchInstall | Workload::FileStore => {}
     }
 }
 

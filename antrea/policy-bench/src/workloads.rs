@@ -27,4 +27,6 @@ pub(crate) enum Workload {
     UnionRule,
     /// On a Node, 100 rules of 500 addresses each.
     BatchInstall,
+    /// On a Node, 1,000 policies, AddressGroups and AppliedToGroups stored in files.
+    FileStore,
 }

@@ -1,7 +1,11 @@
-//! Policies computed: each workload is a run of `antrea-policy-bench`, so that its peak memory is its own.
+//! Policies computed: each workload is a run of `antrea-policy-bench`, so that its peak memory is its own. And policies of many
+//! networks on a lab.
+
+mod cidrs;
 
 use std::process::Command;
 
+use antrea_e2e::names::LabName;
 use anyhow::{Context, Result, ensure};
 
 use super::{Figure, distribution};
@@ -14,7 +18,8 @@ const CLUSTERS: [&str; 5] =
     ["SmallNamespaces", "LargeNamespaces", "OneNamespace", "NetpolPerPod", "ClusterScoped"];
 
 /// Many samples of one event.
-const EVENTS: [&str; 5] = ["EndpointQuery", "PodEvent", "SyncAddressGroup", "UnionRule", "BatchInstall"];
+const EVENTS: [&str; 6] =
+    ["EndpointQuery", "PodEvent", "SyncAddressGroup", "UnionRule", "BatchInstall", "FileStore"];
 
 /// Of each cluster, so many runs: the figure is the median of them.
 const RUNS: usize = 5;
@@ -22,7 +27,7 @@ const RUNS: usize = 5;
 /// Watchers with a Node selector, three for each of so many Nodes, measured beside those without.
 const NODES: &str = "1000";
 
-pub(super) fn measure() -> Result<Vec<Figure>> {
+pub(super) fn measure(lab: Option<&LabName>) -> Result<Vec<Figure>> {
     build()?;
     let mut figures = Vec::new();
     for workload in CLUSTERS {
@@ -34,6 +39,7 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
         let samples = values(&run(workload, &[])?, "sample")?;
         figures.extend(distribution(&format!("policy/{workload}"), samples));
     }
+    figures.extend(cidrs::measure(lab)?);
     Ok(figures)
 }
 

@@ -3,7 +3,6 @@
 mod fleet;
 mod flip;
 mod restart;
-mod switch;
 
 use std::time::Duration;
 
@@ -14,9 +13,9 @@ use anyhow::{Result, ensure};
 
 use super::Figure;
 use super::api::Api;
+use super::switch::{self, Switch};
 use crate::own_lab::{OwnLab, Wanted};
 use fleet::Fleet;
-use switch::Switch;
 
 /// What upstream's figures were measured with.
 const RESTARTED: Fleet = Fleet { services: 2_000, endpoints: 5 };

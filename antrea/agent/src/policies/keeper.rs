@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use antrea_agent_policy::{Refused, Watch};
+use antrea_agent_policy_files::FileStore;
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use tokio::sync::{mpsc, watch};
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::enforcement::{Outcome, Step};
-use super::files::FileStore;
 use super::pods::PodPolicies;
 use super::statuses::Reports;
 use crate::antrea_controller::{AntreaController, Heard};

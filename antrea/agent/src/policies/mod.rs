@@ -4,7 +4,6 @@
 //! once its policies are in the switch, an agent that starts connects nobody before policies are known.
 
 mod enforcement;
-pub(crate) mod files;
 mod keeper;
 mod notes;
 mod pods;
@@ -17,6 +16,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use antrea_agent_policy::ConjunctionIds;
+use antrea_agent_policy_files::{FOLDER, FileStore};
 use antrea_config::{AgentConfig, NETWORK_POLICY_STATS, Status};
 use antrea_openflow::message::FlowFilter;
 use antrea_ovs::Switch;
@@ -32,7 +32,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::antrea_controller::{AntreaController, Heard, watch_policies};
 use enforcement::Enforcement;
-use files::FileStore;
 use keeper::PolicyKeeper;
 use notes::Notes;
 
@@ -78,7 +77,7 @@ impl PolicyComponents {
         let notes = Notes { database: database.clone(), bridge: config.ovs.bridge.to_string() };
         let enforcement = Enforcement::new(ids, flows, switch.clone());
         let pods = PodPolicies::new(enforcement, notes, config.new_pods_without_controller);
-        let files = FileStore::open(Path::new(files::FOLDER));
+        let files = FileStore::open(Path::new(FOLDER));
         let gate = config.feature_gates.status(NETWORK_POLICY_STATS);
         let statistics = (gate == Status::Enabled).then(|| PolicyStatistics {
             policies: pods.clone(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use antrea_agent_cni::flows::FlowError;
+use antrea_agent_policy_files::Stored;
 use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
 use antrea_types::InterfaceName;
 use anyhow::Result;
@@ -12,8 +13,6 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
-
-use super::files::Stored;
 
 /// The key of external_ids, and its values: of a port, and of the bridge. Upstream's agent has no such key.
 const POLICIES: &str = "antrea-policies";

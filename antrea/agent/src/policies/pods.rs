@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use antrea_agent_cni::flows::FlowError;
 use antrea_agent_cni::interface::ContainerInterface;
 use antrea_agent_cni::interface_store::StoredContainer;
+use antrea_agent_policy_files::{FileStore, Stored};
 use antrea_config::NewPods;
 use antrea_pipeline::PodInterface;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
@@ -14,7 +15,6 @@ use antrea_types::{InterfaceName, PodUid};
 use tracing::warn;
 
 use super::enforcement::{Enforcement, KEY, Standing};
-use super::files::{FileStore, Stored};
 use super::notes::Notes;
 use crate::api::PolicyView;
 

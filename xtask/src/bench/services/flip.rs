@@ -8,8 +8,8 @@ use antrea_e2e::wait;
 use anyhow::{Context, Result};
 
 use super::fleet::{Fleet, Readiness};
-use super::switch::Switch;
 use crate::bench::api::Api;
+use crate::bench::switch::Switch;
 use crate::bench::{Figure, distribution};
 
 const FLIPS: usize = 200;

@@ -7,9 +7,9 @@ use antrea_e2e::names::NodeId;
 use antrea_e2e::wait;
 use anyhow::Result;
 
-use super::switch::{Switch, settled};
 use super::{Figure, REALIZED_WITHIN};
 use crate::bench::process::{Agent, now};
+use crate::bench::switch::{Switch, settled};
 
 /// The sum over flows is made by the thread that installs them, so it is not asked for more often: the error of the figure.
 const OF_A_ROUND: Duration = Duration::from_millis(50);

@@ -27,7 +27,7 @@ use tracing::{info, warn};
 use folder::Folder;
 
 /// Where the files of this Node are.
-pub(crate) const FOLDER: &str = "/var/run/antrea/networkpolicy";
+pub const FOLDER: &str = "/var/run/antrea/networkpolicy";
 
 /// The waits before what failed is tried again.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Whether the files say all that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub enum Stored {
     /// They do.
     All,
     /// Something could not be written: they may say what was so before.
@@ -44,7 +44,7 @@ pub(crate) enum Stored {
 
 /// The files. Copies are the same.
 #[derive(Clone)]
-pub(crate) struct FileStore {
+pub struct FileStore {
     folder: Arc<Folder>,
     wanted: Arc<Mutex<Wanted>>,
     more: Arc<Notify>,
@@ -63,18 +63,18 @@ struct Wanted {
 
 impl FileStore {
     /// The files in a folder, which is made once something is to be kept.
-    pub(crate) fn open(path: &Path) -> Self {
+    pub fn open(path: &Path) -> Self {
         let folder = Arc::new(Folder::new(path));
         Self { folder, wanted: Arc::default(), more: Arc::default(), stored: watch::Sender::new(None) }
     }
 
     /// Whether the files say all that is enforced; nothing before anything was to be done.
-    pub(crate) fn stored(&self) -> watch::Receiver<Option<Stored>> {
+    pub fn stored(&self) -> watch::Receiver<Option<Stored>> {
         self.stored.subscribe()
     }
 
     /// What was kept. Files that are damaged are left out, and removed.
-    pub(crate) async fn load(&self) -> Vec<StoredObject> {
+    pub async fn load(&self) -> Vec<StoredObject> {
         let folder = Arc::clone(&self.folder);
         match spawn_blocking(move || folder.load()).await {
             Ok(objects) => objects,
@@ -86,13 +86,13 @@ impl FileStore {
     }
 
     /// Has files written and removed, by who runs.
-    pub(crate) fn change(&self, changes: Vec<FileChange>) {
+    pub fn change(&self, changes: Vec<FileChange>) {
         self.wanted().add(changes);
         self.more.notify_one();
     }
 
     /// Has all other files removed, by who runs.
-    pub(crate) fn keep_only(&self, files: &BTreeSet<FileName>) {
+    pub fn keep_only(&self, files: &BTreeSet<FileName>) {
         self.wanted().keep_only(files);
         self.more.notify_one();
     }
@@ -101,7 +101,7 @@ impl FileStore {
     ///
     /// # Errors
     /// Never: what fails is tried again. The type is that of a component.
-    pub(crate) async fn run(self, stop: CancellationToken) -> Result<()> {
+    pub async fn run(self, stop: CancellationToken) -> Result<()> {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         while stop.run_until_cancelled(self.more.notified()).await.is_some() {
             while let Err(error) = self.carry_out().await {
