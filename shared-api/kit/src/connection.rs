@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::half_open::HalfOpen;
+use crate::request_body::RequestBody;
 use crate::server::{Handler, Limits, PeerCertificates, Sendable};
 
 /// How much the head of a request may have, in bytes.
@@ -48,6 +49,10 @@ pub(crate) struct Connection<B> {
 
 impl<B: Sendable> Connection<B> {
     pub(crate) async fn serve(self, stream: TcpStream) {
+        // An answer is mostly several small writes, and the kernel would hold back all but the first.
+        if let Err(error) = stream.set_nodelay(true) {
+            return debug!(%error, "Connection is gone");
+        }
         let Some(tls) = self.tls.clone() else {
             return self.serve_http1(TokioIo::new(stream), None).await;
         };
@@ -140,7 +145,7 @@ impl<B: Sendable> Service<Request<Incoming>> for Answers<B> {
             request.extensions_mut().insert(certificates.clone());
         }
         let under_way = Activity::begin(&self.activity);
-        let answer = (self.handler)(request);
+        let answer = (self.handler)(request.map(RequestBody::from));
         Box::pin(async move { Ok(answer.await.map(|body| Counted { body, _under_way: under_way })) })
     }
 }

@@ -21,6 +21,7 @@ pub mod logging;
 pub mod metrics;
 pub mod object_files;
 pub mod query;
+pub mod request_body;
 pub mod server;
 pub mod serving_certificate;
 pub mod status;

@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
 use antrea_kit::query::Query;
+use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Handler, Limits, PeerCertificates};
 use hyper::Request;
-use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -66,12 +66,12 @@ impl Api {
         })
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<RequestBody>) -> Answer {
         let error_format = negotiate(request.headers(), &[Format::Json, Format::Protobuf]);
         self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
     }
 
-    async fn try_answer(&self, request: Request<Incoming>) -> Result<Answer, Failure> {
+    async fn try_answer(&self, request: Request<RequestBody>) -> Result<Answer, Failure> {
         let path = request.uri().path();
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
@@ -93,7 +93,7 @@ impl Api {
     async fn answer_resource(
         &self,
         path: &ResourcePath,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
     ) -> Result<Answer, Failure> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
@@ -120,7 +120,7 @@ impl Api {
         }
     }
 
-    async fn admit(&self, action: &Action, request: &Request<Incoming>) -> Result<(), Failure> {
+    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<(), Failure> {
         let certificates = request.extensions().get::<PeerCertificates>();
         self.guard.admit(action, request.headers(), certificates).await?;
         Ok(())

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Request, StatusCode};
 use tracing::{debug, warn};
@@ -13,6 +12,7 @@ use super::authorization::{Authorizer, Verdict};
 use super::front_proxy::CertificateTrust;
 use super::identity::Identity;
 use crate::logging::chain;
+use crate::request_body::RequestBody;
 use crate::server::{Answer, Handler, PeerCertificates};
 use crate::status::status;
 
@@ -97,7 +97,7 @@ impl Guard {
     /// Answers with `handler` what is let through.
     pub fn before(self, handler: Handler) -> Handler {
         let guard = Arc::new(self);
-        Arc::new(move |request: Request<Incoming>| {
+        Arc::new(move |request: Request<RequestBody>| {
             let (guard, handler) = (Arc::clone(&guard), Arc::clone(&handler));
             Box::pin(async move {
                 let (method, path) = (request.method().as_str(), request.uri().path());
