@@ -9,6 +9,7 @@ pub mod ca_publisher;
 mod certificate;
 pub mod components;
 mod connection;
+mod gathered;
 mod half_open;
 pub mod health;
 pub mod keeper;

@@ -36,7 +36,7 @@ use resources::{Scope, Served, find};
 /// What the clients of the API may have of its server: agents keep their connections, and there are many of them.
 pub const LIMITS: Limits = Limits {
     connections: 8192,
-    half_open: 512,
+    half_open: 2048,
     handshake: Duration::from_secs(10),
     header: Duration::from_secs(60),
     lifetime: Duration::from_secs(24 * 3600),
@@ -111,7 +111,8 @@ impl Api {
             "watch" => watching::begin(self, resource.served, &query, request.headers()),
             "create" => {
                 let (parts, body) = request.into_parts();
-                creating::create(self, resource.served, path, &parts.headers, body).await
+                // In a box: watches, of which there are many, have no room for it.
+                Box::pin(creating::create(self, resource.served, path, &parts.headers, body)).await
             }
             _ => {
                 let headers = request.headers();

@@ -85,7 +85,7 @@ impl Guard {
     ) -> Result<Identity, Refusal> {
         let by_certificate = certificates.and_then(|chain| self.certificates.user(&chain.0, headers));
         if let Some(user) = by_certificate {
-            return Ok(Identity::User(user));
+            return Ok(Identity::User(Arc::new(user)));
         }
         match self.authenticator.authenticate(bearer_token(headers)).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
