@@ -21,6 +21,7 @@ mod listen;
 pub mod logging;
 pub mod metrics;
 pub mod object_files;
+pub mod open_files;
 pub mod query;
 pub mod request_body;
 pub mod server;
