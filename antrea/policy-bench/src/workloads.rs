@@ -27,4 +27,8 @@ pub(crate) enum Workload {
     UnionRule,
     /// On a Node, 100 rules of 500 addresses each.
     BatchInstall,
+    /// 1,000 agents at an API server with 2,500 Namespaces as those of SmallNamespaces, so that each Node has ten Pods.
+    Agents1000,
+    /// That API server.
+    ApiServer,
 }
