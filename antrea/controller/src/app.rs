@@ -11,6 +11,7 @@ use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
 use antrea_kit::kube_client::{Access, client};
 use antrea_kit::logging::{LogLevel, chain};
+use antrea_kit::open_files;
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
@@ -35,6 +36,9 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     info!(version = VERSION, "Starting antrea-controller");
     for notice in &config.notices {
         warn!(notice, "Setting has no effect yet");
+    }
+    if let Err(error) = open_files::allow_most() {
+        warn!(%error, "Agents may be too many: the limit of open files cannot be raised");
     }
     let client = client(Access {
         kubeconfig: config.kubeconfig.as_deref(),

@@ -5,15 +5,17 @@
 //! server's store has its last event.
 
 mod agent;
+mod agents;
 mod decoder;
 mod events;
 mod files;
+mod memory;
 mod objects;
 mod query;
 mod watched;
 mod workloads;
 
-use std::fs;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use antrea_index::Index;
@@ -33,6 +35,9 @@ struct Arguments {
     /// Makes the objects, and nothing else: what of the figures is theirs.
     #[arg(long)]
     objects_only: bool,
+    /// The API server of Kubernetes that ApiServer asks.
+    #[arg(long, required_if_eq("workload", "ApiServer"))]
+    kubernetes: Option<SocketAddr>,
 }
 
 /// Prints a line a figure: its name and its value, in seconds or bytes.
@@ -50,6 +55,8 @@ fn main() -> Result<()> {
         Workload::UnionRule => agent::measure_union()?,
         Workload::BatchInstall => agent::measure_install()?,
         Workload::FileStore => files::measure()?,
+        Workload::Agents1000 => agents::measure()?,
+        Workload::ApiServer => agents::serve(arguments.kubernetes.context("whom does it ask?")?)?,
         workload => measure(workload, arguments.node_watchers)?,
     }
     Ok(())
@@ -60,8 +67,7 @@ fn measure(workload: Workload, node_watchers: u32) -> Result<()> {
     let started = Instant::now();
     let index = loaded(workload, &watched);
     print("seconds", started.elapsed());
-    let peak = peak_resident()?;
-    println!("peak_rss_bytes {peak}");
+    println!("peak_rss_bytes {}", memory::of(None, "VmHWM:")?);
     watched.report();
     // Nobody takes them apart: the process ends.
     std::mem::forget((index, watched));
@@ -78,12 +84,4 @@ fn loaded(workload: Workload, watched: &Watched) -> Index {
 
 fn print(figure: &str, time: Duration) {
     println!("{figure} {:.9}", time.as_secs_f64());
-}
-
-/// VmHWM of this process, in bytes.
-fn peak_resident() -> Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("there is no VmHWM")?;
-    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().context("VmHWM cannot be read")?;
-    Ok(kibibytes * 1024)
 }

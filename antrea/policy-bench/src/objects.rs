@@ -43,18 +43,19 @@ type Labels = BTreeMap<String, String>;
 pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object, &mut Used)) {
     let mut maker = Maker { pods: 0, policies: 0, admitting: 0, used: Used::default(), take };
     match workload {
-        Workload::SmallNamespaces | Workload::PodEvent => small_namespaces(&mut maker),
+        Workload::SmallNamespaces | Workload::PodEvent => small_namespaces(&mut maker, 25_000),
+        Workload::Agents1000 => small_namespaces(&mut maker, 2_500),
         Workload::LargeNamespaces => large_namespaces(&mut maker),
         Workload::OneNamespace | Workload::EndpointQuery => one_namespace(&mut maker),
         Workload::NetpolPerPod => netpol_per_pod(&mut maker),
         Workload::ClusterScoped => cluster_scoped(&mut maker),
         Workload::SyncAddressGroup => one_thousand(&mut maker),
-        Workload::UnionRule | Workload::BatchInstall | Workload::FileStore => {}
+        Workload::UnionRule | Workload::BatchInstall | Workload::FileStore | Workload::ApiServer => {}
     }
 }
 
-fn small_namespaces(maker: &mut Maker<'_>) {
-    for number in 0..25_000 {
+fn small_namespaces(maker: &mut Maker<'_>, count: u32) {
+    for number in 0..count {
         let namespace = format!("namespace-{number}");
         maker.namespace(&namespace, &[]);
         maker.default_deny(&namespace);

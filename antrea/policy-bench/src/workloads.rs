@@ -29,4 +29,8 @@ pub(crate) enum Workload {
     BatchInstall,
     /// On a Node, 1,000 policies, AddressGroups and AppliedToGroups stored in files.
     FileStore,
+    /// 1,000 agents at an API server with 2,500 Namespaces as those of SmallNamespaces, so that each Node has ten Pods.
+    Agents1000,
+    /// That API server.
+    ApiServer,
 }

@@ -105,7 +105,7 @@ impl<'a> Controller<'a> {
     fn ensure_codes(&self, words: &[&str], paths: &[String], token: Option<&str>, code: &str) -> Result<()> {
         let header = token.map(|token| format!("Authorization: Bearer {token}"));
         let urls: Vec<String> = paths.iter().map(|path| format!("{}{path}", self.address)).collect();
-        let mut curl = vec!["curl", "-gsk", "--http1.1", "--max-time", "10", "-w", "%{http_code}\\n"];
+        let mut curl = vec!["curl", "-gsk", "--max-time", "10", "-w", "%{http_code}\\n"];
         curl.extend(words);
         curl.extend(header.iter().flat_map(|header| ["-H", header.as_str()]));
         curl.extend(urls.iter().flat_map(|url| ["-o", "/dev/null", url.as_str()]));

@@ -9,19 +9,22 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::rt::{Read, Write};
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::gathered::Gathered;
 use crate::half_open::HalfOpen;
+use crate::request_body::RequestBody;
 use crate::server::{Handler, Limits, PeerCertificates, Sendable};
 
 /// How much the head of a request may have, in bytes.
@@ -46,42 +49,63 @@ pub(crate) struct Connection<B> {
     pub(crate) stop: CancellationToken,
 }
 
+/// A connection that is served. Its parts are in boxes of their own: as one value it would have room for all that was ever
+/// needed at once, as long as it lasts.
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 impl<B: Sendable> Connection<B> {
     pub(crate) async fn serve(self, stream: TcpStream) {
-        let Some(tls) = self.tls.clone() else {
-            return self.serve_http1(TokioIo::new(stream), None).await;
-        };
-        let handshake = self.half_open.begin();
-        let stream = match handshake.run(timeout(self.limits.handshake, tls.accept(stream))).await {
-            Some(Ok(Ok(stream))) => stream,
-            Some(Ok(Err(error))) => return debug!(%error, "TLS handshake failed"),
-            Some(Err(_)) => return debug!("TLS handshake took too long"),
-            None => return debug!("TLS handshake was given up, because there were too many newer ones"),
-        };
-        let (_, tls) = stream.get_ref();
-        let certificates = tls.peer_certificates().map(|chain| PeerCertificates(chain.into()));
-        match tls.alpn_protocol() {
-            Some(b"h2") => self.serve_http2(TokioIo::new(stream), certificates).await,
-            _ => self.serve_http1(TokioIo::new(stream), certificates).await,
+        // An answer is mostly several small writes, and the kernel would hold back all but the first.
+        if let Err(error) = stream.set_nodelay(true) {
+            return debug!(%error, "Connection is gone");
+        }
+        let serving = Box::pin(self.begin(stream)).await;
+        if let Some(serving) = serving {
+            serving.await;
         }
     }
 
-    async fn serve_http1<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>)
+    /// Ends with the handshake, if there is one.
+    async fn begin(self, stream: TcpStream) -> Option<Serving> {
+        let Some(tls) = self.tls.clone() else {
+            return Some(self.serve_http1(stream, None));
+        };
+        let handshake = self.half_open.begin();
+        let failure = match handshake.run(timeout(self.limits.handshake, tls.accept(stream))).await {
+            Some(Ok(Ok(stream))) => return Some(self.serve_tls(stream)),
+            Some(Ok(Err(error))) => error.to_string(),
+            Some(Err(_)) => "it took too long".to_owned(),
+            None => "it was given up, because there were too many newer ones".to_owned(),
+        };
+        debug!(failure, "TLS handshake failed");
+        None
+    }
+
+    fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {
+        let (_, tls) = stream.get_ref();
+        let certificates = tls.peer_certificates().map(|chain| PeerCertificates(chain.into()));
+        match tls.alpn_protocol() {
+            Some(b"h2") => self.serve_http2(stream, certificates),
+            _ => self.serve_http1(stream, certificates),
+        }
+    }
+
+    fn serve_http1<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>) -> Serving
     where
-        Stream: Read + Write + Unpin + 'static,
+        Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let service = Answers { handler: self.handler, certificates, activity: Arc::default() };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.header)
             .max_buf_size(LARGEST_HEAD as usize)
-            .serve_connection(stream, service);
-        drive(connection, pending(), self.limits, self.stop).await;
+            .serve_connection(TokioIo::new(stream), service);
+        Box::pin(drive(Box::pin(connection), pending(), self.limits, self.stop))
     }
 
-    async fn serve_http2<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>)
+    fn serve_http2<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>) -> Serving
     where
-        Stream: Read + Write + Unpin + 'static,
+        Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::default());
         let idle = Arc::clone(&activity).idle(self.limits.header);
@@ -93,18 +117,21 @@ impl<B: Sendable> Connection<B> {
             .max_send_buf_size(SEND_BUFFER)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PONG)
-            .serve_connection(stream, service);
-        drive(connection, idle, self.limits, self.stop).await;
+            .serve_connection(TokioIo::new(stream), service);
+        Box::pin(drive(Box::pin(connection), idle, self.limits, self.stop))
     }
 }
 
 /// Serves until the client or the server has enough, or the connection is idle.
-async fn drive<C>(connection: C, idle: impl Future<Output = ()>, limits: Limits, stop: CancellationToken)
-where
+async fn drive<C>(
+    mut connection: Pin<Box<C>>,
+    idle: impl Future<Output = ()>,
+    limits: Limits,
+    stop: CancellationToken,
+) where
     C: GracefulConnection,
     C::Error: std::fmt::Display,
 {
-    let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
         () = stop.cancelled_owned() => None,
@@ -140,8 +167,10 @@ impl<B: Sendable> Service<Request<Incoming>> for Answers<B> {
             request.extensions_mut().insert(certificates.clone());
         }
         let under_way = Activity::begin(&self.activity);
-        let answer = (self.handler)(request);
-        Box::pin(async move { Ok(answer.await.map(|body| Counted { body, _under_way: under_way })) })
+        let answer = (self.handler)(request.map(RequestBody::from));
+        Box::pin(async move {
+            Ok(answer.await.map(|body| Counted { body: Gathered::new(body), _under_way: under_way }))
+        })
     }
 }
 
@@ -182,7 +211,7 @@ impl Drop for UnderWay {
 
 /// A body that is under way until all of it is sent.
 struct Counted<B> {
-    body: B,
+    body: Gathered<B>,
     _under_way: UnderWay,
 }
 

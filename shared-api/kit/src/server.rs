@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::{Request, Response};
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
@@ -26,13 +26,14 @@ use crate::connection::Connection;
 use crate::half_open::HalfOpen;
 pub use crate::listen::BindError;
 use crate::listen::listen_everywhere;
+use crate::request_body::RequestBody;
 
 /// What a handler answers; the body is sent at once, or as it comes.
 pub type Answer<B = Full<Bytes>> = Response<B>;
 
-/// Answers requests. It bounds what it reads of their bodies itself.
+/// Answers requests. It bounds what it reads of their bodies itself, and need not read them.
 pub type Handler<B = Full<Bytes>> =
-    Arc<dyn Fn(Request<Incoming>) -> Pin<Box<dyn Future<Output = Answer<B>> + Send>> + Send + Sync>;
+    Arc<dyn Fn(Request<RequestBody>) -> Pin<Box<dyn Future<Output = Answer<B>> + Send>> + Send + Sync>;
 
 /// A body that can be sent.
 pub trait Sendable: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static {}

@@ -21,7 +21,14 @@ const CLUSTERS: [&str; 5] =
 const EVENTS: [&str; 6] =
     ["EndpointQuery", "PodEvent", "SyncAddressGroup", "UnionRule", "BatchInstall", "FileStore"];
 
-/// Of each cluster, so many runs: the figure is the median of them.
+/// Agents that watch over TLS.
+const AGENTS: &str = "Agents1000";
+
+/// What is measured of a cluster, and of agents; each with its unit.
+const OF_CLUSTER: [(&str, &str); 2] = [("seconds", "s"), ("peak_rss_bytes", "B")];
+const OF_AGENTS: [(&str, &str); 2] = [("seconds", "s"), ("rss_bytes", "B")];
+
+/// Of each of these, so many runs: the figure is the median of them.
 const RUNS: usize = 5;
 
 /// Watchers with a Node selector, three for each of so many Nodes, measured beside those without.
@@ -31,12 +38,13 @@ pub(super) fn measure(lab: Option<&LabName>) -> Result<Vec<Figure>> {
     build()?;
     let mut figures = Vec::new();
     for workload in CLUSTERS {
-        figures.extend(cluster(workload, workload, &[])?);
+        figures.extend(medians(workload, &[workload], OF_CLUSTER)?);
         let with_nodes = format!("{workload}Nodes{NODES}");
-        figures.extend(cluster(&with_nodes, workload, &["--node-watchers", NODES])?);
+        figures.extend(medians(&with_nodes, &[workload, "--node-watchers", NODES], OF_CLUSTER)?);
     }
+    figures.extend(medians(AGENTS, &[AGENTS], OF_AGENTS)?);
     for workload in EVENTS {
-        let samples = values(&run(workload, &[])?, "sample")?;
+        let samples = values(&run(&[workload])?, "sample")?;
         figures.extend(distribution(&format!("policy/{workload}"), samples));
     }
     figures.extend(cidrs::measure(lab)?);
@@ -51,29 +59,26 @@ fn build() -> Result<()> {
 }
 
 /// The medians of several runs.
-fn cluster(name: &str, workload: &str, arguments: &[&str]) -> Result<Vec<Figure>> {
+fn medians(name: &str, arguments: &[&str], kinds: [(&str, &'static str); 2]) -> Result<Vec<Figure>> {
     let mut outputs = String::new();
     for _ in 0..RUNS {
-        outputs.push_str(&run(workload, arguments)?);
+        outputs.push_str(&run(arguments)?);
     }
-    let seconds = median(values(&outputs, "seconds")?)?;
-    let memory = median(values(&outputs, "peak_rss_bytes")?)?;
-    let figure = |kind: &str| format!("policy/{name}/{kind}");
-    Ok(vec![
-        Figure::seconds(figure("seconds"), seconds),
-        Figure { name: figure("peak_rss_bytes"), value: memory, unit: "B" },
-    ])
+    let median = |(kind, unit): (&str, &'static str)| {
+        let value = median(values(&outputs, kind)?)?;
+        Ok(Figure { name: format!("policy/{name}/{kind}"), value, unit })
+    };
+    kinds.into_iter().map(median).collect()
 }
 
-fn run(workload: &str, arguments: &[&str]) -> Result<String> {
+fn run(arguments: &[&str]) -> Result<String> {
     let program = project::programs().join(PROGRAM);
     let output = Command::new(&program)
-        .arg(workload)
         .args(arguments)
         .output()
         .with_context(|| format!("cannot run {}", program.display()))?;
     let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{PROGRAM} {workload}: {}", complaint.trim());
+    ensure!(output.status.success(), "{PROGRAM} {}: {}", arguments.join(" "), complaint.trim());
     Ok(String::from_utf8(output.stdout)?)
 }
 

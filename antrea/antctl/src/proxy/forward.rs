@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
+use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::Answer;
 use antrea_kit::status::status;
 use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use kube::Client;
@@ -38,7 +38,7 @@ impl Forward {
         Ok(Self { access, destination, listens_on, credentials, client: Mutex::new((client, renewal)) })
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
+    pub(super) async fn answer(&self, request: Request<RequestBody>) -> Answer {
         if !is_meant(request.headers(), self.listens_on) {
             return status(StatusCode::FORBIDDEN, "this proxy answers to its own address only");
         }
@@ -52,7 +52,7 @@ impl Forward {
         format!("{} cannot be asked: {error:#}", self.destination)
     }
 
-    async fn forward(&self, request: Request<Incoming>) -> Result<Answer> {
+    async fn forward(&self, request: Request<RequestBody>) -> Result<Answer> {
         let (head, body) = request.into_parts();
         let body = Limited::new(body, LONGEST_REQUEST).collect().await;
         let body = body.map_err(|error| anyhow::anyhow!("{error}")).context("the request is too long")?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use antrea_kit::request_body::RequestBody;
 use antrea_shared_api::api::{WireObject, from_json};
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicyEvaluation, NetworkPolicyStatus, NodeStatsSummary,
@@ -9,7 +10,7 @@ use antrea_shared_api::controlplane::v1beta2::{
 use antrea_shared_api::meta::{ListMeta, Status, StatusOutcome};
 use antrea_shared_api::protobuf::decode;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode};
 use tokio::time::timeout;
 
@@ -33,7 +34,7 @@ pub(super) async fn create(
     served: Served,
     path: &ResourcePath,
     headers: &HeaderMap,
-    body: Incoming,
+    body: RequestBody,
 ) -> Result<Answer, Failure> {
     let offered = [Format::Json, Format::Protobuf];
     let format = negotiate(headers, &offered).ok_or_else(Failure::not_acceptable)?;
@@ -50,7 +51,7 @@ pub(super) async fn create(
     }
 }
 
-async fn read(body: Incoming) -> Result<Bytes, Failure> {
+async fn read(body: RequestBody) -> Result<Bytes, Failure> {
     let read = timeout(BODY_TIME, Limited::new(body, LARGEST_BODY).collect()).await;
     match read.map_err(|_| Failure::body_too_slow())? {
         Ok(body) => Ok(body.to_bytes()),

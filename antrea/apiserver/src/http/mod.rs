@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
 use antrea_kit::query::Query;
+use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Handler, Limits, PeerCertificates};
 use hyper::Request;
-use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -36,7 +36,7 @@ use resources::{Scope, Served, find};
 /// What the clients of the API may have of its server: agents keep their connections, and there are many of them.
 pub const LIMITS: Limits = Limits {
     connections: 8192,
-    half_open: 512,
+    half_open: 2048,
     handshake: Duration::from_secs(10),
     header: Duration::from_secs(60),
     lifetime: Duration::from_secs(24 * 3600),
@@ -66,12 +66,12 @@ impl Api {
         })
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<RequestBody>) -> Answer {
         let error_format = negotiate(request.headers(), &[Format::Json, Format::Protobuf]);
         self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
     }
 
-    async fn try_answer(&self, request: Request<Incoming>) -> Result<Answer, Failure> {
+    async fn try_answer(&self, request: Request<RequestBody>) -> Result<Answer, Failure> {
         let path = request.uri().path();
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
@@ -93,7 +93,7 @@ impl Api {
     async fn answer_resource(
         &self,
         path: &ResourcePath,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
     ) -> Result<Answer, Failure> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
@@ -111,7 +111,8 @@ impl Api {
             "watch" => watching::begin(self, resource.served, &query, request.headers()).await,
             "create" => {
                 let (parts, body) = request.into_parts();
-                creating::create(self, resource.served, path, &parts.headers, body).await
+                // In a box: watches, of which there are many, have no room for it.
+                Box::pin(creating::create(self, resource.served, path, &parts.headers, body)).await
             }
             _ => {
                 let headers = request.headers();
@@ -120,7 +121,7 @@ impl Api {
         }
     }
 
-    async fn admit(&self, action: &Action, request: &Request<Incoming>) -> Result<(), Failure> {
+    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<(), Failure> {
         let certificates = request.extensions().get::<PeerCertificates>();
         self.guard.admit(action, request.headers(), certificates).await?;
         Ok(())

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use antrea_kit::health::{not_found, text};
 use antrea_kit::query::Query;
+use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Answer, Handler, Limits, Server};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -243,7 +243,7 @@ impl Cluster {
         Some(object)
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<RequestBody>) -> Answer {
         let path = request.uri().path().to_owned();
         if path.ends_with("reviews") {
             return answer(&review(body(request).await));
@@ -338,7 +338,7 @@ fn is_selected(query: &Query, object: &Value) -> bool {
     name.is_none_or(|name| object["metadata"]["name"] == name)
 }
 
-/// Knows the tokens `NAME-token`. The user `agent` may do everything, nobody else anything.
+/// Knows the tokens `NAME-token`. Users `agent…` may do everything, nobody else anything.
 fn review(mut review: Value) -> Value {
     let spec = &review["spec"];
     review["status"] = match (&spec["token"], &spec["user"]) {
@@ -346,12 +346,12 @@ fn review(mut review: Value) -> Value {
             Some(name) => json!({"authenticated": true, "user": {"username": name}}),
             None => json!({"authenticated": false}),
         },
-        (_, user) => json!({"allowed": user == "agent"}),
+        (_, user) => json!({"allowed": user.as_str().is_some_and(|user| user.starts_with("agent"))}),
     };
     review
 }
 
-async fn body(request: Request<Incoming>) -> Value {
+async fn body(request: Request<RequestBody>) -> Value {
     let bytes = request.into_body().collect().await.unwrap().to_bytes();
     serde_json::from_slice(&bytes).unwrap()
 }

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agents;
 mod api;
 mod api_server;
 mod client;
+mod clients;
 mod flags;
 mod mixed_fleet;
 mod objects;

@@ -33,7 +33,9 @@ impl Controller {
     pub(crate) fn configured(server: &ApiServer, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (config, port) = write_files(directory.path(), server, more);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_antrea-controller"))
+        // With fewer files than there are agents, as a container runtime may start it.
+        let mut child = Command::new("sh")
+            .args(["-c", "ulimit -Sn 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_antrea-controller")])
             .arg("--config")
             .arg(config)
             .env("POD_NAME", "antrea-controller-0")

@@ -1,12 +1,13 @@
 //! Who sends a request: bearer tokens, reviewed by the API server (TokenReview).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use futures::future::OptionFuture;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::sync::Semaphore;
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
@@ -33,9 +34,10 @@ pub struct Authenticator {
     reviews: Api<TokenReview>,
     loopback: Option<TokenHash>,
     lifetimes: Lifetimes,
-    permits: Semaphore,
+    /// Each token has its turn in one of them: whoever asks several things at once has it reviewed once.
+    lanes: [AsyncMutex<()>; REVIEWS_AT_ONCE],
     /// Nobody for a token that is none.
-    decisions: Mutex<Remembered<TokenHash, Option<User>>>,
+    decisions: Mutex<Remembered<TokenHash, Option<Arc<User>>>>,
 }
 
 impl std::fmt::Debug for TokenHash {
@@ -48,8 +50,8 @@ impl Authenticator {
     /// Asks the API server of `client`; `loopback` is known without it.
     pub fn new(client: Client, loopback: Option<&LoopbackToken>, lifetimes: Lifetimes) -> Self {
         let loopback = loopback.map(LoopbackToken::hash);
-        let permits = Semaphore::new(REVIEWS_AT_ONCE);
-        Self { reviews: Api::all(client), loopback, lifetimes, permits, decisions: Mutex::default() }
+        let (lanes, decisions) = (std::array::from_fn(|_| AsyncMutex::default()), Mutex::default());
+        Self { reviews: Api::all(client), loopback, lifetimes, lanes, decisions }
     }
 
     /// Who has this token; nobody without one.
@@ -62,25 +64,41 @@ impl Authenticator {
         if self.loopback == Some(hash) {
             return Ok(Identity::Loopback);
         }
-        let remembered =
-            self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&hash, Instant::now());
-        let user = match remembered {
+        let user = match self.remembered(&hash) {
             Some(user) => user,
-            None => self.review(token, hash).await?,
+            None => self.wait_for_review(token, hash).await?,
         };
         user.map(Identity::User).ok_or(Unauthenticated::Invalid)
     }
 
-    async fn review(&self, token: &str, hash: TokenHash) -> Result<Option<User>, Unauthenticated> {
+    fn remembered(&self, hash: &TokenHash) -> Option<Option<Arc<User>>> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(hash, Instant::now())
+    }
+
+    async fn wait_for_review(
+        &self,
+        token: &str,
+        hash: TokenHash,
+    ) -> Result<Option<Arc<User>>, Unauthenticated> {
+        let [number, ..] = hash.0;
+        // There is one for each number.
+        let lane = self.lanes.get(usize::from(number) % REVIEWS_AT_ONCE);
+        let _turn = OptionFuture::from(lane.map(AsyncMutex::lock)).await;
+        match self.remembered(&hash) {
+            Some(user) => Ok(user),
+            // In a box: those who wait for their turn have no room for it.
+            None => Box::pin(self.review(token, hash)).await,
+        }
+    }
+
+    async fn review(&self, token: &str, hash: TokenHash) -> Result<Option<Arc<User>>, Unauthenticated> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
             ..TokenReview::default()
         };
-        // The semaphore is never closed.
-        let _permit = self.permits.acquire().await;
         let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
         let status = answer.map_err(Unauthenticated::Unavailable)?.status;
-        let user = user(status.unwrap_or_default());
+        let user = user(status.unwrap_or_default()).map(Arc::new);
         let now = Instant::now();
         let lifetime = if user.is_some() { self.lifetimes.accepted } else { self.lifetimes.refused };
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,17 +1,21 @@
 //! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by verb and path or
 //! resource.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use k8s_openapi::api::authorization::v1::{SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::sync::Semaphore;
 
 use super::action::Action;
 use super::identity::{Identity, User};
 use super::remembered::{Lifetimes, Remembered};
 use crate::kube_client::bounded;
+
+/// How many questions are asked at once: a connection to the API server each, and after a restart all agents come at once.
+const REVIEWS_AT_ONCE: usize = 8;
 
 /// Nobody can say whether somebody may.
 #[derive(Debug, thiserror::Error)]
@@ -32,19 +36,21 @@ pub enum Verdict {
 pub struct Authorizer {
     reviews: Api<SubjectAccessReview>,
     lifetimes: Lifetimes,
+    permits: Semaphore,
     decisions: Mutex<Remembered<Question, Verdict>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
-    user: User,
+    user: Arc<User>,
     action: Action,
 }
 
 impl Authorizer {
     /// Asks the API server of `client`.
     pub fn new(client: Client, lifetimes: Lifetimes) -> Self {
-        Self { reviews: Api::all(client), lifetimes, decisions: Mutex::default() }
+        let permits = Semaphore::new(REVIEWS_AT_ONCE);
+        Self { reviews: Api::all(client), lifetimes, permits, decisions: Mutex::default() }
     }
 
     /// Whether somebody may do this.
@@ -59,13 +65,20 @@ impl Authorizer {
             Identity::User(_) if action.is_too_long() => return Ok(Verdict::Denied),
             Identity::User(user) => user,
         };
-        let question = Question { user: user.clone(), action: action.clone() };
+        let question = Question { user: Arc::clone(user), action: action.clone() };
         let remembered =
             self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&question, Instant::now());
         match remembered {
             Some(verdict) => Ok(verdict),
-            None => self.review(question).await,
+            None => self.wait_for_review(question).await,
         }
+    }
+
+    async fn wait_for_review(&self, question: Question) -> Result<Verdict, Undecided> {
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        // In a box: those who wait for their turn have no room for it.
+        Box::pin(self.review(question)).await
     }
 
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Request, StatusCode};
 use tracing::{debug, warn};
@@ -13,6 +12,7 @@ use super::authorization::{Authorizer, Verdict};
 use super::front_proxy::CertificateTrust;
 use super::identity::Identity;
 use crate::logging::chain;
+use crate::request_body::RequestBody;
 use crate::server::{Answer, Handler, PeerCertificates};
 use crate::status::status;
 
@@ -85,7 +85,7 @@ impl Guard {
     ) -> Result<Identity, Refusal> {
         let by_certificate = certificates.and_then(|chain| self.certificates.user(&chain.0, headers));
         if let Some(user) = by_certificate {
-            return Ok(Identity::User(user));
+            return Ok(Identity::User(Arc::new(user)));
         }
         match self.authenticator.authenticate(bearer_token(headers)).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
@@ -97,7 +97,7 @@ impl Guard {
     /// Answers with `handler` what is let through.
     pub fn before(self, handler: Handler) -> Handler {
         let guard = Arc::new(self);
-        Arc::new(move |request: Request<Incoming>| {
+        Arc::new(move |request: Request<RequestBody>| {
             let (guard, handler) = (Arc::clone(&guard), Arc::clone(&handler));
             Box::pin(async move {
                 let (method, path) = (request.method().as_str(), request.uri().path());

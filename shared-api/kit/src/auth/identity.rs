@@ -1,6 +1,7 @@
 //! Who a request is from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 
@@ -14,8 +15,8 @@ pub enum Identity {
     Anonymous,
     /// A program of the same Pod, which can read the loopback token.
     Loopback,
-    /// Somebody whom the API server knows.
-    User(User),
+    /// Somebody whom the API server knows. What is remembered of them shares this.
+    User(Arc<User>),
 }
 
 /// A user as the API server knows them.

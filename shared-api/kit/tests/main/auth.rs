@@ -10,6 +10,7 @@ use antrea_kit::health::{Checks, text};
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_types::MinimumTls;
+use futures::future::join_all;
 use hyper::StatusCode;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -140,6 +141,15 @@ async fn masters_may_do_everything() {
     let api = Api::start(LONG).await;
     assert_eq!(api.code("PUT /loglevel", Some("root-token")).await, "200");
     assert_eq!(api.reviews.asked(), 1, "only the token was reviewed");
+}
+
+#[tokio::test]
+async fn whoever_asks_several_things_at_once_has_their_token_reviewed_once() {
+    let api = Api::start(LONG).await;
+    let asked = ["GET /agentinfo", "PUT /agentinfo", "GET /loglevel", "PUT /loglevel"];
+    let codes = join_all(asked.map(|request| api.code(request, Some("root-token")))).await;
+    assert_eq!(codes, ["200"; 4]);
+    assert_eq!(api.reviews.asked(), 1);
 }
 
 #[tokio::test]

@@ -7,5 +7,6 @@ mod certificates;
 mod kube_client;
 mod object_files;
 mod published_ca;
+mod refused;
 mod reviews;
 mod server;

@@ -4,10 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Answer, Handler, Limits, Server};
 use antrea_kit::status::{json_answer, status};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use kube::{Client, Config};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl Reviews {
         self.0.asked.load(Ordering::Relaxed)
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<RequestBody>) -> Answer {
         self.0.asked.fetch_add(1, Ordering::Relaxed);
         if self.0.away.load(Ordering::Relaxed) {
             return status(StatusCode::INTERNAL_SERVER_ERROR, "etcd is away");

@@ -146,6 +146,7 @@ async fn watches_end_when_the_server_stops() {
 async fn a_client_that_reads_nothing_is_cut_and_others_go_on() {
     let api = Running::start().await;
     let slow = watch(&api, "networkpolicies?watch=true").await;
+    let all = tokio::spawn(read_up_to_last(watch(&api, "networkpolicies?watch=true").await));
     let mut quick = watch(&api, "networkpolicies?watch=true&fieldSelector=metadata.name%3Dlast").await;
     assert_eq!(quick.next().await.as_deref(), Some("BOOKMARK"));
     // Far more than the buffers of both sockets and the watcher's own hold.
@@ -158,5 +159,20 @@ async fn a_client_that_reads_nothing_is_cut_and_others_go_on() {
     }
     api.store.publish(vec![update("policy + last: n1")]).await;
     assert_eq!(quick.next().await.as_deref(), Some("ADDED last"));
+    assert_eq!(all.await.unwrap(), published + 2, "all, a bookmark and the last");
+    assert_eq!(api.store.look(|store| store.counts(Kind::Policies).cut), 1);
     drop(slow);
+}
+
+/// How many events there are, up to that of the policy `last`.
+async fn read_up_to_last(mut lines: Lines) -> usize {
+    let mut events = 0;
+    loop {
+        let frame = timeout(Duration::from_secs(20), lines.answer.body_mut().frame()).await;
+        let data = frame.unwrap().expect("it ended").unwrap().into_data().unwrap();
+        events += data.iter().filter(|byte| **byte == b'\n').count();
+        if data.windows(13).any(|part| part == br#""name":"last""#) {
+            return events;
+        }
+    }
 }

@@ -1,0 +1,144 @@
+//! Agents of a controller, as many as a test likes: each has one connection of HTTP/2 with three watches for Node n1, and
+//! begins anew where the controller is when it fails.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use antrea_kit::kube_client::root_certificates;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+
+use crate::client::CONTROLPLANE;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(200);
+const RESOURCES: [&str; 3] = ["networkpolicies", "addressgroups", "appliedtogroups"];
+
+/// Where a controller is, and what it is trusted by.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    pub(crate) port: u16,
+    pub(crate) ca: String,
+}
+
+/// Agents, until this is dropped.
+pub(crate) struct Agents {
+    count: usize,
+    whereabouts: watch::Sender<Whereabouts>,
+    heard: mpsc::Receiver<(usize, u16, usize)>,
+}
+
+impl Agents {
+    pub(crate) fn start(count: usize, whereabouts: Whereabouts) -> Self {
+        let (sender, heard) = mpsc::channel(count);
+        let whereabouts = watch::Sender::new(whereabouts);
+        for number in 0..count {
+            tokio::spawn(run(number, whereabouts.subscribe(), sender.clone()));
+        }
+        Self { count, whereabouts, heard }
+    }
+
+    /// The controller is elsewhere.
+    pub(crate) fn tell(&self, whereabouts: Whereabouts) {
+        self.whereabouts.send_replace(whereabouts);
+    }
+
+    /// Until each has all that the controller at `port` has for it: how many objects, and how many agents got so many.
+    pub(crate) async fn until_all_have_caught_up(&mut self, port: u16) -> BTreeMap<usize, usize> {
+        let mut objects = BTreeMap::new();
+        let all = async {
+            while objects.len() < self.count {
+                let (agent, of, count) = self.heard.recv().await.unwrap();
+                if of == port {
+                    objects.insert(agent, count);
+                }
+            }
+        };
+        let waited = timeout(PATIENCE, all).await;
+        assert!(waited.is_ok(), "only {} of {} agents caught up", objects.len(), self.count);
+        objects.into_values().fold(BTreeMap::new(), |mut agents, count| {
+            *agents.entry(count).or_default() += 1;
+            agents
+        })
+    }
+}
+
+async fn run(
+    number: usize,
+    mut whereabouts: watch::Receiver<Whereabouts>,
+    heard: mpsc::Sender<(usize, u16, usize)>,
+) {
+    loop {
+        let now = whereabouts.borrow_and_update().clone();
+        // It fails whenever the controller is away.
+        let _ = follow(number, &now, &heard).await;
+        tokio::select! {
+            () = sleep(RETRY) => {}
+            changed = whereabouts.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
+/// Watches until one watch ends.
+async fn follow(
+    number: usize,
+    whereabouts: &Whereabouts,
+    heard: &mpsc::Sender<(usize, u16, usize)>,
+) -> Option<()> {
+    let connection = connect(whereabouts).await?;
+    let (mut bodies, mut objects) = (Vec::new(), 0);
+    for resource in RESOURCES {
+        let path =
+            format!("https://localhost{CONTROLPLANE}/{resource}?watch=true&fieldSelector=nodeName%3Dn1");
+        let token = format!("Bearer agent-{number}-token");
+        let request = Request::get(path).header("authorization", token).body(Full::default()).unwrap();
+        let answer = connection.clone().send_request(request).await.ok().filter(|it| it.status() == 200)?;
+        let mut body = answer.into_body();
+        objects += until_bookmark(&mut body).await?;
+        bodies.push(body);
+    }
+    heard.send((number, whereabouts.port, objects)).await.ok()?;
+    for body in &mut bodies {
+        while let Some(Ok(_)) = body.frame().await {}
+    }
+    None
+}
+
+/// The number of objects that there were.
+async fn until_bookmark(body: &mut Incoming) -> Option<usize> {
+    let mut text = String::new();
+    while !text.contains(r#"{"type":"BOOKMARK""#) {
+        let data = body.frame().await?.ok()?.into_data().ok()?;
+        text.push_str(std::str::from_utf8(&data).unwrap());
+    }
+    Some(text.matches(r#"{"type":"ADDED""#).count())
+}
+
+/// A connection of HTTP/2.
+pub(crate) async fn connect(whereabouts: &Whereabouts) -> Option<SendRequest<Full<Bytes>>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in root_certificates(whereabouts.ca.as_bytes()).unwrap() {
+        roots.add(certificate.into()).unwrap();
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let stream = TcpStream::connect(("localhost", whereabouts.port)).await.ok()?;
+    let name = "localhost".try_into().unwrap();
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
+    let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+    let (sender, connection) = handshake.ok()?;
+    tokio::spawn(connection);
+    Some(sender)
+}
