@@ -26,11 +26,11 @@ fn pods(world: &World) -> String {
 #[test]
 fn a_pod_is_known_on_its_node_from_when_it_has_one_until_it_is_gone() {
     let two = "pod x/a app=a node=n1\n pod x/b";
-    check(two, "n1: a; ", "pod x/b node=n1\n pod y/c node=n2", "n1: a b; n2: c; ");
-    check(two, "n1: a; ", "pod x/a app=b ip=10.0.0.1 node=n1", "n1: a; ");
-    check(two, "n1: a; ", "- pod x/a", "");
-    check(two, "n1: a; ", "pod x/a node=n1 phase=Succeeded", "");
-    check(two, "n1: a; ", "pod x/a node=n1 hostNetwork", "");
+    check(two, "n1: x/a; ", "pod x/b node=n1\n pod y/c node=n2", "n1: x/a x/b; n2: y/c; ");
+    check(two, "n1: x/a; ", "pod x/a app=b ip=10.0.0.1 node=n1", "n1: x/a; ");
+    check(two, "n1: x/a; ", "- pod x/a", "");
+    check(two, "n1: x/a; ", "pod x/a node=n1 phase=Succeeded", "");
+    check(two, "n1: x/a; ", "pod x/a node=n1 hostNetwork", "");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn namespace(name: &str, words: &str) -> Namespace {
     serde_json::from_value(json!({ "metadata": metadata })).unwrap()
 }
 
-/// Words: labels, `ip=`, `node=`, `port=NAME:NUMBER`, `phase=`, `uid=` (where it is not the name), `hash=`, `hostNetwork`.
+/// Words: labels, `ip=`, `node=`, `port=NAME:NUMBER`, `phase=`, `uid=` (without which it is Namespace and name), `hash=`, `hostNetwork`.
 fn pod(name: &str, words: &str) -> Pod {
     let (namespace, name) = name.split_once('/').unwrap();
     let all = |prefix: &str| {
@@ -128,7 +128,7 @@ fn pod(name: &str, words: &str) -> Pod {
         "metadata": {
             "namespace": namespace,
             "name": name,
-            "uid": all("uid=").first().map_or(name, String::as_str),
+            "uid": all("uid=").first().unwrap_or(&format!("{namespace}/{name}")),
             "labels": labels(words),
             "annotations": all("hash=").first().map(|hash| json!({"kubernetes.io/config.hash": hash})),
         },

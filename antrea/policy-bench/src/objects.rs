@@ -230,6 +230,7 @@ pub(crate) fn pod(namespace: &str, number: u32, label: &(String, String)) -> Pod
 fn fill_pod(pod: &mut Pod, namespace: &str, number: u32, (key, value): &(String, String)) {
     fill(&mut pod.metadata.namespace, format_args!("{namespace}"));
     fill(&mut pod.metadata.name, format_args!("pod-{number}"));
+    fill(&mut pod.metadata.uid, format_args!("7d3e5c1a-5b0f-4a8e-9c52-{number:012x}"));
     if !is_labelled(pod.metadata.labels.as_ref(), key, value) {
         pod.metadata.labels = Some(Labels::from([(key.clone(), value.clone())]));
     }

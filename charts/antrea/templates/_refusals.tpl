@@ -167,7 +167,7 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- end -}}
 {{- end -}}
 {{- $locked := list "EndpointSlice" "ServiceTrafficDistribution" "TopologyAwareHints" -}}
-{{- $available := concat $locked (list "AntreaProxy" "CleanupStaleUDPSvcConntrack" "LoadBalancerModeDSR" "Multicluster" "PreferSameTrafficDistribution") -}}
+{{- $available := concat $locked (list "AntreaProxy" "CleanupStaleUDPSvcConntrack" "LoadBalancerModeDSR" "Multicluster" "NetworkPolicyStats" "PreferSameTrafficDistribution") -}}
 {{- range $gate, $on := .Values.featureGates -}}
 {{- if and $on (not (has $gate $available)) }}{{ $problems = append $problems (printf "featureGates.%s: it is not available yet; leave it out, or set it to false" $gate) }}{{ end -}}
 {{- if and (not $on) (has $gate $locked) }}{{ $problems = append $problems (printf "featureGates.%s: the feature is always on; leave it out, or set it to true" $gate) }}{{ end -}}
