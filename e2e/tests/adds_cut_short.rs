@@ -51,7 +51,7 @@ fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_
 /// then is as if it had been killed at once.
 fn kill_in_the_middle_of_an_add(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
     let before = cluster.agent(node)?;
-    let agent = agent(cluster, node)?;
+    let agent = Pid::from_raw(cluster.agent_here(node)?.pid);
     wait::closely(Duration::from_secs(60), "an ADD that the agent can be killed in", || {
         let Some(add) = running_add(cluster, node)? else { return Ok(None) };
         kill(agent, Signal::SIGSTOP).context("cannot stop the agent")?;
@@ -61,15 +61,6 @@ fn kill_in_the_middle_of_an_add(cluster: &Cluster<'_>, node: NodeId) -> Result<(
         Ok(waits_for_the_agent.then_some(()))
     })?;
     cluster.wait_for_restart(node, &before)
-}
-
-/// As this machine counts processes.
-fn agent(cluster: &Cluster<'_>, node: NodeId) -> Result<Pid> {
-    let is_agent = |process: &Process| {
-        process.program == "antrea-agent" && process.arguments.iter().any(|word| word == "--config")
-    };
-    let found = here(cluster, node)?.into_iter().find(is_agent);
-    Ok(Pid::from_raw(found.with_context(|| format!("{node} has no agent"))?.pid))
 }
 
 /// A CNI plugin that is carrying out ADD.

@@ -12,6 +12,7 @@ use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::plan::{ClusterPlan, Families, Install, Request};
+use antrea_e2e::processes::{self, Process};
 use antrea_e2e::scenario::{Extent, is_wanted, product, request};
 use antrea_e2e::workload::Workload;
 use antrea_e2e::{exec, wait};
@@ -145,6 +146,15 @@ impl<'a> Cluster<'a> {
             (Some(process), None) => Ok(process.to_owned()),
             _ => anyhow::bail!("{node} has not exactly one agent: {found:?}"),
         }
+    }
+
+    /// The same as this machine counts, and sees it. Open vSwitch's supervisor, which is another container, is the same program.
+    pub(crate) fn agent_here(&self, node: NodeId) -> Result<Process> {
+        let is_agent = |process: &Process| {
+            process.program == "antrea-agent" && process.arguments.iter().any(|word| word == "--config")
+        };
+        let here = processes::in_namespace(&self.lab.plan().namespace(Place::Node(node))?)?;
+        here.into_iter().find(is_agent).with_context(|| format!("{node} has no agent"))
     }
 
     pub(crate) fn signal_agent(&self, node: NodeId, signal: &str) -> Result<()> {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use antrea_e2e::names::{NodeId, Place};
-use antrea_e2e::{processes, wait};
+use antrea_e2e::names::NodeId;
+use antrea_e2e::wait;
 use anyhow::{Context, Result};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -90,10 +90,7 @@ fn in_the_agents_files(
     node: NodeId,
     work: impl FnOnce() -> Result<()> + Send,
 ) -> Result<()> {
-    let here = processes::in_namespace(&stage.services.cluster.lab.plan().namespace(Place::Node(node))?)?;
-    let agent = here.iter().find(|process| process.program == "antrea-agent");
-    let agent = agent.with_context(|| format!("{node} has no agent"))?;
-    let path = format!("/proc/{}/ns/mnt", agent.pid);
+    let path = format!("/proc/{}/ns/mnt", stage.services.cluster.agent_here(node)?.pid);
     let file = File::open(Path::new(&path)).with_context(|| format!("cannot open {path}"))?;
     let visit = || {
         // Folders are a matter of the whole process otherwise.
