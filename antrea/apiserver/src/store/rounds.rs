@@ -25,17 +25,14 @@ impl Store {
         if nodes.is_empty() {
             return;
         }
-        let [policies, address_groups, applied_to_groups] = Kind::ALL.map(|kind| self.end(kind, None));
+        let [policies, address_groups, same_pods] = Kind::ALL.map(|kind| self.end(kind, None));
         for node in &nodes {
-            self.policies.end_round(node.as_str(), &policies);
-            self.address_groups.end_round(node.as_str(), &address_groups);
-            match fuller.contains(node) {
-                false => self.applied_to_groups.end_round(node.as_str(), &applied_to_groups),
-                true => {
-                    let end = self.end(Kind::AppliedToGroups, Some(self.pods.on(node.as_str())));
-                    self.applied_to_groups.end_round(node.as_str(), &end);
-                }
-            }
+            let node_pods = fuller.contains(node).then(|| self.pods.on(node.as_str()));
+            let applied_to_groups = match node_pods {
+                None => Arc::clone(&same_pods),
+                pods => self.end(Kind::AppliedToGroups, pods),
+            };
+            self.tell(node, &[Arc::clone(&policies), Arc::clone(&address_groups), applied_to_groups]);
         }
     }
 
@@ -43,12 +40,17 @@ impl Store {
     /// never be told anything else.
     pub(super) fn first_round(&mut self, kind: Kind, selector: &Selector, rounds: Rounds) -> Option<Round> {
         let node = selector.node.as_ref().filter(|_| rounds == Rounds::Told && selector.name.is_none())?;
-        let [policies, address_groups, applied_to_groups] = Kind::ALL.map(|kind| self.end(kind, None));
-        self.policies.end_round(node.as_str(), &policies);
-        self.address_groups.end_round(node.as_str(), &address_groups);
-        self.applied_to_groups.end_round(node.as_str(), &applied_to_groups);
+        let ends = Kind::ALL.map(|kind| self.end(kind, None));
+        self.tell(node, &ends);
         let pods = (kind == Kind::AppliedToGroups).then(|| self.pods.on(node.as_str()));
         Some(Round { number: self.round, pods })
+    }
+
+    /// Tells the watchers on a Node, those of each kind their own.
+    fn tell(&mut self, node: &Text, [policies, address_groups, applied_to_groups]: &[Arc<Event>; 3]) {
+        self.policies.end_round(node.as_str(), policies);
+        self.address_groups.end_round(node.as_str(), address_groups);
+        self.applied_to_groups.end_round(node.as_str(), applied_to_groups);
     }
 
     fn end(&self, kind: Kind, pods: Option<Vec<String>>) -> Arc<Event> {

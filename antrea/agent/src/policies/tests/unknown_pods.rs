@@ -2,7 +2,8 @@
 
 use antrea_config::NewPods;
 
-use super::node::{A, B, node};
+use super::agent::Agent;
+use super::node::{A, B, Node, node};
 use super::script::{added, admitting, all, all_with, away, round, targets};
 
 #[tokio::test]
@@ -34,10 +35,8 @@ async fn a_pod_has_its_policies_once_it_is_connected() {
     assert_eq!((node.note(A), node.note(B)), (None, None));
 }
 
-#[tokio::test]
-async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back() {
-    let test = "a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back";
-    let Some(node) = node(test).await else { return };
+/// An agent with the Pod A, and with B, which came while the controller was away.
+async fn with_one_that_came_too_late(node: &Node) -> Agent {
     let agent = node.start_agent(1, NewPods::Isolate).await;
     agent.hear(all([])).await;
     agent.is_ready().await;
@@ -45,6 +44,14 @@ async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_bac
     agent.hear(away()).await;
     agent.until("the controller is away", || !agent.is_current()).await;
     agent.attach(B).await.unwrap();
+    agent
+}
+
+#[tokio::test]
+async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back() {
+    let test = "a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_back";
+    let Some(node) = node(test).await else { return };
+    let agent = with_one_that_came_too_late(&node).await;
     assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
     assert!(!node.passes(A, B) && !node.passes(B, A));
     agent.hear(all([])).await;
@@ -70,13 +77,7 @@ async fn where_new_pods_are_admitted_one_that_comes_while_the_controller_is_away
 async fn a_later_agent_keeps_closed_whom_an_earlier_one_noted_and_opens_whom_it_did_not() {
     let test = "a_later_agent_keeps_closed_whom_an_earlier_one_noted_and_opens_whom_it_did_not";
     let Some(node) = node(test).await else { return };
-    let agent = node.start_agent(1, NewPods::Isolate).await;
-    agent.hear(all([])).await;
-    agent.is_ready().await;
-    agent.attach(A).await.unwrap();
-    agent.hear(away()).await;
-    agent.until("the controller is away", || !agent.is_current()).await;
-    agent.attach(B).await.unwrap();
+    let agent = with_one_that_came_too_late(&node).await;
     agent.stop().await;
     let agent = node.start_agent(2, NewPods::Isolate).await;
     agent.take_over(&[A, B]).await;
