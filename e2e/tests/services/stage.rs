@@ -184,25 +184,17 @@ impl Stage<'_> {
         [&a.network, &b.network, &self.here.network, &self.there.network]
     }
 
-    /// Waits until a client reaches all of these servers; then it must reach no other for some time.
+    /// Waits until a client reaches all of these servers and, for some time, no other.
     pub(crate) fn ensure_reaches(&self, from: &Network, to: Target, servers: &[&Peer]) -> Result<()> {
         ensure!(!servers.is_empty(), "somebody has to answer");
         let wanted = || servers.iter().map(|server| Answer::Said(server.name.clone()));
-        let times = 6 * servers.len();
+        // So many that it is noticed when a few connections still go to another, or none goes to one.
+        let times = 12 * servers.len();
         self.until(&format!("{} to reach {} at {to}", from.name, names(servers)), || {
             let answers = to.hostnames(from, times)?;
             ensure!(answers.keys().cloned().eq(wanted()), "{answers:?}");
             Ok(())
-        })?;
-        let answers = to.hostnames(from, times)?;
-        let known = answers.keys().all(|answer| wanted().any(|wanted| wanted == *answer));
-        ensure!(
-            known,
-            "{} reaches others at {to}, and shall reach {}: {answers:?}",
-            from.name,
-            names(servers)
-        );
-        Ok(())
+        })
     }
 
     /// Waits until a client is refused.
