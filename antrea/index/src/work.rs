@@ -9,6 +9,8 @@ pub struct Work {
     pub matches: u64,
     /// Members looked at, to tell of them or of what became of them.
     pub members: u64,
+    /// Nodes of spans looked at, to count who is on them.
+    pub nodes: u64,
 }
 
 /// Counts by one writer at a time: whoever changes the index has it alone, and what readers count does not matter.
@@ -16,6 +18,7 @@ pub struct Work {
 pub(crate) struct Counter {
     matches: AtomicU64,
     members: AtomicU64,
+    nodes: AtomicU64,
 }
 
 impl Counter {
@@ -27,8 +30,14 @@ impl Counter {
         add(&self.members, members as u64);
     }
 
+    pub(crate) fn spanned(&self, nodes: usize) {
+        add(&self.nodes, nodes as u64);
+    }
+
     pub(crate) fn read(&self) -> Work {
-        Work { matches: self.matches.load(Ordering::Relaxed), members: self.members.load(Ordering::Relaxed) }
+        let [matches, members, nodes] =
+            [&self.matches, &self.members, &self.nodes].map(|counter| counter.load(Ordering::Relaxed));
+        Work { matches, members, nodes }
     }
 }
 

@@ -6,6 +6,7 @@ use antrea_policy::{Direction, Span, Text};
 
 use crate::intern::few::Few;
 use crate::intern::pool::{GroupId, PolicyId};
+use crate::work::Counter;
 
 /// The group as an AppliedToGroup.
 #[derive(Debug, Default)]
@@ -107,7 +108,7 @@ impl Counted {
     }
 
     /// Adds up, and takes away, whole spans. Returns the span as it was, if it is another one now.
-    pub(crate) fn change_by(&mut self, spans: &[SpanReason]) -> Option<Span> {
+    pub(crate) fn change_by(&mut self, spans: &[SpanReason], counter: &Counter) -> Option<Span> {
         if self.span.nodes().is_empty()
             && let [SpanReason { span, more: 1, .. }] = spans
         {
@@ -118,15 +119,36 @@ impl Counted {
         for SpanReason { span, more, .. } in spans {
             reasons.extend(span.nodes().iter().map(|node| (node, *more)));
         }
-        self.change(reasons)
+        self.change(reasons, counter)
     }
 
     /// Adds reasons up. Returns the span as it was, if it is another one now.
-    pub(crate) fn change(&mut self, mut reasons: Vec<Reason<'_>>) -> Option<Span> {
-        if reasons.is_empty() {
-            return None;
-        }
+    pub(crate) fn change(&mut self, mut reasons: Vec<Reason<'_>>, counter: &Counter) -> Option<Span> {
         sum_up(&mut reasons);
+        reasons.retain(|(_, more)| *more != 0);
+        counter.spanned(reasons.len());
+        let changed: Option<Vec<_>> = reasons.iter().map(|reason| self.changed_count(reason)).collect();
+        let Some(changed) = changed else {
+            counter.spanned(self.span.nodes().len());
+            return self.rebuild(reasons);
+        };
+        if self.counts.is_empty() && !changed.is_empty() {
+            counter.spanned(self.span.nodes().len());
+            self.counts = vec![1; self.span.nodes().len()].into();
+        }
+        changed.into_iter().for_each(|(at, count)| self.counts[at] = count);
+        None
+    }
+
+    /// The place and the new count of a Node that is in the span, and stays there.
+    fn changed_count(&self, (node, more): &Reason<'_>) -> Option<(usize, u32)> {
+        let at = self.span.nodes().binary_search(node).ok()?;
+        let count = self.counts.get(at).copied().unwrap_or(1).saturating_add_signed(*more);
+        (count > 0).then_some((at, count))
+    }
+
+    /// As [`Self::change`], when a Node comes or goes.
+    fn rebuild(&mut self, reasons: Vec<Reason<'_>>) -> Option<Span> {
         let old = self.span.clone();
         let most = old.nodes().len() + reasons.len();
         let mut counts = Vec::with_capacity(most);
@@ -192,7 +214,7 @@ mod tests {
         let mut counted = Counted::default();
         let mut check = |reasons: &[(&str, i32)], span: &str, changed: bool| {
             let reasons = reasons.iter().map(|(name, more)| (&names[name], *more)).collect();
-            assert_eq!(counted.change(reasons).is_some(), changed);
+            assert_eq!(counted.change(reasons, &Counter::default()).is_some(), changed);
             assert_eq!(counted.span.to_string(), span);
         };
         check(&[("b", 1), ("c", 1), ("b", 1)], "b,c", true);
@@ -214,7 +236,7 @@ mod tests {
                 more: *more,
             };
             let spans: Vec<_> = spans.iter().map(reason).collect();
-            assert_eq!(counted.change_by(&spans).is_some(), changed);
+            assert_eq!(counted.change_by(&spans, &Counter::default()).is_some(), changed);
             assert_eq!(counted.span.to_string(), expected);
         };
         check(&[("a,b", 1)], "a,b", true);
@@ -228,9 +250,9 @@ mod tests {
     fn a_name_is_one_node_however_many_copies_there_are() {
         let [one, other, end] = ["b", "b", "c"].map(Text::from);
         let mut counted = Counted::default();
-        counted.change(vec![(&one, 1), (&end, 1), (&other, 1)]);
+        counted.change(vec![(&one, 1), (&end, 1), (&other, 1)], &Counter::default());
         assert_eq!(counted.span.to_string(), "b,c");
-        counted.change(vec![(&other, -1), (&end, -1), (&other, -1)]);
+        counted.change(vec![(&other, -1), (&end, -1), (&other, -1)], &Counter::default());
         assert_eq!(counted.span.to_string(), "");
     }
 }

@@ -86,7 +86,7 @@ impl Index {
         let Some(counted) = &mut self.groups.get_mut(id).address.published else {
             return SpanChange::default();
         };
-        let before = counted.change_by(reasons);
+        let before = counted.change_by(reasons, &self.counter);
         let after = counted.span.clone();
         SpanChange { before: before.unwrap_or_else(|| after.clone()), after }
     }

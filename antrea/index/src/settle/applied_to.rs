@@ -115,7 +115,7 @@ impl Index {
         let Some(counted) = &mut role.published else {
             return SpanChange::default();
         };
-        let before = counted.change(reasons);
+        let before = counted.change(reasons, &self.counter);
         let after = counted.span.clone();
         let Some(before) = before else { return SpanChange { before: after.clone(), after } };
         let change = SpanChange { before, after };
