@@ -173,7 +173,7 @@ impl<O: Watchable> Collection<O> {
     }
 
     pub(super) fn counts(&self) -> Counts {
-        self.watchers.counts()
+        Counts { kept: self.shown.len(), ..self.watchers.counts() }
     }
 
     pub(super) fn watching_nodes(&self) -> usize {

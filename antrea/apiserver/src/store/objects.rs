@@ -128,7 +128,8 @@ mod tests {
                     objects.insert(Object { object, span: Span::default() });
                 }
                 (_, letter) => {
-                    assert_eq!(objects.find(&name(letter)), objects.remove(&name(letter)).map(|(id, _)| id))
+                    let found = objects.find(&name(letter));
+                    assert_eq!(objects.remove(&name(letter)).map(|(id, _)| id), found);
                 }
             }
         }

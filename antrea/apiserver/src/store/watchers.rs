@@ -46,6 +46,8 @@ pub struct Counts {
     pub sent: u64,
     /// Watchers that were too slow and had to go.
     pub cut: u64,
+    /// Events that are kept, for whoever begins to watch while others have yet to send them.
+    pub kept: usize,
 }
 
 /// What a watcher selects.
