@@ -34,6 +34,8 @@ struct Shared {
 /// A watch that ends when this is dropped.
 pub(crate) struct Subscription {
     pub(crate) watch: Watch,
+    /// How many events it began with that were not given back yet.
+    begun_with: usize,
     kind: Kind,
     store: SharedStore,
 }
@@ -89,7 +91,8 @@ impl SharedStore {
 
     pub(crate) async fn subscribe(&self, kind: Kind, selector: Selector, rounds: Rounds) -> Subscription {
         let _between_rounds = self.0.publishing.lock().await;
-        Subscription { watch: self.lock().watch(kind, selector, rounds), kind, store: self.clone() }
+        let watch = self.lock().watch(kind, selector, rounds);
+        Subscription { begun_with: watch.snapshot.len(), watch, kind, store: self.clone() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
@@ -98,8 +101,20 @@ impl SharedStore {
     }
 }
 
+impl Subscription {
+    /// Nobody has the events of its snapshot any more.
+    pub(crate) fn give_back(&mut self) {
+        self.watch.snapshot = Vec::new();
+        let count = std::mem::take(&mut self.begun_with);
+        if count > 0 {
+            self.store.lock().give_back(self.kind, count);
+        }
+    }
+}
+
 impl Drop for Subscription {
     fn drop(&mut self) {
+        self.give_back();
         self.store.lock().unwatch(self.kind, self.watch.id);
     }
 }

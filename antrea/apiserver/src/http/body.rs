@@ -22,6 +22,7 @@ pub enum Body {
 
 /// The events of a watch: what there was, a bookmark, and what happens until it ends.
 pub struct WatchBody {
+    /// Dropped before the subscription, which gives it back.
     snapshot: Option<vec::IntoIter<Arc<Event>>>,
     bookmark: Option<Bytes>,
     /// Nothing ever happens to objects of which there are none.
@@ -51,8 +52,9 @@ impl WatchBody {
         if let Some(event) = self.snapshot.as_mut().and_then(Iterator::next) {
             return Poll::Ready(event.encoded(self.encoding));
         }
-        self.snapshot = None;
         if let Some(bookmark) = self.bookmark.take() {
+            self.snapshot = None;
+            self.subscription.iter_mut().for_each(Subscription::give_back);
             return Poll::Ready(Some(bookmark));
         }
         let Some(subscription) = &mut self.subscription else { return Poll::Pending };

@@ -1,7 +1,6 @@
 //! Answers to get and list.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use antrea_kit::query::Query;
 use antrea_shared_api::api::Listed;
@@ -23,7 +22,7 @@ use super::empty::{NodeLatencyStats, SupportBundleCollection};
 use super::failure::Failure;
 use super::request::ResourcePath;
 use super::resources::Served;
-use crate::store::{Content, Event, Kind, Selector};
+use crate::store::{Content, Kind, Selector};
 use crate::wire;
 
 const ALL: &[Format] = &[Format::Json, Format::Protobuf, Format::Table];
@@ -69,13 +68,11 @@ impl Reading<'_> {
             "" => selector(self.query)?,
             name => Selector { node: None, name: Some(name.to_owned()) },
         };
-        let events = self.api.store.look(|store| store.snapshot(kind, &selector));
+        let found = self.api.store.look(|store| store.list(kind, &selector));
         match kind {
-            Kind::Policies => self.objects(contents(&events, policy), |policy| &policy.metadata),
-            Kind::AddressGroups => self.objects(contents(&events, address_group), |group| &group.metadata),
-            Kind::AppliedToGroups => {
-                self.objects(contents(&events, applied_to_group), |group| &group.metadata)
-            }
+            Kind::Policies => self.objects(objects(&found, policy), |policy| &policy.metadata),
+            Kind::AddressGroups => self.objects(objects(&found, address_group), |group| &group.metadata),
+            Kind::AppliedToGroups => self.objects(objects(&found, applied_to_group), |group| &group.metadata),
         }
     }
 
@@ -145,8 +142,8 @@ pub(super) fn selector(query: &Query) -> Result<Selector, Failure> {
     })
 }
 
-fn contents<T>(events: &[Arc<Event>], object: fn(&Content) -> Option<T>) -> Vec<T> {
-    events.iter().filter_map(|event| object(event.content())).collect()
+fn objects<T>(found: &[Content], object: fn(&Content) -> Option<T>) -> Vec<T> {
+    found.iter().filter_map(object).collect()
 }
 
 fn policy(content: &Content) -> Option<NetworkPolicy> {

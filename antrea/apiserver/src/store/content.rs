@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use antrea_policy::{ComputedPolicy, GroupMember, GroupName};
+use antrea_policy::{ComputedPolicy, GroupMember, GroupName, Uid};
 use antrea_shared_api::api::WireObject;
 use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
@@ -24,7 +24,7 @@ pub(crate) enum Content {
     AppliedToGroupAdded { name: GroupName, members: Vec<GroupMember> },
     AppliedToGroupPatch(Patch),
     AppliedToGroupDeleted(GroupName),
-    RoundEnded { kind: Kind, version: u64, round: Round },
+    RoundEnded { kind: Kind, version: u64, number: u64, pods: Option<Vec<Uid>> },
 }
 
 /// Members that came to a group and left it.
@@ -62,13 +62,18 @@ impl Content {
             Self::AppliedToGroupDeleted(name) => {
                 encode(Deleted, &wire::applied_to_group(*name, &[]), encoding)
             }
-            Self::RoundEnded { kind, version, round } => {
+            Self::RoundEnded { kind, version, number, pods } => {
                 let mut metadata = Metadata::bookmark(*version);
-                round.annotate(&mut metadata);
+                round(*number, pods.as_deref()).annotate(&mut metadata);
                 bookmark(*kind, metadata, encoding)
             }
         }
     }
+}
+
+/// A round as it is written.
+pub(super) fn round(number: u64, pods: Option<&[Uid]>) -> Round {
+    Round { number, pods: pods.map(|pods| pods.iter().map(Uid::to_string).collect()) }
 }
 
 /// A bookmark in the watch of a kind.

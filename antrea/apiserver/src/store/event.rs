@@ -28,10 +28,6 @@ impl Event {
         Self { content, line: OnceLock::new(), frame: OnceLock::new() }
     }
 
-    pub(crate) const fn content(&self) -> &Content {
-        &self.content
-    }
-
     /// The event as it is sent; nothing if it cannot be, which ends the watch.
     pub fn encoded(&self, encoding: Encoding) -> Option<Bytes> {
         let slot = match encoding {

@@ -10,9 +10,11 @@ mod event;
 mod fanout;
 mod members;
 mod needs;
+mod objects;
 mod pods;
 mod rounds;
 mod selector;
+mod shown;
 mod watchable;
 mod watchers;
 
@@ -73,7 +75,7 @@ impl Store {
     fn apply_policy(&mut self, update: PolicyUpdate) {
         let policies = &mut self.policies;
         match update {
-            PolicyUpdate::Added { policy, span } => policies.insert(policy.name().clone(), policy, span),
+            PolicyUpdate::Added { policy, span } => policies.insert(policy, span),
             PolicyUpdate::Modified { policy, content, span } => {
                 let name = policy.name().clone();
                 policies.modify(&name, span.after, |object| {
@@ -92,7 +94,7 @@ impl Store {
         let groups = &mut self.address_groups;
         match update {
             GroupUpdate::Added { group: AddressGroup { name, members }, span } => {
-                groups.insert(name, AddressMembers::new(name, members), span);
+                groups.insert(AddressMembers::new(name, members), span);
             }
             GroupUpdate::Modified { name, added, removed, span } => {
                 groups.modify(&name, span.after, |group| {
@@ -111,7 +113,7 @@ impl Store {
         let groups = &mut self.applied_to_groups;
         match update {
             GroupUpdate::Added { group: AppliedToGroup { name, members }, span } => {
-                groups.insert(name, AppliedToMembers::new(name, members), span);
+                groups.insert(AppliedToMembers::new(name, members), span);
             }
             GroupUpdate::Modified { name, added, removed, span } => {
                 groups.modify(&name, span.after, |group| {
@@ -134,12 +136,21 @@ impl Store {
         Watch { round, ..watch }
     }
 
-    /// What a watcher with this selector would get first, as events.
-    pub fn snapshot(&mut self, kind: Kind, selector: &Selector) -> Vec<Arc<Event>> {
+    /// What there is, for who does not watch it.
+    pub(crate) fn list(&mut self, kind: Kind, selector: &Selector) -> Vec<Content> {
         match kind {
-            Kind::Policies => self.policies.snapshot(selector),
-            Kind::AddressGroups => self.address_groups.snapshot(selector),
-            Kind::AppliedToGroups => self.applied_to_groups.snapshot(selector),
+            Kind::Policies => self.policies.list(selector),
+            Kind::AddressGroups => self.address_groups.list(selector),
+            Kind::AppliedToGroups => self.applied_to_groups.list(selector),
+        }
+    }
+
+    /// A watcher has so many no more of the events that its watch began with: it sent them, or ends.
+    pub(crate) fn give_back(&mut self, kind: Kind, count: usize) {
+        match kind {
+            Kind::Policies => self.policies.give_back(count),
+            Kind::AddressGroups => self.address_groups.give_back(count),
+            Kind::AppliedToGroups => self.applied_to_groups.give_back(count),
         }
     }
 

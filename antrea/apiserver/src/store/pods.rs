@@ -31,7 +31,7 @@ impl Pods {
     }
 
     /// The Pods of a Node.
-    pub(super) fn on(&self, node: &str) -> Vec<String> {
-        self.by_node.get(node).into_iter().flatten().map(Uid::to_string).collect()
+    pub(super) fn on(&self, node: &str) -> Vec<Uid> {
+        self.by_node.get(node).into_iter().flatten().cloned().collect()
     }
 }

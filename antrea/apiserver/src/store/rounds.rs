@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use antrea_policy::Text;
+use antrea_policy::{Text, Uid};
 use antrea_shared_api::controlplane::Round;
 
+use super::content::round;
 use super::{Content, Event, Kind, Rounds, Selector, Store};
 
 impl Store {
@@ -27,10 +28,11 @@ impl Store {
         }
         let [policies, address_groups, same_pods] = Kind::ALL.map(|kind| self.end(kind, None));
         for node in &nodes {
-            let node_pods = fuller.contains(node).then(|| self.pods.on(node.as_str()));
-            let applied_to_groups = match node_pods {
-                None => Arc::clone(&same_pods),
-                pods => self.end(Kind::AppliedToGroups, pods),
+            let has_news = fuller.contains(node) && self.applied_to_groups.is_told_of_rounds(node.as_str());
+            let applied_to_groups = if has_news {
+                self.end(Kind::AppliedToGroups, Some(self.pods.on(node.as_str())))
+            } else {
+                Arc::clone(&same_pods)
             };
             self.tell(node, &[Arc::clone(&policies), Arc::clone(&address_groups), applied_to_groups]);
         }
@@ -43,7 +45,7 @@ impl Store {
         let ends = Kind::ALL.map(|kind| self.end(kind, None));
         self.tell(node, &ends);
         let pods = (kind == Kind::AppliedToGroups).then(|| self.pods.on(node.as_str()));
-        Some(Round { number: self.round, pods })
+        Some(round(self.round, pods.as_deref()))
     }
 
     /// Tells the watchers on a Node, those of each kind their own.
@@ -53,13 +55,12 @@ impl Store {
         self.applied_to_groups.end_round(node.as_str(), applied_to_groups);
     }
 
-    fn end(&self, kind: Kind, pods: Option<Vec<String>>) -> Arc<Event> {
+    fn end(&self, kind: Kind, pods: Option<Vec<Uid>>) -> Arc<Event> {
         let version = match kind {
             Kind::Policies => self.policies.version(),
             Kind::AddressGroups => self.address_groups.version(),
             Kind::AppliedToGroups => self.applied_to_groups.version(),
         };
-        let round = Round { number: self.round, pods };
-        Arc::new(Event::new(Content::RoundEnded { kind, version, round }))
+        Arc::new(Event::new(Content::RoundEnded { kind, version, number: self.round, pods }))
     }
 }

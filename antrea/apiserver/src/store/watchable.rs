@@ -15,6 +15,9 @@ pub(crate) trait Watchable {
     /// Who sees what of it.
     const VIEW: View;
 
+    /// Always the same.
+    fn name(&self) -> &Self::Name;
+
     /// What those are told who begin to see it, on a Node or everywhere.
     fn added(&self, node: Option<&str>) -> Content;
 
@@ -38,6 +41,10 @@ impl Watchable for Arc<ComputedPolicy> {
     type Name = Uid;
     const VIEW: View = View::Shared;
 
+    fn name(&self) -> &Uid {
+        ComputedPolicy::name(self)
+    }
+
     fn added(&self, _: Option<&str>) -> Content {
         Content::PolicyAdded(Self::clone(self))
     }
@@ -55,6 +62,10 @@ impl Watchable for AddressMembers {
     type Name = GroupName;
     const VIEW: View = View::Shared;
 
+    fn name(&self) -> &GroupName {
+        &self.name
+    }
+
     fn added(&self, _: Option<&str>) -> Content {
         Content::AddressGroupAdded(self.clone())
     }
@@ -71,6 +82,10 @@ impl Watchable for AddressMembers {
 impl Watchable for AppliedToMembers {
     type Name = GroupName;
     const VIEW: View = View::PerNode;
+
+    fn name(&self) -> &GroupName {
+        &self.name
+    }
 
     fn added(&self, node: Option<&str>) -> Content {
         let members = node.map_or(self.all(), |node| super::members::on(self.all(), node)).to_vec();

@@ -46,6 +46,8 @@ pub struct Counts {
     pub sent: u64,
     /// Watchers that were too slow and had to go.
     pub cut: u64,
+    /// Events that are kept, for whoever begins to watch while others have yet to send them.
+    pub kept: usize,
 }
 
 /// What a watcher selects.
@@ -209,12 +211,14 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
 
     /// Tells the watchers on a Node where a round ends.
     pub(super) fn end_round(&mut self, node: &str, event: &Arc<Event>) {
-        let ids = self.by_node.get(node).map(|watchers| watchers.ids.clone()).unwrap_or_default();
-        for id in ids {
-            if self.all.get(&id).is_some_and(|watcher| watcher.rounds == Rounds::Told) {
-                self.send(id, Arc::clone(event));
-            }
-        }
+        let ids: Vec<WatcherId> = self.told_of_rounds(node).collect();
+        ids.into_iter().for_each(|id| self.send(id, Arc::clone(event)));
+    }
+
+    /// The watchers on a Node that are told where rounds end.
+    pub(super) fn told_of_rounds(&self, node: &str) -> impl Iterator<Item = WatcherId> {
+        let ids = self.by_node.get(node).into_iter().flat_map(|watchers| &watchers.ids).copied();
+        ids.filter(|id| self.all.get(id).is_some_and(|watcher| watcher.rounds == Rounds::Told))
     }
 
     fn forget_on(&mut self, node: &str, id: WatcherId) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use antrea_apiserver::store::Kind;
+use antrea_apiserver::store::{Kind, Rounds, Selector};
 use antrea_shared_api::controlplane::v1beta2::NetworkPolicy;
 use antrea_shared_api::protobuf::Frames;
 use antrea_shared_api::watch::Event;
@@ -70,6 +70,20 @@ async fn a_watch_goes_on_until_its_time_is_over() {
     assert_eq!(lines.next().await.as_deref(), Some("ADDED b"));
     assert_eq!(lines.next().await.as_deref(), Some("DELETED a"));
     assert_eq!(lines.next().await, None);
+}
+
+#[tokio::test]
+async fn what_all_watches_have_sent_is_not_kept() {
+    let api = Running::start().await;
+    api.store.publish(vec![update("policy + a: n1"), update("policy + b: n1")]).await;
+    let kept = || api.store.look(|store| store.counts(Kind::Policies).kept);
+    drop(api.store.look(|store| store.watch(Kind::Policies, Selector::node("n1"), Rounds::Untold)));
+    assert_eq!(kept(), 2, "who ends without a word has given nothing back");
+    let mut lines = watch(&api, "networkpolicies?watch=true&fieldSelector=nodeName%3Dn1").await;
+    while lines.next().await.as_deref() != Some("BOOKMARK") {}
+    assert_eq!(kept(), 0);
+    watch(&api, "networkpolicies?fieldSelector=nodeName%3Dn1").await;
+    assert_eq!(kept(), 0, "a list keeps nothing");
 }
 
 #[tokio::test]
