@@ -21,9 +21,14 @@ use std::time::{Duration, Instant};
 use antrea_index::Index;
 use anyhow::{Context, Result};
 use clap::Parser;
+use mimalloc::MiMalloc;
 
 use watched::Watched;
 use workloads::Workload;
+
+/// As of antrea-controller.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Debug, Parser)]
 struct Arguments {

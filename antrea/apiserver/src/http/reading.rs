@@ -162,7 +162,7 @@ fn address_group(content: &Content) -> Option<AddressGroup> {
 
 fn applied_to_group(content: &Content) -> Option<AppliedToGroup> {
     match content {
-        Content::AppliedToGroupAdded { name, members } => Some(wire::applied_to_group(*name, members)),
+        Content::AppliedToGroupAdded(group) => Some(wire::applied_to_group(group.name, group.all())),
         _ => None,
     }
 }

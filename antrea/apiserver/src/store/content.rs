@@ -9,7 +9,7 @@ use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, Net
 use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::watch::{EventType, to_frame, to_line};
 
-use super::{AddressMembers, Encoding, Kind};
+use super::{AddressMembers, AppliedToMembers, Encoding, Kind};
 use crate::wire;
 
 /// What an event is about.
@@ -21,7 +21,7 @@ pub(crate) enum Content {
     AddressGroupAdded(AddressMembers),
     AddressGroupPatch(Patch),
     AddressGroupDeleted(GroupName),
-    AppliedToGroupAdded { name: GroupName, members: Vec<GroupMember> },
+    AppliedToGroupAdded(AppliedToMembers),
     AppliedToGroupPatch(Patch),
     AppliedToGroupDeleted(GroupName),
     RoundEnded { kind: Kind, version: u64, number: u64, pods: Option<Vec<Uid>> },
@@ -53,8 +53,8 @@ impl Content {
             Self::AddressGroupAdded(group) => encode(Added, &wire::address_group(group), encoding),
             Self::AddressGroupPatch(patch) => encode(Modified, &wire::address_group_patch(patch), encoding),
             Self::AddressGroupDeleted(name) => encode(Deleted, &wire::address_group_head(*name), encoding),
-            Self::AppliedToGroupAdded { name, members } => {
-                encode(Added, &wire::applied_to_group(*name, members), encoding)
+            Self::AppliedToGroupAdded(group) => {
+                encode(Added, &wire::applied_to_group(group.name, group.all()), encoding)
             }
             Self::AppliedToGroupPatch(patch) => {
                 encode(Modified, &wire::applied_to_group_patch(patch), encoding)

@@ -96,8 +96,15 @@ fn place(member: &GroupMember) -> Option<&str> {
     node(member).map(Text::as_str)
 }
 
+impl AppliedToMembers {
+    /// What of the group is on a Node.
+    pub(super) fn part_on(&self, node: &str) -> Self {
+        Self { list: Arc::new(on(self.all(), node).to_vec()), ..self.clone() }
+    }
+}
+
 /// Of members that are sorted by Node, those on one.
-pub(super) fn on<'a>(members: &'a [GroupMember], name: &str) -> &'a [GroupMember] {
+fn on<'a>(members: &'a [GroupMember], name: &str) -> &'a [GroupMember] {
     let start = members.partition_point(|member| place(member) < Some(name));
     let rest = members.get(start..).unwrap_or_default();
     let length = rest.partition_point(|member| place(member) == Some(name));

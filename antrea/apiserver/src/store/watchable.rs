@@ -88,8 +88,7 @@ impl Watchable for AppliedToMembers {
     }
 
     fn added(&self, node: Option<&str>) -> Content {
-        let members = node.map_or(self.all(), |node| super::members::on(self.all(), node)).to_vec();
-        Content::AppliedToGroupAdded { name: self.name, members }
+        Content::AppliedToGroupAdded(node.map_or_else(|| self.clone(), |node| self.part_on(node)))
     }
 
     fn deleted(&self) -> Content {

@@ -105,8 +105,13 @@ pub(super) struct Watchers<Name> {
     by_name: HashMap<Name, Vec<WatcherId>>,
     /// Those whose buffer is more than half full, some of them several times.
     crowded: Vec<WatcherId>,
+    /// Events on their way, while a change is told: empty otherwise, and kept for its room.
+    mail: Mail,
     counts: Counts,
 }
+
+/// Who is told what.
+type Mail = Vec<(WatcherId, Arc<Event>)>;
 
 impl<Name> Default for Watchers<Name> {
     fn default() -> Self {
@@ -118,6 +123,7 @@ impl<Name> Default for Watchers<Name> {
             touched: Vec::new(),
             by_name: HashMap::new(),
             crowded: Vec::new(),
+            mail: Mail::new(),
             counts: Counts::default(),
         }
     }
@@ -167,12 +173,11 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
             return;
         }
         let mut made = Made::default();
-        let everywhere = if self.everything.is_empty() { None } else { change.event(None, &mut made) };
-        let mut mail: Vec<(WatcherId, Arc<Event>)> = Vec::new();
+        let mut mail = std::mem::take(&mut self.mail);
+        if let Some(event) = self.everything.first().and_then(|_| change.event(None, &mut made)) {
+            mail.extend(self.everything.iter().map(|id| (*id, event.clone())));
+        }
         self.counts.asked += self.everything.len() as u64;
-        mail.extend(
-            everywhere.iter().flat_map(|event| self.everything.iter().map(|id| (*id, event.clone()))),
-        );
         for id in self.by_name.get(change.name).into_iter().flatten() {
             self.counts.asked += 1;
             let node = match self.all.get(id).map(|watcher| &watcher.selection) {
@@ -181,21 +186,33 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
             };
             mail.extend(change.event(node, &mut made).map(|event| (*id, event)));
         }
-        if !self.by_node.is_empty() {
-            let mut nodes = change.nodes();
-            nodes.sort_unstable();
-            nodes.dedup();
-            for node in nodes {
-                let Some(watchers) = self.by_node.get_mut(node.as_str()) else { continue };
-                self.counts.asked += watchers.ids.len() as u64;
-                let Some(event) = change.event(Some(node.as_str()), &mut made) else { continue };
-                mail.extend(watchers.ids.iter().map(|id| (*id, event.clone())));
-                if !std::mem::replace(&mut watchers.is_touched, true) {
-                    self.touched.push(node.clone());
-                }
+        self.address_by_node(change, &mut made, &mut mail);
+        mail.drain(..).for_each(|(id, event)| self.send(id, event));
+        self.mail = mail;
+    }
+
+    /// What the watchers of Nodes are told of a change.
+    fn address_by_node<O: Watchable<Name = Name>>(
+        &mut self,
+        change: &Change<'_, O>,
+        made: &mut Made,
+        mail: &mut Mail,
+    ) {
+        if self.by_node.is_empty() {
+            return;
+        }
+        let mut nodes = change.nodes();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in nodes {
+            let Some(watchers) = self.by_node.get_mut(node.as_str()) else { continue };
+            self.counts.asked += watchers.ids.len() as u64;
+            let Some(event) = change.event(Some(node.as_str()), made) else { continue };
+            mail.extend(watchers.ids.iter().map(|id| (*id, event.clone())));
+            if !std::mem::replace(&mut watchers.is_touched, true) {
+                self.touched.push(node.clone());
             }
         }
-        mail.into_iter().for_each(|(id, event)| self.send(id, event));
     }
 
     /// The Nodes whose watchers were told anything since this was asked last.
