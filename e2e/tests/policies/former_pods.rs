@@ -168,10 +168,10 @@ fn while_sending<T>(
     pod: &Peer,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<(T, BTreeSet<Said>)> {
-    let (over, to): (_, Vec<IpAddr>) = (AtomicBool::new(false), pod.ips.iter().copied().collect());
+    let (over, to) = (AtomicBool::new(false), pod.ips.iter().copied().collect::<Vec<_>>());
+    let (is_over, to) = (|| over.load(Ordering::Relaxed), &to);
     thread::scope(|scope| {
-        let talk = |peer| scope.spawn(|| Talker::talk(peer, &to, || over.load(Ordering::Relaxed)));
-        let talking: Vec<_> = peers.iter().map(talk).collect();
+        let talking: Vec<_> = peers.iter().map(|peer| scope.spawn(move || peer.talk(to, is_over))).collect();
         let result = work();
         over.store(true, Ordering::Relaxed);
         let heard = talking
@@ -190,7 +190,7 @@ fn ensure_connected(peers: &[Talker], pod: &Talker) -> Result<()> {
         let is_over = || over.load(Ordering::Relaxed);
         let heard: Vec<BTreeSet<Said>> = thread::scope(|scope| {
             let talking: Vec<_> =
-                peers.iter().map(|peer| scope.spawn(|| peer.talk(&pod.ips, is_over))).collect();
+                peers.iter().map(|peer| scope.spawn(move || peer.talk(&pod.ips, is_over))).collect();
             let end = SystemTime::now() + Duration::from_secs(1);
             let own = pod.talk(&all, || SystemTime::now() > end);
             over.store(true, Ordering::Relaxed);

@@ -11,28 +11,37 @@ use super::*;
 
 const BRIDGE: &str = "br-int";
 
-/// A datagram with a checksum of zero, which says nothing; the client's port is the connection's name.
+/// The datagram of a client, whose port is the connection's name.
 fn datagram(from: &str, to: &str, port: u16) -> String {
-    let [source, destination] = [from, to].map(|text| text.parse::<IpAddr>().unwrap());
-    let mut bytes = vec![0x0a, 0, 0, 0, 0, 1, 0x0a, 0, 0, 0, 0, 2];
-    match (source, destination) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+    let mut payload = [port.to_be_bytes(), [0, 53], [0, 8], [0, 0]].concat();
+    let mut frame = vec![0x0a, 0, 0, 0, 0, 1, 0x0a, 0, 0, 0, 0, 2];
+    match [from, to].map(|text| text.parse().unwrap()) {
+        [IpAddr::V4(source), IpAddr::V4(destination)] => {
             let mut header = vec![0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 17, 0, 0];
             header.extend([source.octets(), destination.octets()].concat());
-            let sum: u32 = header.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
-            let sum = !u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap();
-            header[10..12].copy_from_slice(&sum.to_be_bytes());
-            bytes.extend([0x08, 0x00]);
-            bytes.extend(header);
+            let sum = checksum(&header);
+            header[10..12].copy_from_slice(&sum);
+            // Over IPv4 a checksum of zero says nothing.
+            frame.extend([vec![0x08, 0x00], header].concat());
         }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            bytes.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 17, 64]);
-            bytes.extend([source.octets(), destination.octets()].concat());
+        [IpAddr::V6(source), IpAddr::V6(destination)] => {
+            let addresses = [source.octets(), destination.octets()].concat();
+            let sum = checksum(&[&addresses[..], &[0, 17, 0, 8], &payload].concat());
+            payload[6..].copy_from_slice(&sum);
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 17, 64]);
+            frame.extend(addresses);
         }
         _ => panic!("two families"),
     }
-    bytes.extend([port.to_be_bytes(), [0, 53], [0, 8], [0, 0]].concat());
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    frame.extend(payload);
+    frame.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// RFC 1071.
+fn checksum(bytes: &[u8]) -> [u8; 2] {
+    let sum: u32 = bytes.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    (!u16::try_from((folded & 0xffff) + (folded >> 16)).unwrap()).to_be_bytes()
 }
 
 struct Node {
