@@ -8,13 +8,14 @@ use std::fs;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use antrea_e2e::wait;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::reuse::{given, vacate};
 use super::stage::{Stage, namespace_of, on_the_stage, pod};
+use super::stream::pause_until;
 use crate::services::peers::Peer;
 
 /// The port of those who begin, and of those who answer.
@@ -59,8 +60,8 @@ fn replace(stage: &Stage<'_>, peers: &[Talker; 2]) -> Result<Duration> {
         let stranger = start(stage, "z-stranger", "stranger")?;
         ensure!(stranger.ips == friend.ips, "the second Pod has other addresses than the first had");
         let talker = Talker::of(&stranger)?;
-        let end = SystemTime::now() + LISTENING;
-        let heard = talker.talk(&addresses(peers), || SystemTime::now() > end);
+        let end = Instant::now() + LISTENING;
+        let heard = talker.talk(&addresses(peers), || Instant::now() > end);
         ensure!(heard.is_empty(), "the second Pod got packets: {heard:?}");
         let came = datagrams(&stranger)?;
         ensure!(came == 0, "{came} datagrams came to the second Pod since it has its addresses");
@@ -135,7 +136,7 @@ impl Talker {
                 }
                 heard.extend(listen(*port, socket));
             }
-            thread::sleep(Duration::from_millis(1));
+            pause_until(Instant::now() + Duration::from_millis(1));
         }
         heard
     }
@@ -191,8 +192,8 @@ fn ensure_connected(peers: &[Talker], pod: &Talker) -> Result<()> {
         let heard: Vec<BTreeSet<Said>> = thread::scope(|scope| {
             let talking: Vec<_> =
                 peers.iter().map(|peer| scope.spawn(move || peer.talk(&pod.ips, is_over))).collect();
-            let end = SystemTime::now() + Duration::from_secs(1);
-            let own = pod.talk(&all, || SystemTime::now() > end);
+            let end = Instant::now() + Duration::from_secs(1);
+            let own = pod.talk(&all, || Instant::now() > end);
             over.store(true, Ordering::Relaxed);
             talking.into_iter().filter_map(|peer| peer.join().ok()).chain([own]).collect()
         });
