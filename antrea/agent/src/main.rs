@@ -9,6 +9,7 @@ mod bridge;
 mod cleanup;
 mod events;
 mod flow_restore;
+mod former_pods;
 mod gateway;
 mod host_network;
 mod multicluster;

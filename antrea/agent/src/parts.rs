@@ -21,6 +21,7 @@ use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnfo
 use anyhow::Result;
 
 use crate::bridge::Ports;
+use crate::former_pods::FormerPods;
 use crate::gateway::{self, GatewayInterface};
 use crate::multicluster::MulticlusterSetup;
 use crate::node::OwnNode;
@@ -92,6 +93,7 @@ pub(crate) fn cni_server(
     pipeline: &Arc<Pipeline>,
     store: &InterfaceStore,
     policies: PodPolicies,
+    former: FormerPods,
 ) -> Result<CniServer> {
     let (switch, pipeline) = (switch.clone(), Arc::clone(pipeline));
     let dependencies = Dependencies {
@@ -99,7 +101,7 @@ pub(crate) fn cni_server(
         ovsdb: surroundings.database.clone(),
         netlink: surroundings.netlink.clone(),
         store: store.clone(),
-        flows: Arc::new(SwitchFlows { switch, pipeline, policies }),
+        flows: Arc::new(SwitchFlows { switch, pipeline, policies, former }),
     };
     Ok(CniServer::new(cni_settings(config, surroundings.pod_mtu), dependencies))
 }

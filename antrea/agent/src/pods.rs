@@ -1,5 +1,6 @@
 //! The Pods of this Node: their flows, and what is to be done about Pods that went while the agent was away.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::former_pods::FormerPods;
 use crate::policies::PodPolicies;
 
 /// What the switch gets to answer while a CNI command waits.
@@ -33,6 +35,7 @@ pub(crate) struct SwitchFlows {
     pub(crate) switch: Switch,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) policies: PodPolicies,
+    pub(crate) former: FormerPods,
 }
 
 impl PodFlows for SwitchFlows {
@@ -74,6 +77,10 @@ impl PodFlows for SwitchFlows {
                 Err(_) => Ok(()),
             }
         })
+    }
+
+    fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>> {
+        Box::pin(self.former.forget(addresses.to_vec()))
     }
 }
 

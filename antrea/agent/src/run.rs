@@ -18,6 +18,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::{Api, Client};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -37,6 +38,9 @@ const GRACE: Duration = Duration::from_secs(20);
 
 /// And the process with all of them. Kubernetes kills a Pod 30 seconds after it was told to end.
 const GRACE_OF_THE_PROCESS: Duration = Duration::from_secs(25);
+
+/// How long an agent that ends goes on giving back addresses of Pods that are gone.
+const LAST_ADDRESSES: Duration = Duration::from_secs(2);
 
 /// By which names the API is known to programs of this Node.
 const API_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -152,6 +156,7 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
         packet_ins,
         cni,
         inventory,
+        forgetting,
         routes,
         host,
         restore,
@@ -188,12 +193,16 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     if let Some(clusters) = clusters {
         add_clusters(&mut components, clusters, &client, &node.name);
     }
+    components.add("former-pods", |stop| forgetting.run(stop));
     components.add("flow-restore", |stop| restore.run(stop));
     components.add("pods", |stop| pods::run(pod_server, inventory, pods_client, node.name, database, stop));
     components.add("agent-info", |stop| agent_info::run(client, info, observer, stop));
     components.add("cni", |stop| async move {
         ready.pass();
-        cni.serve(&socket, stop.cancelled()).await.context("the CNI server ended")
+        cni.clone().serve(&socket, stop.cancelled()).await.context("the CNI server ended")?;
+        // What takes longer is left to the next agent.
+        timeout(LAST_ADDRESSES, cni.settled()).await.ok();
+        Ok(())
     });
     components
 }

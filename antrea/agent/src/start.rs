@@ -24,6 +24,7 @@ use crate::agent_info::Identity;
 use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper};
 use crate::flow_restore::{self, FlowRestore, RoundState};
+use crate::former_pods::{Forgetting, FormerPods};
 use crate::host_network::HostNetwork;
 use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::OwnNode;
@@ -48,6 +49,7 @@ pub(crate) struct Agent {
     pub(crate) packet_ins: PacketIns,
     pub(crate) cni: CniServer,
     pub(crate) inventory: Inventory,
+    pub(crate) forgetting: Forgetting,
     pub(crate) routes: NodeRouteController,
     pub(crate) host: HostNetwork,
     pub(crate) restore: FlowRestore,
@@ -135,7 +137,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     };
     let mut policies = PolicyComponents::new(base).await?;
     let store = InterfaceStore::default();
-    let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store, policies.pods.clone())?;
+    let (former, former_pods) = FormerPods::queue();
+    let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store, policies.pods.clone(), former)?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
     policies.pods.take_over(&inventory.containers);
     let mut restore = FlowRestore {
@@ -155,6 +158,12 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     policies.keeper.start().await?;
     let flows = Flows { routes: &mut routes, services: services.as_mut(), clusters: clusters.as_mut() };
     connect(&pipeline, &mut restore, &mut host, flows).await?;
+    let forgetting = Forgetting {
+        requests: former_pods,
+        switch: switch.clone(),
+        ovs_run_dir: config.ovs.run_dir.clone(),
+        round: restore.round.subscribe(),
+    };
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
         info: Identity::new(&config, node, transport, *pod_mtu, api_authority),
@@ -176,6 +185,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         packet_ins,
         cni,
         inventory,
+        forgetting,
         routes,
         host,
         restore,

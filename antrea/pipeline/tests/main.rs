@@ -7,6 +7,7 @@ mod cluster;
 mod clusters;
 mod counted_packets;
 mod forgetting;
+mod former_pods;
 mod gateway_passages;
 mod gateway_ports;
 mod gateway_probes;

@@ -8,6 +8,7 @@ mod churn;
 mod controllers;
 mod established;
 mod expected;
+mod former_pods;
 mod isolation;
 pub(crate) mod kube_proxy;
 mod kubectl;

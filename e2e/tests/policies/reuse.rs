@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv6Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
@@ -90,20 +90,33 @@ fn while_listening<T>(receiver: &UdpSocket, work: impl FnOnce() -> Result<T>) ->
 
 /// Deletes the first Pod and makes the second one, which gets its addresses; it is ready when this returns, and has sent for some time.
 fn replace(stage: &Stage<'_>, friend: &Peer, server: &Peer) -> Result<Peer> {
+    vacate(stage, friend)?;
+    start(stage, "z-stranger", "stranger", server)?;
+    stage.wait_for_pod("z-stranger")
+}
+
+/// Deletes a Pod of the last Node. The next one there gets its addresses, which are free when this returns.
+pub(super) fn vacate(stage: &Stage<'_>, friend: &Peer) -> Result<()> {
     let (cluster, node) = (&stage.services.cluster, stage.services.there.node);
-    stage.api().delete_at("/api/v1/namespaces/z/pods/z-friend?gracePeriodSeconds=1")?;
+    let namespace = namespace_of(&friend.name);
+    let path = format!("/api/v1/namespaces/{namespace}/pods/{}?gracePeriodSeconds=1", friend.name);
+    stage.api().delete_at(&path)?;
     let files: Vec<String> = friend.ips.iter().map(|ip| format!("{FILES}/{ip}")).collect();
     wait::closely(Duration::from_secs(60), "the address to be free", || {
         let mut list = vec!["ls"];
         list.extend(files.iter().map(String::as_str));
         Ok(cluster.on_node(node, &list).is_err().then_some(()))
     })?;
-    let freed = Instant::now();
-    give_next(stage, friend)?;
-    start(stage, "z-stranger", "stranger", server)?;
-    let stranger = stage.wait_for_pod("z-stranger")?;
-    println!("the second Pod was ready {:?} after the address was free", freed.elapsed());
-    Ok(stranger)
+    give_next(stage, friend)
+}
+
+/// When the addresses of a Pod of the last Node were given to it.
+pub(super) fn given(stage: &Stage<'_>, pod: &Peer) -> Result<SystemTime> {
+    let ip = pod.ips.iter().next().context("a Pod without address")?;
+    let file = format!("{FILES}/{ip}");
+    let text = stage.services.cluster.on_node(stage.services.there.node, &["stat", "-c", "%.9Y", &file])?;
+    let seconds = text.trim().parse().with_context(|| format!("{file} was written at {text:?}"))?;
+    Ok(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds))
 }
 
 /// host-local goes on after the address that it gave last.

@@ -174,6 +174,6 @@ fn attempt(to: SocketAddr) -> Result<Socket> {
 
 /// At once when it is late: then a packet follows the other.
 #[expect(clippy::disallowed_methods, reason = "a packet a millisecond, and not as fast as can be")]
-fn pause_until(due: Instant) {
+pub(super) fn pause_until(due: Instant) {
     thread::sleep(due.saturating_duration_since(Instant::now()));
 }

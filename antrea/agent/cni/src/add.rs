@@ -1,6 +1,7 @@
 //! ADD: addresses, link, port, flows, announcement. What fails undoes all that came before it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
@@ -18,7 +19,7 @@ use crate::request::AttachRequest;
 use crate::result::{AddResult, End};
 
 impl Commands {
-    pub(crate) async fn add(&self, request: &AttachRequest) -> Result<AddResult, CniError> {
+    pub(crate) async fn add(self: &Arc<Self>, request: &AttachRequest) -> Result<AddResult, CniError> {
         refuse_chaining(request)?;
         let name =
             host_interface_name(&request.pod.name, &request.target.container_id, &request.target.interface);

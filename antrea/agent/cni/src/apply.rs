@@ -1,6 +1,7 @@
 //! Carries out what `reconcile` decides, when the agent starts and when port numbers change.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use antrea_host::pod_interface::HostIngress;
 use antrea_host::{DeviceChainError, ingress_drops, stop_dropping_ingress};
@@ -77,7 +78,7 @@ impl Commands {
     }
 
     /// Carries out all actions; one that fails keeps none of the others back.
-    pub(crate) async fn apply(&self, actions: Vec<Action>) -> Vec<CniError> {
+    pub(crate) async fn apply(self: &Arc<Self>, actions: Vec<Action>) -> Vec<CniError> {
         let apply = |action: Action| async move {
             let text = action.to_string();
             match self.apply_one(action).await {
@@ -92,7 +93,7 @@ impl Commands {
     }
 
     /// Carries out an action unless a command has changed what it is about since it was decided.
-    async fn apply_one(&self, action: Action) -> Result<(), CniError> {
+    async fn apply_one(self: &Arc<Self>, action: Action) -> Result<(), CniError> {
         let _guard = self.locks.lock(action.container_id()).await;
         match action {
             Action::InstallFlows(stored) => match self.current(&stored) {
@@ -105,7 +106,8 @@ impl Commands {
             },
             Action::DeleteLink(name, holder) if !self.is_attached(&holder) => self.delete_link(&name).await,
             Action::Release(address, holder) if !self.is_attached(&holder) => {
-                self.with_ipam(|ipam| ipam.release_address(address, &holder)).await
+                self.give_back(vec![address], holder);
+                Ok(())
             }
             Action::DeleteLink(..) | Action::Release(..) => Ok(()),
         }
@@ -117,7 +119,7 @@ impl Commands {
         (current.container == stored.container).then_some(current)
     }
 
-    fn is_attached(&self, holder: &Owner) -> bool {
+    pub(crate) fn is_attached(&self, holder: &Owner) -> bool {
         self.node.store.containers().iter().any(|stored| holder.covers(&stored.container.owner()))
     }
 
@@ -131,7 +133,7 @@ impl Commands {
         installed.map_err(|error| failed("cannot install the flows", &stored.name, error.as_ref()))
     }
 
-    async fn detach_stored(&self, stored: StoredContainer) -> Result<(), CniError> {
+    async fn detach_stored(self: &Arc<Self>, stored: StoredContainer) -> Result<(), CniError> {
         let container = stored.container;
         let target = Target { container_id: container.container_id, interface: container.interface };
         self.detach(&target, Some(&container.pod)).await
@@ -139,7 +141,7 @@ impl Commands {
 
     /// Brings store and flows in line with the port numbers in OVSDB, which change when ovs-vswitchd opens a device
     /// late or starts anew. A port that has lost its number keeps its flows: they match nothing.
-    pub(crate) async fn sync_port_numbers(&self) -> Result<Vec<CniError>, CniError> {
+    pub(crate) async fn sync_port_numbers(self: &Arc<Self>) -> Result<Vec<CniError>, CniError> {
         let ports = self.node.ovsdb.ports(&self.settings.bridge);
         let ports = ports.map_err(|error| CniError::from_chain(ErrorCode::IoFailure, &error))?;
         // This runs at every change of the database: only the numbers are looked at.

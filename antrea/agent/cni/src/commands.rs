@@ -10,6 +10,7 @@ use antrea_ovs::ovsdb::OvsDb;
 use antrea_types::InterfaceName;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
 
 use crate::container_locks::ContainerLocks;
 use crate::flows::PodFlows;
@@ -48,21 +49,28 @@ pub(crate) struct Commands {
     pub(crate) port_numbers: PortNumbers,
     /// Held while a link is made: the kernel makes one at a time, and who waits for it there keeps a thread.
     pub(crate) link_turns: Semaphore,
+    /// Those who give addresses back.
+    pub(crate) giving_back: TaskTracker,
 }
 
 impl Commands {
     pub(crate) fn new(settings: Settings, node: Dependencies) -> Self {
+        let giving_back = TaskTracker::new();
+        // So that it can be waited for; tasks are added all the same.
+        giving_back.close();
         Self {
             settings,
             node,
             locks: ContainerLocks::default(),
             port_numbers: PortNumbers::default(),
             link_turns: Semaphore::new(LINKS_AT_A_TIME),
+            giving_back,
         }
     }
 
     /// Works on the IPAM state, at once: another thread would take longer to come than the work does. While somebody
-    /// else holds the state it is tried again and again, and nothing else is kept waiting.
+    /// else holds the state, or has all that is left and gives it back, it is tried again and again, and nothing else is kept
+    /// waiting.
     pub(crate) async fn with_ipam<T>(
         &self,
         work: impl Fn(&HostLocal) -> Result<T, IpamError>,
@@ -71,6 +79,11 @@ impl Commands {
         loop {
             match work(&self.node.ipam) {
                 Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
+                Err(IpamError::Exhausted(_))
+                    if !self.giving_back.is_empty() && begun.elapsed() < IPAM_PATIENCE =>
+                {
+                    sleep(IPAM_PAUSE).await;
+                }
                 outcome => {
                     return outcome.map_err(|error| CniError::from_chain(ErrorCode::IpamFailure, &error));
                 }

@@ -13,8 +13,8 @@ use crate::ipam::Owner;
 use crate::request::{DetachRequest, Target};
 
 impl Commands {
-    /// Removes flows, port and addresses, and lets the link go in the background: the kernel takes tens of
-    /// milliseconds for it, in which nothing can pass any more. The container stays locked until then.
+    /// Removes flows and port, and lets the link and the addresses go in the background. The kernel takes tens of
+    /// milliseconds for the link, in which nothing can pass any more; the container stays locked until then.
     pub(crate) async fn del(self: &Arc<Self>, request: &DetachRequest) -> Result<(), CniError> {
         let guard = self.locks.lock(&request.target.container_id).await;
         let owner = request.target.owner();
@@ -22,7 +22,7 @@ impl Commands {
         if let Some(name) = &name {
             self.remove_port(name).await?;
         }
-        self.with_ipam(|ipam| ipam.release(&owner)).await?;
+        self.give_back_all(owner).await?;
         if let Some(name) = name {
             tokio::spawn(Arc::clone(self).finish(name, guard));
         }
@@ -38,14 +38,17 @@ impl Commands {
     }
 
     /// Undoes all that ADD does, in reverse: flows, port, link, addresses. The container must be locked.
-    pub(crate) async fn detach(&self, target: &Target, pod: Option<&PodRef>) -> Result<(), CniError> {
+    pub(crate) async fn detach(
+        self: &Arc<Self>,
+        target: &Target,
+        pod: Option<&PodRef>,
+    ) -> Result<(), CniError> {
         let owner = target.owner();
         if let Some(name) = self.name_of(target, pod, &owner) {
             self.remove_port(&name).await?;
             self.delete_link(&name).await?;
         }
-        self.with_ipam(|ipam| ipam.release(&owner)).await?;
-        Ok(())
+        self.give_back_all(owner).await
     }
 
     /// The interface's name: as it is stored, or as ADD would call it; what an ADD left that never reached the store

@@ -1,6 +1,7 @@
 //! The flows of Pods: what the CNI server needs of the switch.
 
 use std::error::Error;
+use std::net::IpAddr;
 
 use antrea_pipeline::PodInterface;
 use antrea_types::InterfaceName;
@@ -27,4 +28,8 @@ pub trait PodFlows: Send + Sync {
 
     /// Removes the flows of the interface called `name`; there need not be any.
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>>;
+
+    /// Has the datapath forget the connections of addresses whose flows were removed, so that whoever has one next has no part
+    /// in them. While the switch is away this waits.
+    fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>>;
 }

@@ -5,6 +5,7 @@
 //! looked at again.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use antrea_cni::config::NetworkConfig;
 use antrea_cni::error::CniError;
@@ -65,7 +66,7 @@ fn unreadable(key: &str, error: &serde_json::Error) -> CniError {
 
 impl Commands {
     /// Removes all that is stale. What cannot be removed keeps nothing else back, and is reported.
-    pub(crate) async fn gc(&self, request: &GcRequest) -> Result<(), CniError> {
+    pub(crate) async fn gc(self: &Arc<Self>, request: &GcRequest) -> Result<(), CniError> {
         let inventory = self.look().await?;
         let failures = self.apply(garbage(&inventory, &request.valid)).await;
         let Some(first) = failures.first() else { return Ok(()) };

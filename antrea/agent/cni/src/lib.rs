@@ -13,6 +13,7 @@ mod container_locks;
 mod del;
 pub mod flows;
 pub mod gc;
+mod giving_back;
 pub mod host_interface_name;
 pub mod interface;
 pub mod interface_store;

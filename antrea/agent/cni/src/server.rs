@@ -93,6 +93,11 @@ impl CniServer {
         self.commands.sync_port_numbers().await
     }
 
+    /// Waits until no address of an interface that is gone waits to be given back.
+    pub async fn settled(&self) {
+        self.commands.giving_back.wait().await;
+    }
+
     /// Answers commands until `shutdown` is there; those that run then are finished.
     ///
     /// # Errors

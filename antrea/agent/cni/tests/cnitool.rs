@@ -67,6 +67,7 @@ fn cnitool_asks_for_the_status_adds_checks_and_deletes_in_every_version() {
             let (checked, output) = call("check");
             assert_eq!(checked, version >= "0.4.0", "{output}");
             assert_eq!(call("del"), (true, String::new()));
+            agent.server.settled().await;
             assert_eq!(node.state(&agent), Vec::<String>::new());
             assert_eq!(call("del"), (true, String::new()), "as often as it is asked for");
         }

@@ -1,5 +1,8 @@
 //! DEL: everything goes, however often and whatever is left.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use crate::node::{config, on_node};
 use crate::pod::Pod;
 
@@ -35,5 +38,55 @@ fn a_pod_whose_namespace_is_gone_is_deleted() {
         pod.ip(&["link", "del", "eth0"]);
         agent.del(&pod).await.unwrap();
         assert_eq!(node.state(&agent), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn connections_of_a_pod_are_forgotten_when_its_flows_are_gone() {
+    on_node(&["10.10.0.0/24", "fd00:10:10::/64"], async move |node| {
+        let agent = node.agent().await;
+        let (first, second) = (Pod::new("a", "c1"), Pod::new("b", "c2"));
+        for pod in [&first, &second] {
+            agent.add(pod, &config("1.0.0", "")).await.unwrap();
+        }
+        agent.del(&first).await.unwrap();
+        let others = agent.flows.present().into_keys().collect();
+        let addresses = ["10.10.0.2", "fd00:10:10::2"].map(|text| text.parse::<IpAddr>().unwrap()).to_vec();
+        assert_eq!(agent.flows.forgotten(), [(addresses, others)]);
+    });
+}
+
+#[test]
+fn nobody_gets_the_address_of_a_pod_whose_connections_are_not_forgotten() {
+    on_node(&["10.10.0.0/30"], async move |node| {
+        let agent = node.agent().await;
+        let config = config("1.0.0", "");
+        agent.add(&Pod::new("a", "c1"), &config).await.unwrap();
+        let remembered = agent.flows.remember().await;
+        agent.del_once(&Pod::new("a", "c1")).await.unwrap();
+        let second = Pod::new("b", "c2");
+        let mut add = Box::pin(agent.add(&second, &config));
+        assert!(tokio::time::timeout(Duration::from_millis(300), &mut add).await.is_err(), "it waits");
+        assert_eq!(node.state(&agent).iter().filter(|line| line.starts_with("address")).count(), 1);
+        drop(remembered);
+        let result = add.await.unwrap();
+        assert_eq!(result["ips"][0]["address"], "10.10.0.2/30");
+        assert_eq!(agent.flows.forgotten().len(), 1);
+    });
+}
+
+#[test]
+fn a_container_that_is_attached_again_keeps_its_address() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let (pod, config) = (Pod::new("a", "c1"), config("1.0.0", ""));
+        agent.add(&pod, &config).await.unwrap();
+        let before = node.state(&agent);
+        let remembered = agent.flows.remember().await;
+        agent.del_once(&pod).await.unwrap();
+        agent.add(&pod, &config).await.unwrap();
+        drop(remembered);
+        agent.server.settled().await;
+        assert_eq!(node.state(&agent), before);
     });
 }

@@ -1,7 +1,8 @@
 //! Flows that are written down instead of installed.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
 use antrea_agent_cni::interface::ContainerInterface;
@@ -9,14 +10,20 @@ use antrea_pipeline::PodInterface;
 use antrea_types::InterfaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio::sync::OwnedMutexGuard;
 
 /// The flows that a switch would have.
 #[derive(Default)]
-pub(crate) struct RecordedFlows(Mutex<State>);
+pub(crate) struct RecordedFlows {
+    state: Mutex<State>,
+    forgetting: Arc<tokio::sync::Mutex<()>>,
+}
 
 #[derive(Default)]
 struct State {
     flows: BTreeMap<InterfaceName, PodInterface>,
+    /// Addresses whose connections were forgotten, with those that had flows at that moment.
+    forgotten: Vec<(Vec<IpAddr>, Vec<InterfaceName>)>,
     refusal: Option<&'static str>,
 }
 
@@ -30,8 +37,18 @@ impl RecordedFlows {
         self.state().flows.clone()
     }
 
+    /// The addresses whose connections were forgotten, one request after the other, with the interfaces that had flows then.
+    pub(crate) fn forgotten(&self) -> Vec<(Vec<IpAddr>, Vec<InterfaceName>)> {
+        self.state().forgotten.clone()
+    }
+
+    /// From now on nothing is forgotten before what is returned is dropped.
+    pub(crate) async fn remember(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.forgetting).lock_owned().await
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        self.state.lock().unwrap()
     }
 }
 
@@ -60,5 +77,16 @@ impl PodFlows for RecordedFlows {
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
         self.state().flows.remove(name);
         async { Ok(()) }.boxed()
+    }
+
+    fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>> {
+        async {
+            let _turn = self.forgetting.lock().await;
+            let mut state = self.state();
+            let connected = state.flows.keys().cloned().collect();
+            state.forgotten.push((addresses.to_vec(), connected));
+            Ok(())
+        }
+        .boxed()
     }
 }

@@ -168,10 +168,14 @@ fn settings() -> Settings {
 }
 
 impl Agent {
-    /// Calls ADD, and returns its result.
+    /// Calls ADD, and returns its result. What a failed one undoes is undone then.
     pub(crate) async fn add(&self, pod: &Pod, config: &str) -> Result<Value, CniError> {
         let response = self.client.clone().cmd_add(request(pod, config)).await;
-        outcome(response).map(|result| serde_json::from_slice(&result).unwrap())
+        let result = outcome(response).map(|result| serde_json::from_slice(&result).unwrap());
+        if result.is_err() {
+            self.server.settled().await;
+        }
+        result
     }
 
     pub(crate) async fn check(&self, pod: &Pod, config: &str) -> Result<(), CniError> {
@@ -192,18 +196,22 @@ impl Agent {
         outcome(self.client.clone().cmd_status(on_network(&config("1.1.0", ""))).await).map(drop)
     }
 
-    /// Calls GC with the containers whose attachment `eth0` is valid.
+    /// Calls GC with the containers whose attachment `eth0` is valid, and waits until all is gone.
     pub(crate) async fn gc(&self, valid: &[&str]) -> Result<(), CniError> {
         let attachment = |id: &&str| format!(r#"{{"containerID":"{id}","ifname":"eth0"}}"#);
         let list = valid.iter().map(attachment).collect::<Vec<_>>().join(",");
         let config = config("1.1.0", &format!(r#","cni.dev/valid-attachments":[{list}]"#));
-        outcome(self.client.clone().cmd_gc(on_network(&config)).await).map(drop)
+        let result = outcome(self.client.clone().cmd_gc(on_network(&config)).await).map(drop);
+        self.server.settled().await;
+        result
     }
 
-    /// Calls DEL, and waits until the link is gone as well: until then the container is locked.
+    /// Calls DEL, and waits until the link is gone as well, for which the container is locked, and the addresses.
     pub(crate) async fn del(&self, pod: &Pod) -> Result<(), CniError> {
         self.del_once(pod).await?;
-        self.del_once(pod).await
+        self.del_once(pod).await?;
+        self.server.settled().await;
+        Ok(())
     }
 
     pub(crate) async fn del_once(&self, pod: &Pod) -> Result<(), CniError> {

@@ -59,6 +59,7 @@ fn the_plugin_adds_checks_and_deletes_in_every_version() {
                 assert_eq!(node.state(&agent), state);
             }
             assert_eq!(run(&binary, "DEL", &node, &pod, &config(version, "")), (0, String::new()));
+            agent.server.settled().await;
             assert_eq!(node.state(&agent), Vec::<String>::new());
         }
     });

@@ -24,6 +24,7 @@ fn interfaces_are_known_again_and_their_flows_installed() {
         let inventory = agent.server.inventory().await.unwrap();
         assert_eq!(agent.server.restore(&inventory).await, []);
         assert_eq!(agent.server.collect(&inventory, &[node_pod("a")]).await, []);
+        agent.server.settled().await;
         assert_eq!((node.state(&agent), agent.store.containers()), (state, stored));
         assert_eq!(
             agent.add(&pod, &config("1.0.0", "")).await.unwrap(),
@@ -48,6 +49,7 @@ fn pods_deleted_while_the_agent_was_down_leave_nothing() {
         assert_eq!(agent.server.restore(&inventory).await, []);
         assert_eq!(agent.store.containers().len(), 2, "nothing goes while the API server is away");
         assert_eq!(agent.server.collect(&inventory, &[node_pod("stays")]).await, []);
+        agent.server.settled().await;
         assert_eq!(node.state(&agent), wanted);
     });
 }
@@ -64,6 +66,7 @@ fn after_the_node_was_rebooted_ports_without_links_go_at_once() {
         let agent = node.agent().await;
         let inventory = agent.server.inventory().await.unwrap();
         assert_eq!(agent.server.restore(&inventory).await, []);
+        agent.server.settled().await;
         assert_eq!(node.state(&agent), Vec::<String>::new());
     });
 }
@@ -79,6 +82,7 @@ fn what_an_agent_left_that_died_in_the_middle_of_add_goes() {
         assert_eq!(agent.server.restore(&inventory).await, []);
         assert_eq!(node.state(&agent).len(), 4, "nothing goes while the API server is away");
         assert_eq!(agent.server.collect(&inventory, &[node_pod("a")]).await, []);
+        agent.server.settled().await;
         assert_eq!(node.state(&agent), Vec::<String>::new());
     });
 }
@@ -92,6 +96,7 @@ fn a_pod_added_since_the_inventory_stays() {
         agent.add(&pod, &config("1.0.0", "")).await.unwrap();
         let state = node.state(&agent);
         assert_eq!(agent.server.collect(&inventory, &[]).await, []);
+        agent.server.settled().await;
         assert_eq!(node.state(&agent), state);
     });
 }

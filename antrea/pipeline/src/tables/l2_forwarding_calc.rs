@@ -1,15 +1,15 @@
 //! L2ForwardingCalc: finds the port of a destination MAC.
 //!
 //! Stage Switching. Matches dl_dst; loads TargetOFPort and Output; next table: the following one. A packet to an unknown
-//! MAC goes on without a port, and Output drops it. Filled by PodConnectivity (gateway, tunnel, Pods) and
-//! Multicluster (tunnel).
+//! MAC goes on without a port, and Output drops it; where policies are enforced, it is dropped here. Filled by
+//! PodConnectivity (gateway, tunnel, Pods), NetworkPolicy and Multicluster (tunnel).
 
 use antrea_openflow::{Flow, Match};
 use antrea_types::{MacAddr, OfPort};
 
 use crate::cookie::Category;
 use crate::fields::{OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
-use crate::flow::NORMAL;
+use crate::flow::{NORMAL, REST};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
@@ -25,6 +25,11 @@ pub fn to_port(layout: &Layout, mac: MacAddr, port: OfPort) -> Option<Flow> {
 /// Other clusters are behind the tunnel.
 pub fn to_other_clusters(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
     found(layout, Category::Multicluster, VIRTUAL_MAC, tunnel)
+}
+
+/// The owner of the MAC is nowhere. As with [`super::l3_forwarding::to_nobody`], nothing of this is to be remembered.
+pub fn to_nobody(layout: &Layout) -> Option<Flow> {
+    Some(layout.open(&TABLE)?.flow(REST, Category::NetworkPolicy).done())
 }
 
 fn found(layout: &Layout, category: Category, mac: MacAddr, port: OfPort) -> Option<Flow> {

@@ -1,8 +1,8 @@
 //! L3Forwarding: chooses the next hop by destination, and rewrites MAC addresses accordingly.
 //!
 //! Stage Routing. Matches the destination, RewriteMAC, ct_state and ConnSource; loads PktDestination, tun_dst; next
-//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity, Services and
-//! Multicluster.
+//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity, NetworkPolicy,
+//! Services and Multicluster.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,7 +12,7 @@ use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
 use crate::fields::{DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::{UntunnelledPods, VIRTUAL_MAC};
 use crate::order::{Stage, Table};
@@ -54,6 +54,14 @@ pub fn to_pod(layout: &Layout, gateway: MacAddr, pod: MacAddr, address: IpAddr) 
     let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(address));
     let flow = flow.marked(REWRITE_MAC).set_eth_src(gateway).set_eth_dst(pod);
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// To an address of this Node that no Pod has, from elsewhere. Nobody's policies have judged it: were its connection remembered,
+/// the next Pod with the address would have it.
+pub fn to_nobody(layout: &Layout, pods: IpNet) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(UNCLAIMED, Category::NetworkPolicy).matching(Match::new().ip_dst(pods));
+    Some(flow.marked(REWRITE_MAC).done())
 }
 
 /// To Pods of a peer, by the tunnel.

@@ -87,11 +87,11 @@ impl HostLocal {
         Ok(allocations)
     }
 
-    /// Releases all addresses of an interface and returns them; none is no error.
+    /// The addresses of an interface; there need not be any.
     ///
     /// # Errors
-    /// When the state cannot be read or written.
-    pub fn release(&self, owner: &Owner) -> Result<Vec<IpAddr>, IpamError> {
+    /// When the state cannot be read.
+    pub fn held_by(&self, owner: &Owner) -> Result<Vec<IpAddr>, IpamError> {
         let mut state = self.lock()?;
         state.files.refresh(&self.directory)?;
         let mut held = self.verified(&state.files, owner)?;
@@ -100,17 +100,17 @@ impl HostLocal {
             state.files.refresh(&self.directory)?;
             held = state.files.of(owner);
         }
-        held.into_iter().map(|address| self.remove(address).map(|()| address)).collect()
+        Ok(held)
     }
 
-    /// Releases one address, unless it has got another holder in the meantime.
+    /// Releases one address of an interface, unless it has got another holder in the meantime.
     ///
     /// # Errors
     /// When the state cannot be read or written.
-    pub fn release_address(&self, address: IpAddr, holder: &Owner) -> Result<(), IpamError> {
+    pub fn release_address(&self, address: IpAddr, owner: &Owner) -> Result<(), IpamError> {
         let _state = self.lock()?;
         match self.holder(address)? {
-            Some(current) if current == *holder => self.remove(address),
+            Some(current) if current.covers(owner) => self.remove(address),
             _ => Ok(()),
         }
     }

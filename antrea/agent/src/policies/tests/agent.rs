@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::*;
 use super::node::{BRIDGE, Node, Pod};
 use crate::flow_restore::RoundState;
+use crate::former_pods::{Forgetting, FormerPods};
 use crate::pods::SwitchFlows;
 
 /// How long anything may take.
@@ -47,21 +48,30 @@ impl Node {
         };
         let reports = keeper.reports.subscribe();
         let (round, stop) = (watch::Sender::new(RoundState::Finished), CancellationToken::new());
-        let pods = SwitchFlows { switch, pipeline: Arc::clone(&self.pipeline), policies };
-        let task = tokio::spawn(run(keeper, round.subscribe(), stop.clone()));
+        let (former, requests) = FormerPods::queue();
+        let forgetting = Forgetting {
+            requests,
+            switch: switch.clone(),
+            ovs_run_dir: self.ovs.directory().to_owned(),
+            round: round.subscribe(),
+        };
+        let pods = SwitchFlows { switch, pipeline: Arc::clone(&self.pipeline), policies, former };
+        let task = tokio::spawn(run(keeper, forgetting, round.subscribe(), stop.clone()));
         Agent { pods, mouth, reports, task, stop, _round: round }
     }
 }
 
-/// All that an agent does about policies.
+/// All that an agent does about policies, and what it does about Pods that are gone.
 async fn run(
     keeper: PolicyKeeper,
+    forgetting: Forgetting,
     round: watch::Receiver<RoundState>,
     stop: CancellationToken,
 ) -> Result<()> {
     let files = keeper.files.clone().run(stop.clone());
     let notes = keeper.policies.notes().clone().keep_stored(keeper.files.stored(), stop.clone());
-    tokio::try_join!(files, notes, keep(keeper, round, stop)).map(drop)
+    let forgetting = forgetting.run(stop.clone());
+    tokio::try_join!(files, notes, forgetting, keep(keeper, round, stop)).map(drop)
 }
 
 async fn keep(

@@ -29,7 +29,10 @@ impl State {
     }
 
     fn release(&self, container_id: &str) -> usize {
-        self.ipam.release(&Owner::new(container_id, "eth0")).unwrap().len()
+        let owner = Owner::new(container_id, "eth0");
+        let held = self.ipam.held_by(&owner).unwrap();
+        held.iter().for_each(|address| self.ipam.release_address(*address, &owner).unwrap());
+        held.len()
     }
 
     /// All files with their contents, one a line; `lock` is left out.

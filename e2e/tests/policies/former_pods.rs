@@ -1,0 +1,210 @@
+//! A Pod that gets the address of one that went has no part in its connections, on neither side.
+//!
+//! There are two with each peer in each family: one that the peer began, one that the Pod began. Peers send in both all the
+//! time, the second Pod as soon as it runs; a policy isolates it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, Ipv6Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use antrea_e2e::wait;
+use anyhow::{Context, Result, bail, ensure};
+
+use super::reuse::{given, vacate};
+use super::stage::{Stage, namespace_of, on_the_stage, pod};
+use super::stream::pause_until;
+use crate::services::peers::Peer;
+
+/// The port of those who begin, and of those who answer.
+const PORTS: [u16; 2] = [7001, 7002];
+
+/// How long it is looked whether anything comes.
+const LISTENING: Duration = Duration::from_secs(3);
+
+/// Within that time an address is to be another Pod's. A busy machine has more than one chance.
+const SOON: Duration = Duration::from_secs(1);
+const CHANCES: usize = 5;
+
+const ISOLATED: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: isolated, namespace: z}
+spec: {podSelector: {matchLabels: {role: stranger}}, policyTypes: [Ingress, Egress]}";
+
+#[test]
+fn a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections() {
+    on_the_stage("a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections", |stage| {
+        // On the other Node, and on the same.
+        let peers = [Talker::of(stage.pod("x-a")?)?, Talker::of(stage.pod("x-b")?)?];
+        for _ in 0..CHANCES {
+            let after = replace(stage, &peers)?;
+            println!("an address was another Pod's {after:?} after it was free");
+            if after < SOON {
+                return Ok(());
+            }
+        }
+        bail!("no address was another Pod's within {SOON:?}")
+    });
+}
+
+/// Returns how soon the second Pod had the address.
+fn replace(stage: &Stage<'_>, peers: &[Talker; 2]) -> Result<Duration> {
+    stage.apply(ISOLATED)?;
+    let friend = start(stage, "z-friend", "friend")?;
+    ensure_connected(peers, &Talker::of(&friend)?)?;
+    let ((stranger, after), heard) = while_sending(peers, &friend, || {
+        vacate(stage, &friend)?;
+        let freed = SystemTime::now();
+        let stranger = start(stage, "z-stranger", "stranger")?;
+        ensure!(stranger.ips == friend.ips, "the second Pod has other addresses than the first had");
+        let talker = Talker::of(&stranger)?;
+        let end = Instant::now() + LISTENING;
+        let heard = talker.talk(&addresses(peers), || Instant::now() > end);
+        ensure!(heard.is_empty(), "the second Pod got packets: {heard:?}");
+        let came = datagrams(&stranger)?;
+        ensure!(came == 0, "{came} datagrams came to the second Pod since it has its addresses");
+        Ok((talker, given(stage, &stranger)?.duration_since(freed)?))
+    })?;
+    ensure!(
+        heard.iter().all(|said| said.who != stranger.name),
+        "packets of the second Pod arrived: {heard:?}"
+    );
+    // They were sent: without the policy they arrive.
+    stage.delete_policy("z", "isolated")?;
+    ensure_connected(peers, &stranger)?;
+    stage.delete_pod("z-stranger")?;
+    Ok(after)
+}
+
+fn start(stage: &Stage<'_>, name: &str, role: &str) -> Result<Peer> {
+    stage.api().apply(&pod(namespace_of(name), name, role, stage.services.there.node))?;
+    stage.wait_for_pod(name)
+}
+
+/// The datagrams that have come to a Pod, whether or not somebody listened.
+fn datagrams(pod: &Peer) -> Result<u64> {
+    let [v4, v6] = pod.network.within(|| {
+        let read = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+        Ok([read("snmp").context("no counters")?, read("snmp6").context("no counters of IPv6")?])
+    })?;
+    // Two lines: names, then values.
+    let mut udp = v4.lines().filter(|line| line.starts_with("Udp:")).map(str::split_whitespace);
+    let (names, values) = (udp.next().context("no names")?, udp.next().context("no values")?);
+    let v6 = v6.lines().filter_map(|line| line.split_once(char::is_whitespace));
+    let counters = names.zip(values).chain(v6.map(|(name, value)| (name, value.trim())));
+    let came = counters
+        .filter(|(name, _)| ["InDatagrams", "NoPorts", "Udp6InDatagrams", "Udp6NoPorts"].contains(name));
+    came.map(|(name, value)| value.parse::<u64>().with_context(|| format!("{name} is {value:?}"))).sum()
+}
+
+/// Something that came to a port of a listener.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Said {
+    who: String,
+    from: IpAddr,
+    to: u16,
+}
+
+/// A Pod with a socket at each of [`PORTS`].
+struct Talker {
+    name: String,
+    ips: Vec<IpAddr>,
+    sockets: Vec<(u16, UdpSocket)>,
+}
+
+impl Talker {
+    fn of(pod: &Peer) -> Result<Self> {
+        let open = |port: u16| {
+            let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).context("no socket")?;
+            socket.set_nonblocking(true).context("a socket that blocks")?;
+            Ok((port, socket))
+        };
+        let sockets = pod.network.within(|| PORTS.into_iter().map(open).collect::<Result<_>>())?;
+        Ok(Self { name: pod.name.clone(), ips: pod.ips.iter().copied().collect(), sockets })
+    }
+
+    /// Sends its name in both connections with each of these addresses every millisecond, and returns what was heard.
+    fn talk(&self, to: &[IpAddr], over: impl Fn() -> bool) -> BTreeSet<Said> {
+        let mut heard = BTreeSet::new();
+        while !over() {
+            for (port, socket) in &self.sockets {
+                for other in PORTS.into_iter().filter(|other| other != port) {
+                    // Where there is no way now there may be one the next time.
+                    to.iter().for_each(|ip| drop(socket.send_to(self.name.as_bytes(), (mapped(*ip), other))));
+                }
+                heard.extend(listen(*port, socket));
+            }
+            pause_until(Instant::now() + Duration::from_millis(1));
+        }
+        heard
+    }
+}
+
+fn mapped(ip: IpAddr) -> Ipv6Addr {
+    match ip {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    }
+}
+
+/// What has come up to now.
+fn listen(to: u16, socket: &UdpSocket) -> impl Iterator<Item = Said> {
+    std::iter::from_fn(move || {
+        let mut buffer = [0; 32];
+        let (length, from) = socket.recv_from(&mut buffer).ok()?;
+        let who = String::from_utf8_lossy(buffer.get(..length)?).into_owned();
+        Some(Said { who, from: from.ip().to_canonical(), to })
+    })
+}
+
+fn addresses(talkers: &[Talker]) -> Vec<IpAddr> {
+    talkers.iter().flat_map(|talker| talker.ips.iter().copied()).collect()
+}
+
+/// Does `work` while peers send to a Pod's addresses, and returns what they have heard.
+fn while_sending<T>(
+    peers: &[Talker],
+    pod: &Peer,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<(T, BTreeSet<Said>)> {
+    let (over, to) = (AtomicBool::new(false), pod.ips.iter().copied().collect::<Vec<_>>());
+    let (is_over, to) = (|| over.load(Ordering::Relaxed), &to);
+    thread::scope(|scope| {
+        let talking: Vec<_> = peers.iter().map(|peer| scope.spawn(move || peer.talk(to, is_over))).collect();
+        let result = work();
+        over.store(true, Ordering::Relaxed);
+        let heard = talking
+            .into_iter()
+            .map(|peer| peer.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+        let heard = heard.flatten().collect();
+        Ok((result?, heard))
+    })
+}
+
+/// Waits until a Pod and its peers hear each other in all connections.
+fn ensure_connected(peers: &[Talker], pod: &Talker) -> Result<()> {
+    let all = addresses(peers);
+    wait::until(Duration::from_secs(30), &format!("{} and its peers to hear each other", pod.name), || {
+        let over = AtomicBool::new(false);
+        let is_over = || over.load(Ordering::Relaxed);
+        let heard: Vec<BTreeSet<Said>> = thread::scope(|scope| {
+            let talking: Vec<_> =
+                peers.iter().map(|peer| scope.spawn(move || peer.talk(&pod.ips, is_over))).collect();
+            let end = Instant::now() + Duration::from_secs(1);
+            let own = pod.talk(&all, || Instant::now() > end);
+            over.store(true, Ordering::Relaxed);
+            talking.into_iter().filter_map(|peer| peer.join().ok()).chain([own]).collect()
+        });
+        let has = |heard: &BTreeSet<Said>, from: IpAddr| {
+            PORTS.into_iter().all(|to| heard.iter().any(|said| said.from == from && said.to == to))
+        };
+        let (own, theirs) = heard.split_last().context("nobody talks")?;
+        let of_pod = |heard: &BTreeSet<Said>| {
+            let heard = heard.iter().filter(|said| said.who == pod.name).cloned().collect();
+            pod.ips.iter().all(|ip| has(&heard, *ip))
+        };
+        Ok(all.iter().all(|ip| has(own, *ip)) && theirs.iter().all(of_pod))
+    })
+}
