@@ -103,10 +103,9 @@ impl FileStore {
     /// left out.
     pub async fn load(&self, noted: Stored) -> Loaded {
         let store = self.clone();
-        spawn_blocking(move || store.load_now(noted)).await.unwrap_or_else(|error| Loaded {
-            objects: Vec::new(),
-            doubts: vec![Doubt::NotRead(error)],
-        })
+        spawn_blocking(move || store.load_now(noted))
+            .await
+            .unwrap_or_else(|error| Loaded { objects: Vec::new(), doubts: vec![Doubt::NotRead(error)] })
     }
 
     fn load_now(&self, noted: Stored) -> Loaded {

@@ -58,8 +58,10 @@ async fn pods_without_policies_stay_open_while_the_controller_is_away() {
     agent.until("nothing is closed", || node.passes(A, B) && node.passes(B, A)).await;
 }
 
-/// What may have become of files.
-const DAMAGES: [(&str, fn(&Path)); 6] = [
+/// What may have become of files, which are in a folder.
+type Damage = (&'static str, fn(&Path));
+
+const DAMAGES: [Damage; 6] = [
     ("a file is cut off", |files| {
         let file = files.join("network-policies/p");
         let content = fs::read(&file).unwrap();
