@@ -117,14 +117,15 @@ async fn pods_are_closed_after_an_agent_that_was_killed_before_it_stored_what_it
     let agent = told(&node, 1, NewPods::Isolate, all([])).await;
     agent.until("all is stored", || node.files().join("seal").exists()).await;
     // No file is written from here on.
-    fs::write(node.files().join("network-policies"), "").unwrap();
+    let blocked = ["network-policies", "applied-to-groups"].map(|folder| node.files().join(folder));
+    blocked.iter().for_each(|folder| fs::write(folder, "").unwrap());
     agent.hear([targets(&[A]), added(admitting("p", 1, &[]))]).await;
     agent.until("the policy counts", || !node.passes(B, A)).await;
     agent.kill().await;
+    blocked.iter().for_each(|folder| fs::remove_file(folder).unwrap());
     assert_eq!(node.note_of_files(), None);
     let agent = left_alone(&node, 2, NewPods::Isolate).await;
     agent.until("Pods are closed", || !node.passes(A, B) && !node.passes(B, A)).await;
-    fs::remove_file(node.files().join("network-policies")).unwrap();
     agent.hear(a_is_isolated()).await;
     agent.until("the policy counts", || node.passes(A, B) && !node.passes(B, A)).await;
 }
