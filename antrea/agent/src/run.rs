@@ -209,10 +209,9 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
 
 /// The components of NetworkPolicies.
 fn add_policies(components: &mut Components, policies: PolicyComponents, restore: &FlowRestore) {
-    let PolicyComponents { keeper, files, watches, pods, controller, reports, statistics } = policies;
-    let (round, notes, stored) = (restore.round.subscribe(), pods.notes().clone(), files.stored());
+    let PolicyComponents { keeper, files, watches, controller, reports, statistics, pods: _ } = policies;
+    let round = restore.round.subscribe();
     components.add("policy-watches", |stop| watches.run(stop));
-    components.add("policy-notes", |stop| notes.keep_stored(stored, stop));
     components.add("policy-files", |stop| files.run(stop));
     components.add("policy-status", |stop| policies::report(controller, reports, stop));
     if let Some(statistics) = statistics {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use antrea_agent_policy::FileChange;
-use antrea_agent_policy_files::{FileStore, Stored};
+use antrea_agent_policy::RuleCache;
+use antrea_agent_policy_files::{FileStore, Loaded, Stored};
 use anyhow::{Context, Result, ensure};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
@@ -21,9 +21,9 @@ const PLACE: &str = "/run";
 pub(crate) fn measure() -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot make a runtime")?;
     for round in 0..ROUNDS {
-        let changes = told_of_each(1_000)?.take_file_changes();
-        let count = changes.len();
-        let (stored, loaded) = runtime.block_on(store(changes))?;
+        let mut cache = told_of_each(1_000)?;
+        let count = cache.files().len();
+        let (stored, loaded) = runtime.block_on(store(&mut cache))?;
         print("sample", stored);
         if round == 0 {
             eprintln!("{count} files, loaded in {loaded:?}");
@@ -33,20 +33,23 @@ pub(crate) fn measure() -> Result<()> {
 }
 
 /// How long it takes to store files, and to load them.
-async fn store(changes: Vec<FileChange>) -> Result<(Duration, Duration)> {
+async fn store(cache: &mut RuleCache) -> Result<(Duration, Duration)> {
     let place = tempfile::tempdir_in(PLACE).with_context(|| format!("cannot store anything in {PLACE}"))?;
-    let (count, files) = (changes.len(), FileStore::open(&place.path().join("networkpolicy")));
+    let (names, changes) = (cache.files(), cache.take_file_changes());
+    let files = FileStore::open(&place.path().join("networkpolicy"));
     let (stop, mut outcome) = (CancellationToken::new(), files.stored());
     let running = tokio::spawn(files.clone().run(stop.clone()));
     let started = Instant::now();
+    files.keep_only(&names);
     files.change(changes);
     let outcome = *outcome.wait_for(Option::is_some).await?;
     let stored = started.elapsed();
     ensure!(outcome == Some(Stored::All), "not everything could be stored");
     let started = Instant::now();
-    let objects = files.load().await.len();
+    let Loaded { objects, doubts } = files.load(Stored::All).await;
     let loaded = started.elapsed();
-    ensure!(objects == count, "{objects} objects of {count} were stored");
+    ensure!(doubts.is_empty(), "what is stored is doubtful: {doubts:?}");
+    ensure!(objects.len() == names.len(), "{} objects of {} were stored", objects.len(), names.len());
     stop.cancel();
     running.await??;
     Ok((stored, loaded))

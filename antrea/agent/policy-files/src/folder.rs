@@ -10,7 +10,9 @@ use antrea_agent_policy::{FileName, StoredObject, Watch};
 use antrea_kit::logging::chain;
 use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::protobuf::LONGEST_FRAME;
-use tracing::warn;
+
+use crate::contents::Contents;
+use crate::loaded::{Doubt, Loaded};
 
 /// Only the agent reads and writes.
 const FOLDER_MODE: u32 = 0o700;
@@ -18,6 +20,9 @@ const FILE_MODE: u32 = 0o600;
 
 /// What a file is called until it is whole. No object is called so.
 const UNFINISHED: &str = ".unfinished";
+
+/// The file that is there only while the others say all that is enforced, and says which they are.
+const SEAL: &str = "seal";
 
 /// A folder with one of files for each kind.
 #[derive(Debug)]
@@ -34,52 +39,77 @@ impl Folder {
         &self.path
     }
 
-    /// All objects. What is no file of an object is left alone.
-    pub(super) fn load(&self) -> Vec<StoredObject> {
-        let mut objects = Vec::new();
+    /// All objects, and what is known of their files then. What is no file of an object is left alone.
+    pub(super) fn load(&self) -> (Loaded, Contents) {
+        let (mut loaded, mut contents) = (Loaded::default(), Contents::default());
         for watch in Watch::ALL {
-            match self.names(watch) {
-                Ok(names) => objects.extend(names.iter().filter_map(|name| self.load_one(name))),
-                Err(error) => {
-                    warn!(%error, folder = %self.folder(watch).display(), "Stored objects cannot be read");
+            let names = self.names(watch).unwrap_or_else(|source| {
+                loaded.doubts.push(Doubt::Unreadable { path: self.folder(watch), source });
+                Vec::new()
+            });
+            for name in names {
+                match self.load_one(&name) {
+                    Ok((object, content)) => {
+                        contents.set(&name, Some(&content));
+                        loaded.objects.push(object);
+                    }
+                    Err(doubt) => loaded.doubts.push(doubt),
                 }
             }
         }
-        objects
+        if loaded.doubts.is_empty() {
+            loaded.doubts.extend(self.check_seal(&contents).err());
+        }
+        (loaded, contents)
     }
 
-    fn load_one(&self, name: &FileName) -> Option<StoredObject> {
-        match read(&self.file(name)) {
-            Ok(content) => {
-                let problem = match StoredObject::read(name.watch(), &content) {
-                    Ok(object) if metadata(&object).uid == name.uid() => return Some(object),
-                    Ok(_) => "it is of another object".to_owned(),
-                    Err(error) => chain(&error),
-                };
-                let removed = self.remove(name);
-                warn!(file = %name, problem, removed = removed.is_ok(), "Stored object is damaged");
-                None
-            }
-            Err(error) => {
-                warn!(file = %name, %error, "Stored object cannot be read");
-                None
-            }
+    fn load_one(&self, name: &FileName) -> Result<(StoredObject, Vec<u8>), Doubt> {
+        let path = self.file(name);
+        let content = read(&path).map_err(|source| Doubt::Unreadable { path, source })?;
+        let damaged = |problem| Doubt::Damaged { file: name.clone(), problem };
+        match StoredObject::read(name.watch(), &content) {
+            Ok(object) if metadata(&object).uid == name.uid() => Ok((object, content)),
+            Ok(_) => Err(damaged("it is of another object".to_owned())),
+            Err(error) => Err(damaged(chain(&error))),
         }
+    }
+
+    fn check_seal(&self, contents: &Contents) -> Result<(), Doubt> {
+        let path = self.path.join(SEAL);
+        match read(&path) {
+            Ok(seal) if seal == contents.seal().as_bytes() => Ok(()),
+            Ok(_) => Err(Doubt::OtherFiles { path }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Doubt::NotSealed { path }),
+            Err(source) => Err(Doubt::Unreadable { path, source }),
+        }
+    }
+
+    /// From here on the files say all that is enforced.
+    pub(super) fn seal(&self, contents: &Contents) -> io::Result<()> {
+        self.replace(&self.path, &self.path.join(SEAL), contents.seal().as_bytes())
+    }
+
+    /// From here on they may not.
+    pub(super) fn unseal(&self) -> io::Result<()> {
+        fs::remove_file(self.path.join(SEAL))
     }
 
     /// Gives a file its content: all of it, or what it had stays.
     pub(super) fn write(&self, name: &FileName, content: &[u8]) -> io::Result<()> {
-        let (folder, path) = (self.folder(name.watch()), self.file(name));
+        self.replace(&self.folder(name.watch()), &self.file(name), content)
+    }
+
+    fn replace(&self, folder: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
         let unfinished = folder.join(UNFINISHED);
         let written = match write(&unfinished, content) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make(&self.path)?;
-                make(&folder)?;
+                make(folder)?;
                 write(&unfinished, content)
             }
             written => written,
         };
-        let renamed = written.and_then(|()| fs::rename(&unfinished, &path));
+        let renamed = written.and_then(|()| fs::rename(&unfinished, path));
         renamed.inspect_err(|_| {
             // It only takes room; the next one takes its place.
             let _ = fs::remove_file(&unfinished);

@@ -4,27 +4,38 @@
 //! folder is in memory and does not outlive the machine, so that nothing is synced to a disk: a file is whole because it
 //! gets its name only once it is. A disk that is full or read-only stops nobody; what is to be written waits and is
 //! tried again.
+//!
+//! An agent may be killed at any time, and files may be lost or damaged. So one more file, the seal, says which files there
+//! are and what is in them. It is removed before what is enforced changes, and comes back when all is stored.
 
+mod contents;
 mod folder;
+mod loaded;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use antrea_agent_policy::{FileChange, FileName, StoredObject};
+use antrea_agent_policy::{FileChange, FileName};
 use antrea_kit::backoff::{Backoff, jitter};
 use anyhow::Result;
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use contents::{Contents, Extent};
 use folder::Folder;
+use wanted::Wanted;
+
+pub use loaded::{Doubt, Loaded};
 
 /// Where the files of this Node are.
 pub const FOLDER: &str = "/var/run/antrea/networkpolicy";
@@ -32,6 +43,9 @@ pub const FOLDER: &str = "/var/run/antrea/networkpolicy";
 /// The waits before what failed is tried again.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How long policies wait for the seal to be removed.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether the files say all that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,25 +61,37 @@ pub enum Stored {
 pub struct FileStore {
     folder: Arc<Folder>,
     wanted: Arc<Mutex<Wanted>>,
+    contents: Arc<Mutex<Contents>>,
+    seal: Arc<Mutex<Seal>>,
+    /// What is enforced may have changed, and not all of that is wanted yet.
+    changing: Arc<AtomicBool>,
     more: Arc<Notify>,
     /// What became of what was to be done last, if anything was.
     stored: watch::Sender<Option<Stored>>,
 }
 
-/// What is to be done. Of each file the last word counts, so that it never grows beyond what there is to keep.
-#[derive(Debug, Default)]
-struct Wanted {
-    /// All other files are to go, before any is written.
-    only: Option<BTreeSet<FileName>>,
-    /// The content that files are to have, or that they are not to be.
-    files: BTreeMap<FileName, Option<Vec<u8>>>,
+/// Whether the folder is sealed. Who holds this may wait for a disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Seal {
+    /// It may be, by an earlier agent, or it is not.
+    #[default]
+    Unknown,
+    /// It is.
+    There,
 }
 
 impl FileStore {
     /// The files in a folder, which is made once something is to be kept.
     pub fn open(path: &Path) -> Self {
-        let folder = Arc::new(Folder::new(path));
-        Self { folder, wanted: Arc::default(), more: Arc::default(), stored: watch::Sender::new(None) }
+        Self {
+            folder: Arc::new(Folder::new(path)),
+            wanted: Arc::default(),
+            contents: Arc::default(),
+            seal: Arc::default(),
+            changing: Arc::default(),
+            more: Arc::default(),
+            stored: watch::Sender::new(None),
+        }
     }
 
     /// Whether the files say all that is enforced; nothing before anything was to be done.
@@ -73,27 +99,66 @@ impl FileStore {
         self.stored.subscribe()
     }
 
-    /// What was kept. Files that are damaged are left out, and removed.
-    pub async fn load(&self) -> Vec<StoredObject> {
-        let folder = Arc::clone(&self.folder);
-        match spawn_blocking(move || folder.load()).await {
-            Ok(objects) => objects,
-            Err(error) => {
-                warn!(%error, "Stored policies could not be read");
-                Vec::new()
-            }
+    /// What was kept, and whether it is all; `noted` is what an earlier agent has noted elsewhere. Files that are damaged are
+    /// left out.
+    pub async fn load(&self, noted: Stored) -> Loaded {
+        let store = self.clone();
+        spawn_blocking(move || store.load_now(noted))
+            .await
+            .unwrap_or_else(|error| Loaded { objects: Vec::new(), doubts: vec![Doubt::NotRead(error)] })
+    }
+
+    fn load_now(&self, noted: Stored) -> Loaded {
+        let (mut loaded, mut contents) = self.folder.load();
+        if noted == Stored::NotAll {
+            loaded.doubts.push(Doubt::Noted);
+        }
+        if loaded.doubts.is_empty() {
+            contents.extent = Extent::All;
+            *lock(&self.seal) = Seal::There;
+        }
+        *lock(&self.contents) = contents;
+        loaded
+    }
+
+    /// What is enforced is about to change. Once this returns, agents that find the files know that they may not say all,
+    /// until all that is given to `change` next is stored.
+    ///
+    /// # Errors
+    /// The seal cannot be removed: it has to be noted elsewhere that files do not say all.
+    pub async fn unseal(&self) -> io::Result<()> {
+        if self.changing.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let store = self.clone();
+        let unsealed = timeout(PATIENCE, spawn_blocking(move || store.unseal_now())).await;
+        let unsealed = unsealed.map_err(io::Error::from).and_then(|ended| ended.map_err(io::Error::other)?);
+        unsealed.inspect_err(|_| _ = self.stored.send_replace(Some(Stored::NotAll)))
+    }
+
+    fn unseal_now(&self) -> io::Result<()> {
+        let mut seal = lock(&self.seal);
+        match self.folder.unseal() {
+            // Where it is known to be, something hides it.
+            Err(error) if error.kind() == ErrorKind::NotFound && *seal == Seal::Unknown => {}
+            unsealed => unsealed?,
+        }
+        *seal = Seal::Unknown;
+        Ok(())
+    }
+
+    /// Has files written and removed, by who runs. With these all that has changed is told.
+    pub fn change(&self, changes: Vec<FileChange>) {
+        let any = !changes.is_empty();
+        lock(&self.wanted).add(changes);
+        if self.changing.swap(false, Ordering::SeqCst) || any {
+            self.more.notify_one();
         }
     }
 
-    /// Has files written and removed, by who runs.
-    pub fn change(&self, changes: Vec<FileChange>) {
-        self.wanted().add(changes);
-        self.more.notify_one();
-    }
-
-    /// Has all other files removed, by who runs.
+    /// Has all other files removed, by who runs. These are there, or given to `change`.
     pub fn keep_only(&self, files: &BTreeSet<FileName>) {
-        self.wanted().keep_only(files);
+        lock(&self.wanted).keep_only(files);
         self.more.notify_one();
     }
 
@@ -116,7 +181,6 @@ impl FileStore {
             if stop.is_cancelled() {
                 break;
             }
-            self.stored.send_replace(Some(Stored::All));
             if !backoff.is_fresh() {
                 info!("Policies are stored again");
                 backoff.reset();
@@ -129,74 +193,35 @@ impl FileStore {
 
     /// Does all there is to do; what failed is still to be done afterwards.
     async fn carry_out(&self) -> io::Result<()> {
-        let folder = Arc::clone(&self.folder);
-        let mut taken = std::mem::take(&mut *self.wanted());
-        let (left, outcome) = spawn_blocking(move || {
-            let outcome = taken.carry_out(&folder);
-            (taken, outcome)
-        })
-        .await
-        .map_err(io::Error::other)?;
-        self.wanted().put_back(left);
-        outcome
+        let store = self.clone();
+        spawn_blocking(move || store.carry_out_now()).await.map_err(io::Error::other)?
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Wanted> {
-        // Each change leaves it whole.
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn carry_out_now(&self) -> io::Result<()> {
+        let mut contents = lock(&self.contents);
+        let mut taken = std::mem::take(&mut *lock(&self.wanted));
+        let outcome = taken.carry_out(&self.folder, &mut contents);
+        lock(&self.wanted).put_back(taken);
+        outcome?;
+        self.seal_now(&contents)
+    }
+
+    /// Seals the folder, if the files say all that is enforced.
+    fn seal_now(&self, contents: &Contents) -> io::Result<()> {
+        let mut seal = lock(&self.seal);
+        // Whoever is about to change something waits for the seal, and removes it again.
+        let changing = self.changing.load(Ordering::SeqCst) || !lock(&self.wanted).is_empty();
+        if changing || contents.extent != Extent::All {
+            return Ok(());
+        }
+        self.folder.seal(contents)?;
+        *seal = Seal::There;
+        self.stored.send_if_modified(|stored| stored.replace(Stored::All) != Some(Stored::All));
+        Ok(())
     }
 }
 
-impl Wanted {
-    fn add(&mut self, changes: Vec<FileChange>) {
-        for change in changes {
-            let (name, content) = match change {
-                FileChange::Write(name, content) => (name, Some(content)),
-                FileChange::Remove(name) => (name, None),
-            };
-            self.set(name, content);
-        }
-    }
-
-    fn set(&mut self, name: FileName, content: Option<Vec<u8>>) {
-        if let (Some(only), Some(_)) = (&mut self.only, &content) {
-            only.insert(name.clone());
-        }
-        self.files.insert(name, content);
-    }
-
-    fn keep_only(&mut self, files: &BTreeSet<FileName>) {
-        self.files.retain(|name, _| files.contains(name));
-        self.only = Some(files.clone());
-    }
-
-    /// Does what can be done, and forgets it. The first error is told.
-    fn carry_out(&mut self, folder: &Folder) -> io::Result<()> {
-        let mut outcome = Ok(());
-        if let Some(only) = self.only.take() {
-            outcome = folder.keep_only(&only);
-            self.only = outcome.is_err().then_some(only);
-        }
-        self.files.retain(|name, content| {
-            let done = match content {
-                Some(content) => folder.write(name, content),
-                None => folder.remove(name),
-            };
-            let failed = done.is_err();
-            if outcome.is_ok() {
-                outcome = done;
-            }
-            failed
-        });
-        outcome
-    }
-
-    /// What was taken and could not be done is to be done still, unless something else is wanted since.
-    fn put_back(&mut self, left: Self) {
-        let newer = std::mem::replace(self, left);
-        if let Some(only) = &newer.only {
-            self.keep_only(only);
-        }
-        newer.files.into_iter().for_each(|(name, content)| self.set(name, content));
-    }
+/// Each change of what is locked here leaves it whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,9 @@
 //! Keeps the switch in line with what antrea-controller says of policies.
 
-use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::time::Duration;
 
 use antrea_agent_policy::{Refused, Watch};
-use antrea_agent_policy_files::FileStore;
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use tokio::sync::{mpsc, watch};
@@ -14,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::enforcement::{Outcome, Step};
+use super::files::PolicyFiles;
 use super::pods::PodPolicies;
 use super::statuses::Reports;
 use crate::antrea_controller::{AntreaController, Heard};
@@ -30,9 +29,7 @@ pub(crate) struct PolicyKeeper {
     pub(super) policies: PodPolicies,
     pub(super) controller: AntreaController,
     pub(super) heard: mpsc::Receiver<Heard>,
-    pub(super) files: FileStore,
-    /// Watches that have begun since files were compared with what there is.
-    pub(super) begun: BTreeSet<Watch>,
+    pub(super) files: PolicyFiles,
     pub(super) node: NodeName,
     /// What the controller is to be told.
     pub(super) reports: watch::Sender<Reports>,
@@ -45,9 +42,13 @@ impl PolicyKeeper {
         while !self.policies.enforcement().cache.is_ready() {
             let heard = self.heard.recv().await.context("the watches of policies ended")?;
             if matches!(heard, Heard::Away(_)) {
-                self.policies.take_up_stored(&self.files).await;
+                self.policies.take_up_stored(self.files.load().await);
             }
             self.hear(heard);
+        }
+        let saved = self.policies.enforcement().cache.is_saved();
+        if !saved {
+            self.files.unseal().await;
         }
         let step = self.policies.enforcement().advance();
         if let Some(step) = step {
@@ -76,18 +77,33 @@ impl PolicyKeeper {
                 pending = self.step().await;
             }
             tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                heard = self.heard.recv() => self.hear(heard.context("the watches of policies ended")?),
+                () = stop.cancelled() => {
+                    self.files.store(&mut self.policies.enforcement().cache);
+                    return Ok(());
+                }
+                heard = self.heard.recv() => self.take_in(heard.context("the watches of policies ended")?).await,
                 outcome = answer(&mut pending) => self.policies.enforcement().settle(&outcome),
                 Ok(()) = round.changed(), if earlier => {}
-                _ = retry.tick() => if pending.is_none() {
-                    pending = in_progress(self.policies.enforcement().ask_again());
-                },
+                () = self.files.changed() => self.files.note_stored().await,
+                _ = retry.tick() => {
+                    if pending.is_none() {
+                        pending = in_progress(self.policies.enforcement().ask_again());
+                    }
+                    self.files.keep_note().await;
+                }
             }
             while let Ok(heard) = self.heard.try_recv() {
-                self.hear(heard);
+                self.take_in(heard).await;
             }
         }
+    }
+
+    /// What is said may change policies in the switch as soon as it is known, for whoever attaches a Pod then.
+    async fn take_in(&mut self, heard: Heard) {
+        if matches!(heard, Heard::Event(_)) {
+            self.files.unseal().await;
+        }
+        self.hear(heard);
     }
 
     fn hear(&mut self, heard: Heard) {
@@ -95,7 +111,7 @@ impl PolicyKeeper {
         match heard {
             Heard::Connected(watch) => {
                 enforcement.cache.connected(watch);
-                self.begun.insert(watch);
+                self.files.begin(watch);
             }
             Heard::Away(watch) => enforcement.cache.away(watch),
             Heard::Event(event) => {
@@ -115,17 +131,12 @@ impl PolicyKeeper {
 
     /// Brings what has changed to the files and, unless it is there already, to the switch.
     async fn step(&mut self) -> Pending {
-        let (step, changes, resolved) = {
+        let (step, resolved) = {
             let mut enforcement = self.policies.enforcement();
             let step = enforcement.advance();
-            if enforcement.cache.is_current() && !std::mem::take(&mut self.begun).is_empty() {
-                self.files.keep_only(&enforcement.cache.files());
-            }
-            (step, enforcement.cache.take_file_changes(), enforcement.take_resolved())
+            self.files.store(&mut enforcement.cache);
+            (step, enforcement.take_resolved())
         };
-        if !changes.is_empty() {
-            self.files.change(changes);
-        }
         if !resolved.is_empty() {
             let left = self.policies.notes().forget(resolved).await;
             self.policies.enforcement().put_back_resolved(left);

@@ -4,6 +4,7 @@
 //! once its policies are in the switch, an agent that starts connects nobody before policies are known.
 
 mod enforcement;
+mod files;
 mod keeper;
 mod notes;
 mod pods;
@@ -32,6 +33,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::antrea_controller::{AntreaController, Heard, watch_policies};
 use enforcement::Enforcement;
+use files::PolicyFiles;
 use keeper::PolicyKeeper;
 use notes::Notes;
 
@@ -76,8 +78,9 @@ impl PolicyComponents {
         let ids = ConjunctionIds::new(in_use, ConjunctionIds::SHORTEST_REST);
         let notes = Notes { database: database.clone(), bridge: config.ovs.bridge.to_string() };
         let enforcement = Enforcement::new(ids, flows, switch.clone());
-        let pods = PodPolicies::new(enforcement, notes, config.new_pods_without_controller);
         let files = FileStore::open(Path::new(FOLDER));
+        let noted_files = PolicyFiles::new(files.clone(), notes.clone());
+        let pods = PodPolicies::new(enforcement, notes, config.new_pods_without_controller);
         let gate = config.feature_gates.status(NETWORK_POLICY_STATS);
         let statistics = (gate == Status::Enabled).then(|| PolicyStatistics {
             policies: pods.clone(),
@@ -91,8 +94,7 @@ impl PolicyComponents {
             controller: controller.clone(),
             node: node.clone(),
             heard,
-            files: files.clone(),
-            begun: BTreeSet::new(),
+            files: noted_files,
             reports: watch::Sender::default(),
         };
         let reports = keeper.reports.subscribe();

@@ -1,17 +1,12 @@
 //! What the next agent has to know of policies: noted in OVSDB, where agents know about Pods from. With a port it is that
-//! nothing is known of a Pod, with the bridge that the files do not say all that was enforced.
+//! nothing is known of a Pod, with the bridge that the files do not say all that was enforced, though they seem to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use antrea_agent_cni::flows::FlowError;
 use antrea_agent_policy_files::Stored;
 use antrea_ovs::ovsdb::{OvsDb, OvsDbError};
 use antrea_types::InterfaceName;
-use anyhow::Result;
-use tokio::sync::watch;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 /// The key of external_ids, and its values: of a port, and of the bridge. Upstream's agent has no such key.
@@ -19,9 +14,6 @@ const POLICIES: &str = "antrea-policies";
 const UNKNOWN: &str = "unknown";
 const STORED: &str = "stored";
 const NOT_STORED: &str = "not-stored";
-
-/// How soon a note that could not be made is tried again.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// The notes on a bridge and its ports.
 #[derive(Clone)]
@@ -63,45 +55,21 @@ impl Notes {
         left
     }
 
-    /// Whether the files of the last agent say all that it enforced.
+    /// Whether the files of the last agent say all that it enforced, as far as is noted.
     pub(super) fn stored(&self) -> Stored {
         let snapshot = self.database.snapshot();
         let note = snapshot.bridge(&self.bridge).and_then(|bridge| bridge.external_ids.get(POLICIES));
         if note.is_some_and(|note| note == NOT_STORED) { Stored::NotAll } else { Stored::All }
     }
 
-    /// Notes whether the files say all that is enforced, until `stop`.
-    pub(crate) async fn keep_stored(
-        self,
-        mut stored: watch::Receiver<Option<Stored>>,
-        stop: CancellationToken,
-    ) -> Result<()> {
-        let keep = async {
-            loop {
-                let note = *stored.borrow_and_update();
-                match self.note_stored(note).await {
-                    // Nobody stores any more when the agent ends.
-                    Ok(()) if stored.changed().await.is_err() => std::future::pending().await,
-                    Ok(()) => {}
-                    Err(error) => {
-                        warn!(%error, "Whether policies are stored cannot be noted; trying again");
-                        sleep(RETRY).await;
-                    }
-                }
-            }
-        };
-        stop.run_until_cancelled(keep).await;
-        Ok(())
-    }
-
-    /// Nothing is noted where nothing was to be stored, nor where the note says it already.
-    async fn note_stored(&self, stored: Option<Stored>) -> Result<(), OvsDbError> {
+    /// Notes whether the files say all that is enforced, unless the note says so already.
+    pub(super) async fn note_stored(&self, stored: Stored) -> Result<(), OvsDbError> {
+        if stored == self.stored() {
+            return Ok(());
+        }
         let value = match stored {
-            Some(stored) if stored != self.stored() => match stored {
-                Stored::All => STORED,
-                Stored::NotAll => NOT_STORED,
-            },
-            _ => return Ok(()),
+            Stored::All => STORED,
+            Stored::NotAll => NOT_STORED,
         };
         self.database.set_bridge_external_id(&self.bridge, POLICIES, value).await
     }

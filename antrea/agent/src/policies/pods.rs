@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use antrea_agent_cni::flows::FlowError;
 use antrea_agent_cni::interface::ContainerInterface;
 use antrea_agent_cni::interface_store::StoredContainer;
-use antrea_agent_policy_files::{FileStore, Stored};
+use antrea_agent_policy_files::Loaded;
 use antrea_config::NewPods;
+use antrea_kit::logging::chain;
 use antrea_pipeline::PodInterface;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::crd::v1beta1::NetworkPolicyControllerInfo;
@@ -54,15 +55,17 @@ impl PodPolicies {
         }
     }
 
-    /// Takes up what an earlier agent has stored, since the controller is away. If that agent could not store all that it
-    /// enforced, nothing is known of any Pod.
-    pub(super) async fn take_up_stored(&self, files: &FileStore) {
-        if self.notes.stored() == Stored::NotAll && self.new_pods == NewPods::Isolate {
-            warn!("The controller is away, and not all policies are stored: Pods are isolated");
+    /// Takes up what an earlier agent has stored, since the controller is away. If that may not be all that it enforced,
+    /// nothing is known of any Pod.
+    pub(super) fn take_up_stored(&self, Loaded { objects, doubts }: Loaded) {
+        for doubt in &doubts {
+            warn!(doubt = chain(doubt), "Stored policies may not be all that were enforced");
+        }
+        if !doubts.is_empty() && self.new_pods == NewPods::Isolate {
+            warn!("The controller is away, and not all policies are known to be stored: Pods are isolated");
             return self.enforcement().doubt();
         }
-        let stored = files.load().await;
-        self.enforcement().restore(stored);
+        self.enforcement().restore(objects);
     }
 
     /// A Pod comes, or its interface has changed. The switch has its policies when this returns.

@@ -46,8 +46,9 @@ pub(crate) fn node(test: &str) -> Option<Node> {
     fs::create_dir_all(node.path("cni/networks/antrea")).unwrap();
     fs::create_dir(node.path("run")).unwrap();
     node.write("objects/nodes.yaml", OBJECTS);
+    // There is no antrea-controller, which would say what Pods may do.
     let configuration = format!(
-        "ovsDatapathType: netdev\novsRunDir: {}\ncniSocket: {}\nhostProcPathPrefix: /\nserviceCIDR: 10.97.0.0/16\n",
+        "newPodsWithoutController: admit\novsDatapathType: netdev\novsRunDir: {}\ncniSocket: {}\nhostProcPathPrefix: /\nserviceCIDR: 10.97.0.0/16\n",
         node.ovs.directory().display(),
         node.path("run/cni.sock").display()
     );

@@ -72,6 +72,7 @@ impl RuleCache {
     /// to decide before.
     pub fn restore(&mut self, objects: Vec<StoredObject>) {
         let sent = std::mem::replace(&mut self.known, Watch::ALL.into());
+        let unsaved = std::mem::take(&mut self.unsaved);
         for object in objects {
             match object {
                 StoredObject::NetworkPolicy(policy) if !sent.contains(&Watch::NetworkPolicies) => {
@@ -86,6 +87,8 @@ impl RuleCache {
                 _ => {}
             }
         }
+        // What came from files is in files.
+        self.unsaved = unsaved;
     }
 
     /// Whether all watches have sent what is there, or it was restored. Rules are not realized before: a policy is more
@@ -165,6 +168,11 @@ impl RuleCache {
     /// All policies with their rules.
     pub fn policies(&self) -> impl Iterator<Item = (&NetworkPolicy, &BTreeSet<RuleId>)> {
         self.policies.values().map(|policy| (&policy.object, &policy.rules))
+    }
+
+    /// Whether files say all that is known.
+    pub fn is_saved(&self) -> bool {
+        self.unsaved.is_empty()
     }
 
     /// What has to be done with files since this was asked last.

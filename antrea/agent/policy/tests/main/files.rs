@@ -59,7 +59,7 @@ fn what_was_stored_is_enforced_until_the_controller_says_otherwise() {
     let objects = stored(&mut Script::told(POLICY));
     let mut script = Script::default();
     script.cache.restore(objects);
-    assert!(script.cache.is_ready());
+    assert!(script.cache.is_ready() && script.cache.is_saved());
     assert_eq!(script.changes(), ["p In g: a from 10.0.0.2"]);
     script.check("np CONNECTED\nnp BOOKMARK", &["p In g: none"]);
 }
@@ -70,6 +70,7 @@ fn what_the_controller_has_sent_is_newer_than_what_was_stored() {
     let mut script = Script::told("ag ADDED g n/c=10.0.0.3\nag BOOKMARK");
     script.cache.restore(objects);
     assert_eq!(script.changes(), ["p In g: a from 10.0.0.3"]);
+    assert_eq!(names(&changes(&mut script)), ["write address-groups/uid-g"]);
 }
 
 #[test]

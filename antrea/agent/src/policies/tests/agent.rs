@@ -1,6 +1,5 @@
 //! Agents on a Node, one after the other.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +34,8 @@ impl Node {
         let ids = ConjunctionIds::new(in_use, ConjunctionIds::SHORTEST_REST);
         let enforcement = Enforcement::new(ids, self.pipeline.policy_flows().unwrap(), switch.clone());
         let notes = Notes { database: self.database.clone(), bridge: BRIDGE.to_owned() };
+        let files = FileStore::open(&self.files());
+        let files = PolicyFiles::new(files, notes.clone());
         let policies = PodPolicies::new(enforcement, notes, new_pods);
         let (mouth, heard) = mpsc::channel(64);
         let keeper = PolicyKeeper {
@@ -42,8 +43,7 @@ impl Node {
             controller: AntreaController::new(object_files::client(self.folder.path()).unwrap()),
             node: "n1".parse().unwrap(),
             heard,
-            files: FileStore::open(&self.folder.path().join("networkpolicy")),
-            begun: BTreeSet::new(),
+            files,
             reports: watch::Sender::default(),
         };
         let reports = keeper.reports.subscribe();
@@ -61,17 +61,21 @@ impl Node {
     }
 }
 
-/// All that an agent does about policies, and what it does about Pods that are gone.
+/// All that an agent does about policies, and what it does about Pods that are gone. What started last ends first.
 async fn run(
     keeper: PolicyKeeper,
     forgetting: Forgetting,
     round: watch::Receiver<RoundState>,
     stop: CancellationToken,
 ) -> Result<()> {
-    let files = keeper.files.clone().run(stop.clone());
-    let notes = keeper.policies.notes().clone().keep_stored(keeper.files.stored(), stop.clone());
-    let forgetting = forgetting.run(stop.clone());
-    tokio::try_join!(files, notes, forgetting, keep(keeper, round, stop)).map(drop)
+    let kept = CancellationToken::new();
+    let files = keeper.files.store.clone().run(kept.clone());
+    let forgetting = forgetting.run(kept.clone());
+    let keep = async {
+        let _kept = kept.drop_guard();
+        keep(keeper, round, stop).await
+    };
+    tokio::try_join!(files, forgetting, keep).map(drop)
 }
 
 async fn keep(
@@ -158,5 +162,11 @@ impl Agent {
     pub(super) async fn stop(self) {
         self.stop.cancel();
         self.task.await.unwrap().unwrap();
+    }
+
+    /// Kills it: nothing that it has not done yet is done.
+    pub(super) async fn kill(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
     }
 }

@@ -1,6 +1,7 @@
 //! A Node with a real Open vSwitch and two Pods.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use antrea_agent_cni::interface::ContainerInterface;
@@ -141,10 +142,15 @@ impl Node {
         }
     }
 
+    /// Where agents store policies.
+    pub(super) fn files(&self) -> PathBuf {
+        self.folder.path().join("networkpolicy")
+    }
+
     /// Whether files can be written from now on.
     pub(super) fn let_store(&self, allowed: Allowed) {
         // A file where the folder should be.
-        let folder = self.folder.path().join("networkpolicy");
+        let folder = self.files();
         let _ = std::fs::remove_dir_all(&folder);
         let _ = std::fs::remove_file(&folder);
         if allowed == Allowed::No {
