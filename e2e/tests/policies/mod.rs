@@ -11,6 +11,7 @@ mod expected;
 mod isolation;
 pub(crate) mod kube_proxy;
 mod kubectl;
+mod named_ports;
 mod paths;
 mod peers;
 mod ports;
