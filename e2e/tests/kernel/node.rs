@@ -52,11 +52,12 @@ impl Node {
     /// Writes the configuration, which the agent reads when it starts. There is no antrea-controller.
     pub(crate) fn configure(&self, tunnel: Tunnel, proxy: ServiceProxy) -> Result<()> {
         let folder = self.folder.display();
-        let proxy_all = proxy == ServiceProxy::Antrea;
+        // Without the first there can be no DSR, which is for clients outside.
+        let everything = proxy == ServiceProxy::Antrea;
         let configuration = format!(
             "ovsRunDir: {folder}/ovs\ncniSocket: {folder}/cni.sock\nhostProcPathPrefix: /\n\
              newPodsWithoutController: admit\n\
-             antreaProxy:\n  enable: true\n  proxyAll: {proxy_all}\nfeatureGates:\n  LoadBalancerModeDSR: true\n\
+             antreaProxy:\n  enable: true\n  proxyAll: {everything}\nfeatureGates:\n  LoadBalancerModeDSR: {everything}\n\
              tunnelType: {}\n",
             tunnel.name()
         );

@@ -12,6 +12,7 @@ mod isolation;
 pub(crate) mod kube_proxy;
 mod kubectl;
 mod named_ports;
+mod new_pods;
 mod paths;
 mod peers;
 mod ports;
