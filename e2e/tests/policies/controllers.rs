@@ -13,6 +13,9 @@ use super::stage::{Stage, on_the_stage};
 use super::streams::{Streams, busy};
 use crate::cluster::NAMESPACE;
 
+/// What an agent logs when the controller is another, or is not to be trusted.
+const GIVEN_UP: &str = "Connection to antrea-controller is given up";
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The agent of the first Node dies meanwhile, too: what it knows then is what it has kept.
@@ -77,7 +80,7 @@ fn agents_that_are_told_to_trust_somebody_else_under_their_watches_hear_of_polic
         let fault = || {
             let ours = authority(stage, "antrea-ca")?;
             let another = json!({ "data": { "ca.crt": authority(stage, "kube-root-ca.crt")? } });
-            let before = connections_given_up(stage)?;
+            let before = count_in_logs_of_agents(stage, GIVEN_UP)?;
             for _ in 0..5 {
                 stage.api().patch(&config_map("antrea-ca"), &another)?;
                 wait::closely(PATIENCE, "the controller's authority to be published again", || {
@@ -86,7 +89,7 @@ fn agents_that_are_told_to_trust_somebody_else_under_their_watches_hear_of_polic
             }
             stage.apply(TO_Z_B)?;
             stage.ensure("x-b z-a -> z-b tcp/8080: denied")?;
-            let after = connections_given_up(stage)?;
+            let after = count_in_logs_of_agents(stage, GIVEN_UP)?;
             ensure!(after >= before + 2, "both agents have lost trust: {before} connections, now {after}");
             Ok(())
         };
@@ -150,9 +153,8 @@ fn config_map(name: &str) -> String {
     format!("/api/v1/namespaces/{NAMESPACE}/configmaps/{name}")
 }
 
-/// How often agents have found that the controller is another, or is not to be trusted.
-fn connections_given_up(stage: &Stage<'_>) -> Result<usize> {
+/// How often agents have logged something.
+pub(super) fn count_in_logs_of_agents(stage: &Stage<'_>, message: &str) -> Result<usize> {
     let logs = ["logs", "-n", NAMESPACE, "-l", "component=antrea-agent", "-c", "antrea-agent", "--tail=-1"];
-    let logs = stage.services.cluster.kubectl.text(&logs)?;
-    Ok(logs.matches("Connection to antrea-controller is given up").count())
+    Ok(stage.services.cluster.kubectl.text(&logs)?.matches(message).count())
 }

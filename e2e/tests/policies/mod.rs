@@ -16,6 +16,7 @@ mod new_pods;
 mod paths;
 mod peers;
 mod ports;
+mod renewal;
 mod reuse;
 mod stage;
 mod statistics;
