@@ -43,7 +43,10 @@ pub fn ensure_installed() -> Result<()> {
 }
 
 /// As [`ensure_installed`], for other packages.
-pub(crate) fn ensure(packages: &[&'static str]) -> Result<()> {
+///
+/// # Errors
+/// As [`ensure_installed`].
+pub fn ensure(packages: &[&'static str]) -> Result<()> {
     let missing = missing(packages)?;
     if missing.is_empty() {
         return Ok(());

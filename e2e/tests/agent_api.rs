@@ -1,5 +1,4 @@
-//! The agent's own API, as it is asked from outside of its Pod: by nobody in particular, by somebody without rights, and
-//! by antctl.
+//! The agent's own API, as antctl asks it: in its container, and from outside of the cluster.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
@@ -9,58 +8,12 @@ use std::time::Duration;
 
 use antrea_e2e::command::Run as _;
 use antrea_e2e::names::{NodeId, Place};
-use antrea_e2e::pods::Pod;
 use antrea_e2e::{exec, wait};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::antctl::Antctl;
 use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
-
-/// Where every Pod has the token of its ServiceAccount.
-const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-
-/// What only those may ask whom RBAC lets.
-const PATHS: [&str; 5] = ["/agentinfo", "/podinterfaces", "/ovsflows", "/loglevel", "/nothing"];
-
-#[test]
-fn an_agent_answers_nobody_who_may_not_ask() {
-    on_the_cluster("an_agent_answers_nobody_who_may_not_ask", |cluster| {
-        let workload = cluster.workload(1)?;
-        let (here, there) = cluster.two_nodes()?;
-        let api = format!("https://{}:10350", node_ip(cluster, here)?);
-        let token = cluster.kubectl.text(&["create", "token", "antctl", "-n", NAMESPACE])?;
-        let from_node = |arguments: &[&str], path: &str| {
-            let url = format!("{api}{path}");
-            cluster.on_node(there, &curl(arguments, &url)).map(|code| code.trim().to_owned())
-        };
-        for path in PATHS {
-            ensure_code(&from_node(&[], path)?, "401", path)?;
-            ensure_code(&from_node(&["-H", "Authorization: Bearer nonsense"], path)?, "401", path)?;
-            for pod in [workload.pod_on(here)?, workload.pod_on(there)?] {
-                pods_are_refused(pod, &api, path)?;
-            }
-        }
-        let header = format!("Authorization: Bearer {}", token.trim());
-        ensure_code(&from_node(&["-H", &header], "/agentinfo")?, "200", "antctl's ServiceAccount")?;
-        ensure_code(&from_node(&["-H", &header], "/nothing")?, "403", "what antctl may not ask")?;
-        ensure_code(&from_node(&[], "/readyz")?, "200", "health")?;
-        workload.delete()
-    });
-}
-
-/// Without a token, and with that of a ServiceAccount that may nothing.
-fn pods_are_refused(pod: &Pod, api: &str, path: &str) -> Result<()> {
-    let url = format!("{api}{path}");
-    ensure_code(pod.exec(&curl(&[], &url))?.trim(), "401", path)?;
-    let header = format!("Authorization: Bearer {}", pod.exec(&["cat", POD_TOKEN])?.trim());
-    ensure_code(pod.exec(&curl(&["-H", &header], &url))?.trim(), "403", path)
-}
-
-fn curl<'a>(arguments: &[&'a str], url: &'a str) -> Vec<&'a str> {
-    let first = ["curl", "-gsk", "--max-time", "10", "-o", "/dev/null", "-w", "%{http_code}"];
-    first.into_iter().chain(arguments.iter().copied()).chain([url]).collect()
-}
 
 fn ensure_code(code: &str, wanted: &str, what: &str) -> Result<()> {
     ensure!(code == wanted, "{what} was answered with {code}, not {wanted}");
@@ -168,12 +121,4 @@ pub(crate) fn in_agent(cluster: &Cluster<'_>, node: NodeId, words: &[&str]) -> R
     let pod = cluster.agent(node)?.pod;
     let exec = ["exec", "-n", NAMESPACE, &pod, "-c", "antrea-agent", "--", "antctl"];
     cluster.kubectl.text(&[exec.as_slice(), words].concat())
-}
-
-fn node_ip(cluster: &Cluster<'_>, node: NodeId) -> Result<String> {
-    let object = cluster.kubectl.json(&["get", "node", &node.to_string()])?;
-    let addresses = object["status"]["addresses"].as_array().into_iter().flatten();
-    let ip = addresses.into_iter().find(|address| address["type"] == "InternalIP");
-    let ip = ip.and_then(|address| address["address"].as_str()).context("the Node has no address")?;
-    Ok(if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() })
 }

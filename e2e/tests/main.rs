@@ -1,6 +1,7 @@
 //! Scenarios on real clusters. They run where `ANTREA_E2E` allows it, as `cargo xtask test` does.
 
 mod adds_cut_short;
+mod agent_access;
 mod agent_api;
 mod agent_crashes;
 mod antctl;
@@ -10,6 +11,7 @@ mod chart;
 mod cluster;
 mod cni_commands;
 mod connectivity;
+mod http_codes;
 mod keep_alive;
 mod lab;
 mod leaks;

@@ -10,7 +10,7 @@ use antrea_e2e::{guest, wait};
 use anyhow::{Context, Result, ensure};
 
 use crate::namespace::program_in;
-use crate::node::{Node, PATIENCE};
+use crate::node::{Node, PATIENCE, ServiceProxy};
 use crate::pod::Pod;
 
 /// Names of Nodes; the place in this list is part of their addresses.
@@ -122,7 +122,7 @@ impl Cluster {
     fn change_tunnel(&mut self, tunnel: Tunnel) -> Result<()> {
         if self.tunnel != tunnel {
             for node in [&mut self.a, &mut self.b] {
-                node.configure(tunnel)?;
+                node.configure(tunnel, ServiceProxy::Antrea)?;
                 node.crash_agent()?;
                 node.start_agent()?;
             }

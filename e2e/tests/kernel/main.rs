@@ -8,6 +8,7 @@ mod connectivity;
 mod deletion;
 mod keep_alive;
 mod knock;
+mod kube_proxy;
 mod listeners;
 mod namespace;
 mod node;

@@ -20,6 +20,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Where Nodes have their files, in the guest's memory.
 const ROOT: &str = "/run/kernel";
 
+/// Who serves clients that are no Pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServiceProxy {
+    Antrea,
+    Kube,
+}
+
 pub(crate) struct Node {
     /// Also that of its namespace.
     pub(crate) name: &'static str,
@@ -38,17 +45,19 @@ impl Node {
         command("ip", &["netns", "add", name]).run()?;
         command("ip", &["-n", name, "link", "set", "lo", "up"]).run()?;
         let node = Self { name, folder, open_vswitch: None, agent: None };
-        node.configure(Tunnel::Geneve)?;
+        node.configure(Tunnel::Geneve, ServiceProxy::Antrea)?;
         Ok(node)
     }
 
     /// Writes the configuration, which the agent reads when it starts. There is no antrea-controller.
-    pub(crate) fn configure(&self, tunnel: Tunnel) -> Result<()> {
+    pub(crate) fn configure(&self, tunnel: Tunnel, proxy: ServiceProxy) -> Result<()> {
         let folder = self.folder.display();
+        // Without the first there can be no DSR, which is for clients outside.
+        let everything = proxy == ServiceProxy::Antrea;
         let configuration = format!(
             "ovsRunDir: {folder}/ovs\ncniSocket: {folder}/cni.sock\nhostProcPathPrefix: /\n\
              newPodsWithoutController: admit\n\
-             antreaProxy:\n  enable: true\n  proxyAll: true\nfeatureGates:\n  LoadBalancerModeDSR: true\n\
+             antreaProxy:\n  enable: true\n  proxyAll: {everything}\nfeatureGates:\n  LoadBalancerModeDSR: {everything}\n\
              tunnelType: {}\n",
             tunnel.name()
         );

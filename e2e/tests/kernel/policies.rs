@@ -18,7 +18,7 @@ use crate::policy_files::{Policy, open};
 use crate::services::{NODE_PORT, PORT, Service};
 
 /// How long a client of a NodePort waits: TCP asks again after a second.
-const SILENCE: Duration = Duration::from_millis(1500);
+pub(crate) const SILENCE: Duration = Duration::from_millis(1500);
 
 /// In each family, from a namespace to a Pod.
 fn knocks(protocol: Protocol, from: &str, to: &Pod, port: u16) -> impl Iterator<Item = Knock> {

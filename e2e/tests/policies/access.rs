@@ -1,11 +1,11 @@
 //! antrea-controller answers nobody who may not ask, whatever it is that is asked for.
 
-use antrea_e2e::command::Run as _;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::controllers;
 use super::stage::{Stage, on_the_stage};
 use crate::cluster::NAMESPACE;
+use crate::http_codes;
 
 const GROUP: &str = "/apis/controlplane.antrea.io/v1beta2";
 
@@ -101,21 +101,12 @@ impl<'a> Controller<'a> {
         self.ensure_codes(&[], paths, token, code)
     }
 
-    /// All of it in one run of curl.
     fn ensure_codes(&self, words: &[&str], paths: &[String], token: Option<&str>, code: &str) -> Result<()> {
-        let header = token.map(|token| format!("Authorization: Bearer {token}"));
         let urls: Vec<String> = paths.iter().map(|path| format!("{}{path}", self.address)).collect();
-        let mut curl = vec!["curl", "-gsk", "--max-time", "10", "-w", "%{http_code}\\n"];
-        curl.extend(words);
-        curl.extend(header.iter().flat_map(|header| ["-H", header.as_str()]));
-        curl.extend(urls.iter().flat_map(|url| ["-o", "/dev/null", url.as_str()]));
+        let curl = http_codes::curl(words, token, &urls);
+        let curl: Vec<&str> = curl.iter().map(String::as_str).collect();
         let services = self.stage.services;
-        let answers = services.cluster.command(services.there.node, &curl)?.text()?;
-        let codes: Vec<&str> = answers.split_whitespace().collect();
-        ensure!(codes.len() == paths.len(), "{} answers to {} questions", codes.len(), paths.len());
-        for (path, answer) in paths.iter().zip(codes) {
-            ensure!(answer == code, "{path} was answered with {answer}, not {code}");
-        }
-        Ok(())
+        let printed = services.cluster.on_node(services.there.node, &curl)?;
+        http_codes::ensure_each_is(code, &printed, &urls)
     }
 }

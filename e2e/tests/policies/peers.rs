@@ -2,8 +2,10 @@
 
 use antrea_types::IpFamily;
 use anyhow::{Context, Result};
+use serde_json::json;
 
 use super::stage::{Stage, on_the_stage};
+use super::streams::{Streams, busy};
 
 /// A policy for `x-a` that admits over TCP and UDP whom `from` names.
 fn admit(stage: &Stage<'_>, from: &str) -> Result<()> {
@@ -141,3 +143,38 @@ spec: {{podSelector: {{matchLabels: {{app: x-a}}}}, policyTypes: [Ingress], ingr
         stage.ensure("x-b z-a z-b there -> x-a tcp/8080 udp/8080: denied")
     });
 }
+
+/// Selectors that select nobody are nobody, and not an empty list.
+#[test]
+fn peers_that_are_nobody_admit_nobody_at_no_time_until_somebody_is_one_of_them() {
+    let name = "peers_that_are_nobody_admit_nobody_at_no_time_until_somebody_is_one_of_them";
+    on_the_stage(name, |stage| {
+        let streams = Streams::open(stage, &[("z-b", "x-a"), ("z-a", "x-a")], &[("x-b", "x-a")])?;
+        let nobody = "x-b z-a z-b -> x-a tcp/8080 udp/8080: denied";
+        stage.apply(CLOSED)?;
+        stage.ensure(nobody)?;
+        let fault = || {
+            for peers in [
+                "[{namespaceSelector: {matchLabels: {team: nobody}}}]",
+                "[{namespaceSelector: {matchLabels: {team: nobody}}, podSelector: {}}]",
+                "[{podSelector: {matchLabels: {admitted: 'yes'}}}]",
+            ] {
+                admit(stage, peers)?;
+                stage.ensure(nobody)?;
+            }
+            stage.label_pod("x-b", &json!({ "admitted": "yes" }))?;
+            stage.ensure(
+                "x-b -> x-a tcp/8080 udp/8080: allowed
+                 z-a z-b -> x-a tcp/8080 udp/8080: denied",
+            )?;
+            stage.label_pod("x-b", &json!({ "admitted": null }))?;
+            stage.ensure(nobody)
+        };
+        streams.ensure_hold_during(fault, |time| busy(stage, time))
+    });
+}
+
+const CLOSED: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: admit, namespace: x}
+spec: {podSelector: {matchLabels: {app: x-a}}, policyTypes: [Ingress]}";

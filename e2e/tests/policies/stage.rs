@@ -94,10 +94,20 @@ fn path_of(pod: &str) -> String {
 
 /// A Pod, once it is ready.
 fn find(services: &services::Stage<'_>, name: &str) -> Result<Peer> {
-    let pod = wait::eventually(Duration::from_secs(60), &format!("Pod {name} to be ready"), || {
+    let is_ready = |pod: &Value| conditions(pod).any(|(kind, status)| kind == "Ready" && status == "True");
+    find_when(services, name, "ready", is_ready)
+}
+
+/// A Pod, once it is as far as that.
+fn find_when(
+    services: &services::Stage<'_>,
+    name: &str,
+    state: &str,
+    is_there: impl Fn(&Value) -> bool,
+) -> Result<Peer> {
+    let pod = wait::eventually(Duration::from_secs(60), &format!("Pod {name} to be {state}"), || {
         let pod = services.api.get(&path_of(name))?;
-        let ready = conditions(&pod).any(|(kind, status)| kind == "Ready" && status == "True");
-        ensure!(ready, "its status is {}", pod["status"]);
+        ensure!(is_there(&pod), "its status is {}", pod["status"]);
         Ok(Some(pod))
     })?;
     let ips = pod["status"]["podIPs"].as_array().into_iter().flatten();
@@ -112,12 +122,22 @@ fn conditions(object: &Value) -> impl Iterator<Item = (&str, &str)> {
     conditions.filter_map(|condition| Some((condition["type"].as_str()?, condition["status"].as_str()?)))
 }
 
+impl<'a> Stage<'a> {
+    /// The stage with Pods more, each as soon as it has addresses, which is before it is ready.
+    pub(super) fn with(&self, names: &[&str]) -> Result<Stage<'a>> {
+        let has_addresses = |pod: &Value| pod["status"]["podIPs"].is_array();
+        let more = names.iter().map(|name| find_when(self.services, name, "connected", has_addresses));
+        let more = more.collect::<Result<Vec<_>>>()?;
+        Ok(Stage { services: self.services, pods: self.pods.iter().cloned().chain(more).collect() })
+    }
+}
+
 impl Stage<'_> {
     pub(super) fn api(&self) -> &Api {
         self.services.api
     }
 
-    /// One of the four.
+    /// One of the four, or of those that this stage is with.
     pub(super) fn pod(&self, name: &str) -> Result<&Peer> {
         self.pods.iter().find(|pod| pod.name == name).with_context(|| format!("there is no Pod {name}"))
     }

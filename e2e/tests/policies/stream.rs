@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -68,15 +68,14 @@ impl Count {
 }
 
 impl Stream {
-    /// One for each family.
-    pub(super) fn open(from: &Network, to: &Peer, kind: Kind) -> Result<Vec<Self>> {
-        to.ips.iter().map(|ip| Self::to(from, to, *ip, kind)).collect()
+    /// One for each family, to a port of the Pod that is free; 0 is any.
+    pub(super) fn open(from: &Network, to: &Peer, port: u16, kind: Kind) -> Result<Vec<Self>> {
+        to.ips.iter().map(|ip| Self::to(from, to, SocketAddr::new(*ip, port), kind)).collect()
     }
 
-    fn to(from: &Network, to: &Peer, ip: IpAddr, kind: Kind) -> Result<Self> {
-        let (receiver, listener) = to.network.within(listen)?;
-        let port = receiver.local_addr().context("a socket without address")?.port();
-        let to_address = SocketAddr::new(ip, port);
+    fn to(from: &Network, to: &Peer, address: SocketAddr, kind: Kind) -> Result<Self> {
+        let (receiver, listener) = to.network.within(|| listen(address))?;
+        let to_address = receiver.local_addr().context("a socket without address")?;
         let count = if kind == Kind::New { SOCKETS } else { 1 };
         let senders = from.within(|| (0..count).map(|_| sender(to_address)).collect::<Result<Vec<_>>>())?;
         let name = format!("{} → {} {to_address}", from.name, to.name);
@@ -143,13 +142,12 @@ impl Stream {
 }
 
 /// The same port of both protocols, which one of this Pod's programs would not have by chance.
-fn listen() -> Result<(UdpSocket, TcpListener)> {
-    let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-    let receiver = UdpSocket::bind((any, 0)).context("no receiver")?;
+fn listen(address: SocketAddr) -> Result<(UdpSocket, TcpListener)> {
+    let receiver = UdpSocket::bind(address).context("no receiver")?;
     SockRef::from(&receiver).set_recv_buffer_size(BUFFER).context("no buffer")?;
     receiver.set_read_timeout(Some(LATE)).context("no timeout")?;
-    let port = receiver.local_addr().context("no address")?.port();
-    let listener = TcpListener::bind((any, port)).context("no listener")?;
+    let address = receiver.local_addr().context("no address")?;
+    let listener = TcpListener::bind(address).context("no listener")?;
     listener.set_nonblocking(true).context("a listener that blocks")?;
     Ok((receiver, listener))
 }

@@ -11,6 +11,9 @@ use super::stream::{Count, Kind, Stream};
 
 const CONTROL_RUNS: usize = 3;
 
+/// One that is free.
+const ANY_PORT: u16 = 0;
+
 const ISOLATED: &str = "apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: default-deny, namespace: x}
@@ -43,10 +46,20 @@ impl Streams {
         denied: &[(&str, &str)],
         established: &[(&str, &str)],
     ) -> Result<Self> {
+        Self::open_at(stage, ANY_PORT, denied, established)
+    }
+
+    /// The same to one port of each Pod.
+    pub(super) fn open_at(
+        stage: &Stage<'_>,
+        port: u16,
+        denied: &[(&str, &str)],
+        established: &[(&str, &str)],
+    ) -> Result<Self> {
         let open = |pairs: &[(&str, &str)], kind| -> Result<Vec<Stream>> {
             let mut streams = Vec::new();
             for (from, to) in pairs {
-                streams.extend(Stream::open(stage.network(from)?, stage.pod(to)?, kind)?);
+                streams.extend(Stream::open(stage.network(from)?, stage.pod(to)?, port, kind)?);
             }
             Ok(streams)
         };

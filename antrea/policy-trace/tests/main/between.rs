@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use antrea_policy_reference::{Event, Options, mixed};
+use antrea_policy_reference::{BadObjects, Event, Options, mixed};
 
 use crate::arrival::{Step, in_random_order};
 use crate::fault;
@@ -58,14 +58,13 @@ fn described(event: &Event) -> String {
     }
 }
 
-#[test]
-fn what_stays_denied_passes_at_no_time() {
-    let options = Options::default();
-    let Some(lab) = Lab::start(&options) else { return };
+/// Goes through clusters, which have to be such that there is much to look at.
+fn check(options: &Options) {
+    let Some(lab) = Lab::start(options) else { return };
     let mut trial = Trial::new(&lab, fault::NONE);
     let (mut changes, mut looks) = (0, 0);
     for seed in seeds(SEEDS) {
-        for (event, place) in in_random_order(trial.cluster(), seed, &options).into_iter().zip(0..) {
+        for (event, place) in in_random_order(trial.cluster(), seed, options).into_iter().zip(0..) {
             let (sent, passed) = change(&mut trial, mixed(seed, place), &event);
             assert!(passed.is_empty(), "seed {seed}: {}\n{}", described(&event), passed.join("\n"));
             changes += 1;
@@ -74,4 +73,14 @@ fn what_stays_denied_passes_at_no_time() {
     }
     println!("{changes} changes, {looks} traces on the way");
     assert!(looks > 1_000, "{looks} traces");
+}
+
+#[test]
+fn what_stays_denied_passes_at_no_time() {
+    check(&Options::default());
+}
+
+#[test]
+fn nor_does_it_if_some_policies_are_such_as_an_api_server_refuses() {
+    check(&Options { bad_objects: BadObjects::Some, ..Options::default() });
 }

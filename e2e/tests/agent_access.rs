@@ -1,0 +1,106 @@
+//! An agent answers nobody who may not ask, whatever it is that is asked for.
+
+use antrea_e2e::names::NodeId;
+use anyhow::{Context, Result};
+
+use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
+use crate::http_codes;
+
+/// Where every Pod has the token of its ServiceAccount.
+const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// What an agent answers, and something that it does not; antctl's ClusterRole may name more.
+const PATHS: [&str; 11] = [
+    "/addressgroups",
+    "/agentinfo",
+    "/appliedtogroups",
+    "/featuregates",
+    "/loglevel",
+    "/metrics",
+    "/networkpolicies",
+    "/nothing",
+    "/ovsflows",
+    "/ovstracing",
+    "/podinterfaces",
+];
+
+/// What Kubernetes lets everybody ask who has a token.
+const VERSION: &str = "/version";
+
+const WRITTEN: &str = "/loglevel?level=4";
+
+#[test]
+fn an_agent_answers_nobody_who_may_not_ask() {
+    on_the_cluster("an_agent_answers_nobody_who_may_not_ask", |cluster| {
+        let workload = cluster.workload(1)?;
+        let (here, there) = cluster.two_nodes()?;
+        let api = format!("https://{}:10350", node_ip(cluster, here)?);
+        let paths = paths(cluster)?;
+        let from_node = |curl: &[&str]| cluster.on_node(there, curl);
+        let on_node = Client { api: &api, run: &from_node };
+        let elsewhere = token(cluster, &["antctl", "-n", NAMESPACE, "--audience=elsewhere"])?;
+        for token in [None, Some("nonsense"), Some(elsewhere.as_str())] {
+            on_node.is_refused(token, &paths, "401")?;
+            on_node.ensure(&[], token, &[VERSION], "401")?;
+        }
+        for other in [["antrea-controller", "-n", NAMESPACE], ["default", "-n", "default"]] {
+            on_node.is_refused(Some(&token(cluster, &other)?), &paths, "403")?;
+        }
+        for pod in [workload.pod_on(here)?, workload.pod_on(there)?] {
+            let from_pod = |curl: &[&str]| pod.exec(curl);
+            let in_pod = Client { api: &api, run: &from_pod };
+            in_pod.is_refused(None, &paths, "401")?;
+            in_pod.is_refused(Some(pod.exec(&["cat", POD_TOKEN])?.trim()), &paths, "403")?;
+        }
+        let antctl = token(cluster, &["antctl", "-n", NAMESPACE])?;
+        on_node.ensure(&[], Some(&antctl), &["/agentinfo", "/networkpolicies", VERSION], "200")?;
+        on_node.ensure(&[], Some(&antctl), &["/nothing"], "403")?;
+        on_node.ensure(&[], None, &["/readyz"], "200")?;
+        workload.delete()
+    });
+}
+
+/// Those that we know of, and those that antctl is let.
+fn paths(cluster: &Cluster<'_>) -> Result<Vec<String>> {
+    let role = cluster.kubectl.json(&["get", "clusterrole", "antctl"])?;
+    let rules = role["rules"].as_array().context("a ClusterRole without rules")?.iter();
+    let granted = rules.filter_map(|rule| rule["nonResourceURLs"].as_array()).flatten();
+    let granted = granted.filter_map(|path| path.as_str());
+    Ok(PATHS.into_iter().chain(granted.filter(|path| !PATHS.contains(path))).map(str::to_owned).collect())
+}
+
+/// Of a ServiceAccount, with what else it shall say.
+fn token(cluster: &Cluster<'_>, words: &[&str]) -> Result<String> {
+    let words = [&["create", "token"], words].concat();
+    cluster.kubectl.text(&words).map(|token| token.trim().to_owned())
+}
+
+/// Somebody who asks an agent.
+struct Client<'a> {
+    api: &'a str,
+    run: &'a dyn Fn(&[&str]) -> Result<String>,
+}
+
+impl Client<'_> {
+    /// Whatever is asked for, and a change of it as well.
+    fn is_refused(&self, token: Option<&str>, paths: &[String], code: &str) -> Result<()> {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.ensure(&[], token, &paths, code)?;
+        self.ensure(&["-X", "PUT"], token, &[WRITTEN], code)
+    }
+
+    fn ensure(&self, words: &[&str], token: Option<&str>, paths: &[&str], code: &str) -> Result<()> {
+        let urls: Vec<String> = paths.iter().map(|path| format!("{}{path}", self.api)).collect();
+        let curl = http_codes::curl(words, token, &urls);
+        let curl: Vec<&str> = curl.iter().map(String::as_str).collect();
+        http_codes::ensure_each_is(code, &(self.run)(&curl)?, &urls)
+    }
+}
+
+fn node_ip(cluster: &Cluster<'_>, node: NodeId) -> Result<String> {
+    let object = cluster.kubectl.json(&["get", "node", &node.to_string()])?;
+    let addresses = object["status"]["addresses"].as_array().into_iter().flatten();
+    let ip = addresses.into_iter().find(|address| address["type"] == "InternalIP");
+    let ip = ip.and_then(|address| address["address"].as_str()).context("the Node has no address")?;
+    Ok(if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() })
+}
