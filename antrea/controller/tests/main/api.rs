@@ -238,6 +238,12 @@ async fn metrics_and_controller_info_count_what_there_is() {
         "antrea_controller_network_policy_processed 1",
         "antrea_controller_address_group_processed 1",
         "antrea_controller_applied_to_group_processed 1",
+        "antrea_controller_address_group_sync_duration_milliseconds_count 1",
+        "antrea_controller_applied_to_group_sync_duration_milliseconds_count 1",
+        "antrea_controller_network_policy_sync_duration_milliseconds_count 1",
+        "antrea_controller_length_address_group_queue 0",
+        "antrea_controller_length_applied_to_group_queue 0",
+        "antrea_controller_length_network_policy_queue 0",
         "antrea_controller_watchers{resource=\"networkpolicies\"} 1",
     ] {
         assert!(page.lines().any(|other| other == line), "{line} is not in {page}");
