@@ -29,7 +29,7 @@ fn while_the_controller_is_away_known_pods_keep_their_policies_and_others_stay_c
             stage.start_pod("z-late", "late", node)?;
             let late = stage.wait_for_pod("z-late")?;
             ensure_closed(stage, &late)?;
-            stage.services.cluster.crash_agent(node)?;
+            stage.services.cluster.crash_agent_without_controller(node)?;
             ensure_closed(stage, &late)?;
             let known = "x-b z-a -> x-a tcp/8080 udp/8080: allowed
                          z-b there -> x-a tcp/8080: denied
