@@ -51,11 +51,7 @@ impl Cluster {
                 answer(&self.put(kind, name, object))
             }
             Method::PATCH => {
-                for (part, fields) in body(request).await.as_object().unwrap() {
-                    for (key, value) in fields.as_object().into_iter().flatten() {
-                        present[part][key] = value.clone();
-                    }
-                }
+                merge(&mut present, &body(request).await);
                 answer(&self.put(kind, name, present))
             }
             _ => not_found(),
@@ -123,6 +119,22 @@ fn review(mut review: Value) -> Value {
         (_, user) => json!({"allowed": user.as_str().is_some_and(|user| user.starts_with("agent"))}),
     };
     review
+}
+
+/// Takes in a patch. Elements of a list that have names are found by these, as the API server does in known kinds.
+fn merge(present: &mut Value, patch: &Value) {
+    match (present, patch) {
+        (Value::Object(present), Value::Object(patch)) => {
+            patch.iter().for_each(|(key, value)| merge(present.entry(key).or_insert(Value::Null), value));
+        }
+        (Value::Array(present), Value::Array(patch)) => {
+            for element in patch {
+                let same = present.iter_mut().find(|present| present["name"] == element["name"]);
+                merge(same.unwrap(), element);
+            }
+        }
+        (present, patch) => *present = patch.clone(),
+    }
 }
 
 async fn body(request: Request<RequestBody>) -> Value {

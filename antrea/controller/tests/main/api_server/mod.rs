@@ -21,9 +21,22 @@ const NODES: &str = "/api/v1/nodes";
 pub(crate) const PODS: &str = "/api/v1/pods";
 pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+pub(crate) const MUTATING_WEBHOOKS: &str =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+pub(crate) const VALIDATING_WEBHOOKS: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
 pub(crate) const NETWORK_POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies";
-const BUILT_IN: [&str; 6] = [NODES, PODS, CONFIG_MAPS, API_SERVICES, NAMESPACES, NETWORK_POLICIES];
+const BUILT_IN: [&str; 8] = [
+    NODES,
+    PODS,
+    CONFIG_MAPS,
+    API_SERVICES,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+];
 const POLICIES: &str = "clusternetworkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
 
@@ -174,6 +187,19 @@ impl Cluster {
         let service = json!({"name": "antrea", "namespace": "kube-system"});
         let spec = json!({"service": service, "groupPriorityMinimum": 100, "versionPriority": 100});
         self.put(API_SERVICES, name, json!({"metadata": {"name": name}, "spec": spec}));
+    }
+
+    /// A configuration with one webhook for each of these Services.
+    pub(crate) fn add_webhooks(&self, path: &str, name: &str, services: &[&str]) {
+        let webhook = |service: &&str| {
+            let client_config = json!({"service": {"name": service, "namespace": "kube-system"}});
+            json!({
+                "name": service, "clientConfig": client_config,
+                "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            })
+        };
+        let webhooks: Vec<_> = services.iter().map(webhook).collect();
+        self.put(path, name, json!({"metadata": {"name": name}, "webhooks": webhooks}));
     }
 
     pub(crate) fn install_crds(&self) {
