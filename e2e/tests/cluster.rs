@@ -26,6 +26,9 @@ pub(crate) const NAMESPACE: &str = "kube-system";
 /// For the network to become what the API server already says it is.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A kubelet waits before it restarts a container, from the fifth time on for more than a minute.
+const RESTART: Duration = Duration::from_secs(180);
+
 static SHARED: Mutex<Option<Lab>> = Mutex::new(None);
 
 /// A cluster with Antrea.
@@ -169,9 +172,19 @@ impl<'a> Cluster<'a> {
         self.wait_for_restart(node, &before)
     }
 
-    /// A kubelet waits before it restarts a container, from the fifth time on for more than a minute.
+    /// Kills the agent of a Node while there is no antrea-controller: the next one is not ready without, but for that.
+    pub(crate) fn crash_agent_without_controller(&self, node: NodeId) -> Result<()> {
+        let before = self.agent(node)?.restarts;
+        self.signal_agent(node, "KILL")?;
+        let ask = ["curl", "-gsSk", "--max-time", "5", "https://127.0.0.1:10350/healthz"];
+        wait::until(RESTART, &format!("the agent of {node} to be back"), || {
+            Ok(self.agent(node)?.restarts > before
+                && self.on_node(node, &ask).is_ok_and(|answer| answer == "ok"))
+        })
+    }
+
     pub(crate) fn wait_for_restart(&self, node: NodeId, before: &Agent) -> Result<()> {
-        wait::until(Duration::from_secs(180), &format!("the agent of {node} to be back"), || {
+        wait::until(RESTART, &format!("the agent of {node} to be back"), || {
             let agent = self.agent(node)?;
             Ok(agent.ready && agent.restarts > before.restarts)
         })

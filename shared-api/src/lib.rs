@@ -16,6 +16,7 @@ pub mod mcs;
 pub mod meta;
 pub mod multicluster;
 mod object;
+pub mod openapi;
 pub mod protobuf;
 mod schema;
 pub mod stats;

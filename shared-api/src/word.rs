@@ -138,6 +138,20 @@ macro_rules! closed_word {
             }
         }
 
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": Self::KNOWN })
+            }
+        }
+
         impl $crate::protobuf::Field for $name {
             fn write(&self, number: u32, writer: &mut $crate::protobuf::Writer) {
                 writer.bytes_field(number, self.as_str().as_bytes());

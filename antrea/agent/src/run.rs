@@ -57,6 +57,13 @@ struct Shown {
     sources: api::Slot,
 }
 
+/// Whether those are there whom the Pod network needs.
+struct Neighbours {
+    open_vswitch: Check,
+    /// Named as upstream's.
+    controller: Check,
+}
+
 /// Why the Pod network is not kept up any longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -130,7 +137,10 @@ async fn connect_pods(
 ) -> Result<End> {
     let begun = Instant::now();
     let ready = shown.checks.add("pod-network", Kind::Readiness);
-    let open_vswitch = shown.checks.add("ovs", Kind::Readiness);
+    let neighbours = Neighbours {
+        open_vswitch: shown.checks.add("ovs", Kind::Readiness),
+        controller: shown.checks.add("watcher", Kind::Neighbour),
+    };
     let mut told = std::pin::pin!(told);
     let agent = tokio::select! {
         biased;
@@ -141,12 +151,12 @@ async fn connect_pods(
     // Nobody else fills it.
     let _ = shown.sources.set(api::Sources::of(&agent));
     let mut end = End::Terminated;
-    components(agent, ready, open_vswitch).run_until(async { end = told.await }, GRACE).await?;
+    components(agent, ready, neighbours).run_until(async { end = told.await }, GRACE).await?;
     Ok(end)
 }
 
 /// The table of the Pod network. Those that start last end first: no Pod is attached while what it needs goes away.
-fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Components {
+fn components(agent: start::Agent, ready: Check, neighbours: Neighbours) -> Components {
     let start::Agent {
         client,
         node,
@@ -181,7 +191,11 @@ fn components(agent: start::Agent, ready: Check, open_vswitch: Check) -> Compone
     });
     components.add("ovs-check", {
         let switch = switch.clone();
-        |stop| observer::check_connection(switch, open_vswitch, stop)
+        |stop| observer::check_connection(switch, neighbours.open_vswitch, stop)
+    });
+    components.add("controller-check", {
+        let controller = policies.controller.clone();
+        |stop| controller.keep_told(neighbours.controller, stop)
     });
     components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));

@@ -52,7 +52,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     let certificate = ServingCertificate::generate("antrea-controller", &identity.server_names())?;
     // Rounds of a later controller have greater numbers.
     let store = SharedStore::filling(u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default());
-    let computation = Computation::new(store.clone());
+    let (computation, queue) = Computation::new(store.clone());
     let facts = Facts::new(identity, VERSION, config.api_port);
     let statistics = config.feature_gates.status(NETWORK_POLICY_STATS);
     let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts, statistics });
@@ -85,6 +85,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
         ca_pem: ca.clone(),
         field_manager: CONTROLLER_FIELD_MANAGER,
     };
+    let compute = |client, stop| computation::run(client, computation, queue, computed, stop);
     let trust = |client, stop| api::trust::run(client, namespace.to_owned(), ca, stop);
 
     let mut components = Components::new();
@@ -93,7 +94,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     components.add("api-ca", |stop| ca_publisher::run(client.clone(), publication, stop));
     components.add("api-trust", |stop| trust(client.clone(), stop));
     components.add("client-authorities", |stop| certificates.follow(client.clone(), stop));
-    components.add("networkpolicies", |stop| computation::run(client.clone(), computation, computed, stop));
+    components.add("networkpolicies", |stop| compute(client.clone(), stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
     components.add("policies", |stop| policies::keeper::run(client.clone(), stop));
     components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));

@@ -155,9 +155,10 @@ impl Node {
         Ok(())
     }
 
+    /// As far as that is possible without antrea-controller, for which `/readyz` waits.
     fn is_ready(&self) -> bool {
         let mut curl = program_in(self.name, "curl");
-        curl.args(["--silent", "--insecure", "--fail", "--max-time", "5", "https://127.0.0.1:10350/readyz"]);
+        curl.args(["--silent", "--insecure", "--fail", "--max-time", "5", "https://127.0.0.1:10350/healthz"]);
         curl.run().is_ok()
     }
 

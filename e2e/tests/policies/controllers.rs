@@ -29,7 +29,7 @@ fn while_the_controller_is_away_known_pods_keep_their_policies() {
         let fault = || {
             scale(stage, 0)?;
             stage.ensure(known)?;
-            stage.services.cluster.crash_agent(stage.services.here.node)?;
+            stage.services.cluster.crash_agent_without_controller(stage.services.here.node)?;
             stage.ensure(known)?;
             scale(stage, 1)?;
             stage.ensure(known)

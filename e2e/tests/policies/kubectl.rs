@@ -34,6 +34,9 @@ fn kubectl_shows_what_the_controller_has_computed_of_a_policy() {
         ensure_members(stage, "appliedtogroups", applied, &["x-a"], &["x-b", "z-a"])?;
         let yaml = kubectl(&["get", "addressgroups", "-o", "yaml"])?;
         ensure!(yaml.contains(group) && yaml.contains("name: z-b"), "{yaml}");
+        let explained =
+            kubectl(&["explain", "--api-version=controlplane.antrea.io/v1beta2", "networkpolicies.rules"])?;
+        ensure!(explained.contains("appliedToGroups") && explained.contains("enableLogging"), "{explained}");
         ensure_raw(stage, uid)
     });
 }

@@ -53,7 +53,7 @@ fn go_and_come_back(stage: &Stage<'_>) -> Result<()> {
     let ways = [("z-a", "z-late"), ("z-b", "z-late"), ("z-late", "z-a"), ("z-late", "z-b")];
     let while_away = || {
         stage.ensure(AWAY)?;
-        stage.services.cluster.crash_agent(stage.services.here.node)?;
+        stage.services.cluster.crash_agent_without_controller(stage.services.here.node)?;
         stage.ensure(AWAY)
     };
     Streams::open(stage, &ways, &[])?.ensure_hold_during(while_away, |_| Ok(()))?;

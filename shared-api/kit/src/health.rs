@@ -17,6 +17,20 @@ pub enum Kind {
     Liveness,
     /// The process cannot do its work while it fails.
     Readiness,
+    /// Somebody is away whom the process needs for what is new: `/readyz` alone tells so.
+    Neighbour,
+}
+
+impl Kind {
+    /// What is told of at a path.
+    fn told_at(path: &str) -> Option<&'static [Self]> {
+        match path {
+            "/livez" => Some(&[Self::Liveness]),
+            "/healthz" => Some(&[Self::Liveness, Self::Readiness]),
+            "/readyz" => Some(&[Self::Liveness, Self::Readiness, Self::Neighbour]),
+            _ => None,
+        }
+    }
 }
 
 /// The checks of a process.
@@ -74,24 +88,20 @@ impl Checks {
 
     /// The answer to a request for `path`; `None` where it is not about health. `query` is what follows `?`.
     pub fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Option<Answer> {
-        let only = match path {
-            "/livez" => Some(Kind::Liveness),
-            "/healthz" | "/readyz" => None,
-            _ => return None,
-        };
+        let told = Kind::told_at(path)?;
         if !matches!(*method, Method::GET | Method::HEAD) {
             return Some(text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n".to_owned()));
         }
         let verbose =
             query.is_some_and(|query| query.split('&').any(|item| item.split('=').next() == Some("verbose")));
-        Some(self.report(path.trim_start_matches('/'), only, verbose))
+        Some(self.report(path.trim_start_matches('/'), told, verbose))
     }
 
-    fn report(&self, name: &str, only: Option<Kind>, verbose: bool) -> Answer {
+    fn report(&self, name: &str, told: &[Kind], verbose: bool) -> Answer {
         let mut lines = "[+]ping ok\n".to_owned();
         let mut failed = false;
         for (check, state) in self.states().iter() {
-            if only.is_some_and(|kind| kind != state.kind) {
+            if !told.contains(&state.kind) {
                 continue;
             }
             // Writing to a String cannot fail.
@@ -170,6 +180,15 @@ mod tests {
         deadlock.pass();
         assert_eq!(get(&checks, "/livez"), "200 ok");
         assert_eq!(get(&checks, "/livez?verbose"), "200 [+]ping ok\n[+]deadlock ok\nlivez check passed\n");
+    }
+
+    #[test]
+    fn a_neighbour_that_is_away_is_told_by_readyz_alone() {
+        let checks = Checks::new();
+        checks.add("watcher", Kind::Neighbour).fail("away");
+        assert_eq!(get(&checks, "/readyz"), "500 [+]ping ok\n[-]watcher failed: away\nreadyz check failed\n");
+        assert_eq!(get(&checks, "/healthz"), "200 ok");
+        assert_eq!(get(&checks, "/livez"), "200 ok");
     }
 
     #[test]

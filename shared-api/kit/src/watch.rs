@@ -79,7 +79,7 @@ pub async fn watch_each<K, E>(
 where
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut stream = std::pin::pin!(watch_objects(api, config));
+    let mut stream = std::pin::pin!(watch_objects(api.clone(), config.clone()));
     let mut backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(10));
     while let Some(Some(next)) = stop.run_until_cancelled(stream.next()).await {
         let event = match next {
@@ -96,6 +96,9 @@ where
                     report(kind, &error);
                 }
                 stop.run_until_cancelled(tokio::time::sleep(backoff.wait(jitter()))).await;
+                if is_expired(&error) {
+                    stream.set(watch_objects(api.clone(), config.clone()));
+                }
                 None
             }
         };
@@ -127,6 +130,12 @@ fn translate<K, T>(
         Event::Apply(object) => map(object).map(WatchEvent::Applied),
         Event::Delete(object) => map(object).map(WatchEvent::Deleted),
     }
+}
+
+/// Whether the server has forgotten what happened since, and has refused the whole watch for that. kube lists anew only
+/// where an event says so, and would ask from the same version for ever.
+fn is_expired(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }
 
 fn report(kind: &str, error: &watcher::Error) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::object::is_default;
@@ -12,7 +13,7 @@ use crate::protobuf::{
 };
 
 /// The metadata that objects of the aggregated APIs have. What is empty is left out of the JSON, and written in protobuf.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Metadata {
     /// The name.

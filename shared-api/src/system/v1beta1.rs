@@ -1,6 +1,7 @@
 //! `system.antrea.io/v1beta1`: what the controller tells about itself, asked of the controller. There is no protobuf of it.
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::api_object;
@@ -12,7 +13,7 @@ use crate::meta::Metadata;
 pub const API_VERSION: &str = "system.antrea.io/v1beta1";
 
 /// The state of antrea-controller: what the custom resource of the same name says, as it is now.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AntreaControllerInfo {
     /// The name.

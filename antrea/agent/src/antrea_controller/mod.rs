@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use antrea_agent_policy::{PolicyEvent, Watch};
+use antrea_kit::health::Check;
 use antrea_shared_api::well_known::{CONTROLLER_SERVICE, NAMESPACE, environment};
 use antrea_types::NodeName;
 use anyhow::Result;
@@ -91,6 +92,15 @@ impl AntreaController {
     /// Whether all watches are connected, and since when that is so.
     pub(crate) fn state(&self) -> LinkState {
         self.connected.state()
+    }
+
+    /// Sets a check to whether all watches are connected, until `stop`.
+    ///
+    /// # Errors
+    /// Never. The type is that of a component.
+    pub(crate) async fn keep_told(self, check: Check, stop: CancellationToken) -> Result<()> {
+        self.connected.tell(check, stop).await;
+        Ok(())
     }
 
     fn asked_anew(&self, watch: Watch) -> &Notify {

@@ -1,10 +1,13 @@
 //! Whether the controller is connected, for those who tell it.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use antrea_agent_policy::Watch;
+use antrea_kit::health::Check;
 use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent_info::ConnectionState;
 
@@ -18,7 +21,7 @@ pub(crate) struct LinkState {
 
 /// The watches that are connected. Copies are the same.
 #[derive(Clone)]
-pub(super) struct Connected(Arc<Mutex<Inner>>);
+pub(super) struct Connected(Arc<watch::Sender<Inner>>);
 
 struct Inner {
     watches: BTreeSet<Watch>,
@@ -28,28 +31,43 @@ struct Inner {
 impl Default for Connected {
     fn default() -> Self {
         let state = LinkState { connection: ConnectionState::Down, since: Timestamp::now() };
-        Self(Arc::new(Mutex::new(Inner { watches: BTreeSet::new(), state })))
+        Self(Arc::new(watch::Sender::new(Inner { watches: BTreeSet::new(), state })))
     }
 }
 
 impl Connected {
     pub(super) fn state(&self) -> LinkState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).state
+        self.0.borrow().state
+    }
+
+    /// Sets a check to whether all watches are connected, until `stop`.
+    pub(super) async fn tell(&self, check: Check, stop: CancellationToken) {
+        let mut changes = self.0.subscribe();
+        loop {
+            match changes.borrow_and_update().state.connection {
+                ConnectionState::Up => check.pass(),
+                ConnectionState::Down => check.fail("some watches of antrea-controller are not connected"),
+            }
+            let Some(Ok(())) = stop.run_until_cancelled(changes.changed()).await else { return };
+        }
     }
 
     pub(super) fn set(&self, watch: Watch, connection: ConnectionState, now: Timestamp) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match connection {
-            ConnectionState::Up => inner.watches.insert(watch),
-            ConnectionState::Down => inner.watches.remove(&watch),
-        };
-        let connection = match inner.watches.len() == Watch::ALL.len() {
-            true => ConnectionState::Up,
-            false => ConnectionState::Down,
-        };
-        if inner.state.connection != connection {
-            inner.state = LinkState { connection, since: now };
-        }
+        self.0.send_if_modified(|inner| {
+            match connection {
+                ConnectionState::Up => inner.watches.insert(watch),
+                ConnectionState::Down => inner.watches.remove(&watch),
+            };
+            let connection = match inner.watches.len() == Watch::ALL.len() {
+                true => ConnectionState::Up,
+                false => ConnectionState::Down,
+            };
+            let is_news = inner.state.connection != connection;
+            if is_news {
+                inner.state = LinkState { connection, since: now };
+            }
+            is_news
+        });
     }
 }
 

@@ -56,9 +56,12 @@ fn the_api_tells_its_own_pod_everything_and_others_nothing_but_health() {
 }
 
 fn nobody_else_is_answered(node: &Node) {
-    for path in ["/healthz", "/livez", "/readyz"] {
+    for path in ["/healthz", "/livez"] {
         assert_eq!(node.curl(&[], path), ("200".to_owned(), "ok".to_owned()), "{path}");
     }
+    let (code, body) = node.curl(&[], "/readyz");
+    assert_eq!(code, "500", "there is no antrea-controller");
+    assert!(body.contains("[+]pod-network ok\n[-]watcher failed: some watches"), "{body}");
     for path in ["/agentinfo", "/metrics", "/ovsflows", "/version", "/nothing"] {
         let (code, body) = node.curl(&[], path);
         assert_eq!(code, "401", "{path}");

@@ -151,9 +151,10 @@ impl Node {
         self.ovs.ofctl(["--no-stats", "dump-flows", &socket.display().to_string()]).unwrap()
     }
 
+    /// As far as that is possible without antrea-controller, for which `/readyz` waits.
     fn is_ready(&self) -> bool {
         let mut curl = self.ovs.command("curl");
-        curl.args(["--silent", "--insecure", "--fail", "--max-time", "2", "https://127.0.0.1:10350/readyz"]);
+        curl.args(["--silent", "--insecure", "--fail", "--max-time", "2", "https://127.0.0.1:10350/healthz"]);
         curl.output().unwrap().status.success()
     }
 

@@ -5,14 +5,16 @@ use antrea_shared_api::api::{ApiObject, Listed};
 use antrea_shared_api::meta::{Column, ColumnFormat, ColumnType, Metadata, Printed};
 use antrea_shared_api::protobuf::{DecodeError, Field, Message, Value, Writer};
 use antrea_shared_api::{controlplane, stats};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Declares a kind of which there are no objects.
 macro_rules! empty {
     ($(#[$documentation:meta])* $name:ident in $api_version:expr, $plural:literal) => {
         $(#[$documentation])*
-        #[derive(Default, Serialize)]
+        #[derive(Default, Serialize, JsonSchema)]
         pub(super) struct $name {
+            /// Its name.
             pub(super) metadata: Metadata,
         }
 

@@ -1,4 +1,5 @@
-//! OpenAPI of the resources, versions 2 and 3: paths, verbs and kinds. What is in objects is not described.
+//! OpenAPI of the resources, versions 2 and 3: paths, verbs, kinds, and what is in objects. A document is made when it is
+//! asked for, and nothing of it is kept: an API server asks once a minute, users hardly ever.
 
 use hyper::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -54,15 +55,17 @@ fn schema_name(resource: &Resource) -> String {
 }
 
 fn schemas<'a>(resources: impl Iterator<Item = &'a Resource>) -> Map<String, Value> {
-    let schema = |resource: &'a Resource| {
-        let schema = json!({
-            "type": "object",
-            "x-kubernetes-group-version-kind": [response_kind(resource)],
-            "x-kubernetes-preserve-unknown-fields": true,
-        });
-        (schema_name(resource), schema)
-    };
-    resources.map(schema).collect()
+    resources.map(|resource| (schema_name(resource), schema(resource))).collect()
+}
+
+/// What is in objects of a resource; their kind stands in them, too.
+fn schema(resource: &Resource) -> Value {
+    let mut schema = (resource.schema)();
+    schema["x-kubernetes-group-version-kind"] = json!([response_kind(resource)]);
+    for (field, description) in [("apiVersion", "Group and version."), ("kind", "The kind of object.")] {
+        schema["properties"][field] = json!({"description": description, "type": "string"});
+    }
+    schema
 }
 
 fn paths<'a>(resources: impl Iterator<Item = &'a Resource>, version: Version) -> Map<String, Value> {

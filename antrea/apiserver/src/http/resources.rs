@@ -1,7 +1,16 @@
 //! The resources of the API: one table, which discovery, OpenAPI and requests read.
 
+use antrea_shared_api::api::ApiObject;
+use antrea_shared_api::controlplane::v1beta2::{
+    AddressGroup, AppliedToGroup, ClusterGroupMembers, EgressGroup, GroupAssociation, GroupMembers,
+    IPGroupAssociation, NetworkPolicy, NetworkPolicyEvaluation, NetworkPolicyStatus, NodeStatsSummary,
+};
+use antrea_shared_api::openapi::schema;
+use antrea_shared_api::system::v1beta1::AntreaControllerInfo;
 use antrea_shared_api::{controlplane, stats, system};
+use serde_json::Value;
 
+use super::empty::{NodeLatencyStats, SupportBundleCollection};
 use crate::store::Kind;
 
 /// A resource, or a part of one.
@@ -13,6 +22,8 @@ pub(crate) struct Resource {
     pub(crate) name: &'static str,
     pub(crate) singular: &'static str,
     pub(crate) kind: &'static str,
+    /// What is in objects of this kind.
+    pub(crate) schema: fn() -> Value,
     pub(crate) scope: Scope,
     pub(crate) served: Served,
 }
@@ -72,12 +83,13 @@ const SYSTEM: &str = system::v1beta1::API_VERSION;
 
 /// Declares a resource in a line.
 macro_rules! resource {
-    ($group:ident $name:literal $singular:literal $kind:literal $scope:ident $served:expr) => {
+    ($group:ident $name:literal $singular:literal $kind:ty, $scope:ident $served:expr) => {
         Resource {
             api_version: $group,
             name: $name,
             singular: $singular,
-            kind: $kind,
+            kind: <$kind as ApiObject>::KIND,
+            schema: schema::<$kind>,
             scope: Scope::$scope,
             served: $served,
         }
@@ -87,24 +99,24 @@ macro_rules! resource {
 /// All of them, by group and name; a part follows what it is a part of.
 #[rustfmt::skip]
 pub(crate) const RESOURCES: &[Resource] = &[
-    resource!(CONTROLPLANE "addressgroups" "addressgroup" "AddressGroup" Cluster Served::Watched(Kind::AddressGroups)),
-    resource!(CONTROLPLANE "appliedtogroups" "appliedtogroup" "AppliedToGroup" Cluster Served::Watched(Kind::AppliedToGroups)),
-    resource!(CONTROLPLANE "clustergroupmembers" "clustergroupmembers" "ClusterGroupMembers" Cluster Served::GroupMembers),
-    resource!(CONTROLPLANE "egressgroups" "egressgroup" "EgressGroup" Cluster Served::EgressGroups),
-    resource!(CONTROLPLANE "groupassociations" "groupassociation" "GroupAssociation" Namespaced Served::GroupAssociations),
-    resource!(CONTROLPLANE "groupmembers" "groupmembers" "GroupMembers" Namespaced Served::GroupMembers),
-    resource!(CONTROLPLANE "ipgroupassociations" "ipgroupassociation" "IPGroupAssociation" Cluster Served::IpGroupAssociations),
-    resource!(CONTROLPLANE "networkpolicies" "networkpolicy" "NetworkPolicy" Cluster Served::Watched(Kind::Policies)),
-    resource!(CONTROLPLANE "networkpolicies/status" "" "NetworkPolicyStatus" Cluster Served::PolicyStatus),
-    resource!(CONTROLPLANE "networkpolicyevaluation" "networkpolicyevaluation" "NetworkPolicyEvaluation" Cluster Served::Evaluation),
-    resource!(CONTROLPLANE "nodestatssummaries" "nodestatssummary" "NodeStatsSummary" Cluster Served::NodeStats),
-    resource!(CONTROLPLANE "supportbundlecollections" "supportbundlecollection" "SupportBundleCollection" Cluster Served::SupportBundleCollections),
-    resource!(STATS "antreaclusternetworkpolicystats" "antreaclusternetworkpolicystats" "AntreaClusterNetworkPolicyStats" Cluster Served::ClusterNetworkPolicyStats),
-    resource!(STATS "antreanetworkpolicystats" "antreanetworkpolicystats" "AntreaNetworkPolicyStats" Namespaced Served::AntreaPolicyStats),
-    resource!(STATS "multicastgroups" "multicastgroup" "MulticastGroup" Cluster Served::MulticastGroups),
-    resource!(STATS "networkpolicystats" "networkpolicystats" "NetworkPolicyStats" Namespaced Served::PolicyStats),
-    resource!(STATS "nodelatencystats" "nodelatencystats" "NodeLatencyStats" Cluster Served::NodeLatencyStats),
-    resource!(SYSTEM "controllerinfos" "controllerinfo" "AntreaControllerInfo" Cluster Served::ControllerInfos),
+    resource!(CONTROLPLANE "addressgroups" "addressgroup" AddressGroup, Cluster Served::Watched(Kind::AddressGroups)),
+    resource!(CONTROLPLANE "appliedtogroups" "appliedtogroup" AppliedToGroup, Cluster Served::Watched(Kind::AppliedToGroups)),
+    resource!(CONTROLPLANE "clustergroupmembers" "clustergroupmembers" ClusterGroupMembers, Cluster Served::GroupMembers),
+    resource!(CONTROLPLANE "egressgroups" "egressgroup" EgressGroup, Cluster Served::EgressGroups),
+    resource!(CONTROLPLANE "groupassociations" "groupassociation" GroupAssociation, Namespaced Served::GroupAssociations),
+    resource!(CONTROLPLANE "groupmembers" "groupmembers" GroupMembers, Namespaced Served::GroupMembers),
+    resource!(CONTROLPLANE "ipgroupassociations" "ipgroupassociation" IPGroupAssociation, Cluster Served::IpGroupAssociations),
+    resource!(CONTROLPLANE "networkpolicies" "networkpolicy" NetworkPolicy, Cluster Served::Watched(Kind::Policies)),
+    resource!(CONTROLPLANE "networkpolicies/status" "" NetworkPolicyStatus, Cluster Served::PolicyStatus),
+    resource!(CONTROLPLANE "networkpolicyevaluation" "networkpolicyevaluation" NetworkPolicyEvaluation, Cluster Served::Evaluation),
+    resource!(CONTROLPLANE "nodestatssummaries" "nodestatssummary" NodeStatsSummary, Cluster Served::NodeStats),
+    resource!(CONTROLPLANE "supportbundlecollections" "supportbundlecollection" SupportBundleCollection, Cluster Served::SupportBundleCollections),
+    resource!(STATS "antreaclusternetworkpolicystats" "antreaclusternetworkpolicystats" stats::v1alpha1::AntreaClusterNetworkPolicyStats, Cluster Served::ClusterNetworkPolicyStats),
+    resource!(STATS "antreanetworkpolicystats" "antreanetworkpolicystats" stats::v1alpha1::AntreaNetworkPolicyStats, Namespaced Served::AntreaPolicyStats),
+    resource!(STATS "multicastgroups" "multicastgroup" stats::v1alpha1::MulticastGroup, Cluster Served::MulticastGroups),
+    resource!(STATS "networkpolicystats" "networkpolicystats" stats::v1alpha1::NetworkPolicyStats, Namespaced Served::PolicyStats),
+    resource!(STATS "nodelatencystats" "nodelatencystats" NodeLatencyStats, Cluster Served::NodeLatencyStats),
+    resource!(SYSTEM "controllerinfos" "controllerinfo" AntreaControllerInfo, Cluster Served::ControllerInfos),
 ];
 
 impl Resource {

@@ -3,6 +3,7 @@
 
 mod change;
 mod evaluation;
+mod metrics;
 mod realization;
 mod run;
 mod stats;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use antrea_apiserver::store::Kind as StoreKind;
 use antrea_apiserver::{CannotEvaluate, SharedStore, UnknownPolicy};
 use antrea_index::{Index, Kind};
-use antrea_kit::metrics::{Histogram, Page};
+use antrea_kit::metrics::Page;
 use antrea_kit::query::Query;
 use antrea_kit::server::Answer;
 use antrea_kit::status::status;
@@ -25,16 +26,18 @@ use antrea_shared_api::controlplane::v1beta2::{
 use antrea_shared_api::stats::v1alpha1::NetworkPolicyStats;
 use hyper::StatusCode;
 use jiff::Timestamp;
+use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tracing::info;
 
 use crate::endpoint_query;
 use change::Change;
+use metrics::Computed;
 use realization::Realization;
 pub(crate) use run::run;
 use stats::Tallies;
 
-/// Up to where the buckets of durations go, in milliseconds: as upstream's.
-const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// How many changes wait, and how many are taken in at once.
+const BATCH: usize = 512;
 
 const STILL_FILLING: &str =
     "antrea-controller does not know all Namespaces, Pods and NetworkPolicies yet; try again";
@@ -43,6 +46,14 @@ const STILL_FILLING: &str =
 pub(crate) struct Computation {
     store: SharedStore,
     state: Mutex<State>,
+    /// Where changes wait.
+    queue: WeakSender<Change>,
+}
+
+/// Where the watches put changes, and where the computation takes them from.
+pub(crate) struct Queue {
+    sender: Sender<Change>,
+    receiver: Receiver<Change>,
 }
 
 struct State {
@@ -50,36 +61,26 @@ struct State {
     /// Kinds of which nobody knows yet which objects there are.
     missing: Vec<Kind>,
     records: Records,
-    took: Histogram,
 }
 
-/// What is kept of each policy beside itself, and how often what was computed.
+/// What is kept of each policy beside itself, and what was computed.
 #[derive(Default)]
 struct Records {
     tallies: Tallies,
     realization: Realization,
-    policies: u64,
-    address_groups: u64,
-    applied_to_groups: u64,
+    computed: Computed,
 }
 
 impl Records {
     fn learn(&mut self, update: &Update, now: Timestamp) {
+        self.computed.learn(update);
         match update {
-            Update::Policy(update) => {
-                self.policies += 1;
-                match update {
-                    PolicyUpdate::Added { policy, .. } => self.tallies.begin(policy.name(), now),
-                    PolicyUpdate::Modified { .. } => {}
-                    PolicyUpdate::Removed { policy, .. } => {
-                        self.tallies.end(policy.name());
-                        self.realization.end(policy.name());
-                    }
-                }
+            Update::Policy(PolicyUpdate::Added { policy, .. }) => self.tallies.begin(policy.name(), now),
+            Update::Policy(PolicyUpdate::Removed { policy, .. }) => {
+                self.tallies.end(policy.name());
+                self.realization.end(policy.name());
             }
-            Update::AddressGroup(_) => self.address_groups += 1,
-            Update::AppliedToGroup(_) => self.applied_to_groups += 1,
-            Update::Pods(_) => {}
+            _ => {}
         }
     }
 }
@@ -96,14 +97,15 @@ pub(crate) struct Numbers {
 
 impl Computation {
     /// Nothing yet. The store is filled once all Namespaces, Pods and NetworkPolicies have been listed.
-    pub(crate) fn new(store: SharedStore) -> Arc<Self> {
+    pub(crate) fn new(store: SharedStore) -> (Arc<Self>, Queue) {
         let state = State {
             index: Index::default(),
             missing: vec![Kind::Namespace, Kind::Pod, Kind::NetworkPolicy],
             records: Records::default(),
-            took: Histogram::new(&BUCKETS),
         };
-        Arc::new(Self { store, state: Mutex::new(state) })
+        let (sender, receiver) = channel(BATCH);
+        let computation = Self { store, state: Mutex::new(state), queue: sender.downgrade() };
+        (Arc::new(computation), Queue { sender, receiver })
     }
 
     /// Takes in changes; gives what is to be published because of them.
@@ -139,12 +141,15 @@ impl Computation {
             store.end_round();
         });
         self.store.filled();
-        let Records { policies, address_groups, applied_to_groups, .. } = records;
+        let Computed { policies, address_groups, applied_to_groups } = &records.computed;
+        let (policies, applied_to_groups) = (policies.objects, applied_to_groups.objects);
+        let address_groups = address_groups.objects;
         info!(policies, address_groups, applied_to_groups, "NetworkPolicies computed, agents can watch them");
     }
 
-    fn observe(&self, took: Duration) {
-        self.state().took.observe(took.as_secs_f64() * 1000.0);
+    /// All were told of what was taken in last.
+    fn told(&self, took: Duration) {
+        self.state().records.computed.time(took);
     }
 
     /// Takes in how far an agent has realized a policy.
@@ -200,22 +205,10 @@ impl Computation {
         evaluation::evaluate(&self.state().index, request)
     }
 
-    /// Writes how often what was computed, and how long that took, under upstream's names. There are no queues by kind
-    /// here, and one computation is for all three kinds: its time is told of policies.
+    /// Writes what was computed, and who is told of it.
     pub(crate) fn print(&self, page: &mut Page) {
-        let State { records, took, .. } = &*self.state();
-        let counters = [
-            ("address_group", records.address_groups),
-            ("applied_to_group", records.applied_to_groups),
-            ("network_policy", records.policies),
-        ];
-        for (what, count) in counters {
-            let name = format!("antrea_controller_{what}_processed");
-            page.counter(&name, &format!("How often an object of this kind was computed: {what}."));
-            page.sample(&name, &[], count);
-        }
-        let name = "antrea_controller_network_policy_sync_duration_milliseconds";
-        page.histogram(name, "From taking changes in until all watchers were told.", took);
+        let waiting = self.queue.upgrade().map_or(0, |queue| queue.max_capacity() - queue.capacity());
+        self.state().records.computed.print(page, waiting);
         self.print_watchers(page);
     }
 

@@ -16,15 +16,12 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::runtime::watcher::{Config, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender};
 use tokio_util::sync::CancellationToken;
 
-use super::Computation;
 use super::change::Change;
 use super::watched_pod::WatchedPod;
-
-/// How many changes wait, and how many are taken in at once.
-const BATCH: usize = 512;
+use super::{BATCH, Computation, Queue};
 
 /// Runs until `stop`. `check` passes once agents can watch what was computed.
 ///
@@ -33,10 +30,11 @@ const BATCH: usize = 512;
 pub(crate) async fn run(
     client: Client,
     computation: Arc<Computation>,
+    queue: Queue,
     check: Check,
     stop: CancellationToken,
 ) -> Result<()> {
-    let (sender, changes) = channel(BATCH);
+    let Queue { sender, receiver: changes } = queue;
     let watches = async {
         tokio::try_join!(
             follow::<Namespace>(&client, Change::Namespace, sender.clone(), &stop),
@@ -70,11 +68,8 @@ async fn compute(computation: &Computation, mut changes: Receiver<Change>, check
     while changes.recv_many(&mut batch, BATCH).await > 0 {
         let begun = Instant::now();
         let updates = computation.take(batch.drain(..), Timestamp::now());
-        let something = !updates.is_empty();
         computation.store.publish(updates).await;
-        if something {
-            computation.observe(begun.elapsed());
-        }
+        computation.told(begun.elapsed());
         if !computation.is_filling() {
             check.pass();
         }

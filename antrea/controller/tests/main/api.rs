@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::api_server::{API_SERVICES, ApiServer, CONFIG_MAPS, Cluster, Objects, PODS};
+use crate::api_server::{
+    API_SERVICES, ApiServer, CONFIG_MAPS, Cluster, MUTATING_WEBHOOKS, Objects, PODS, VALIDATING_WEBHOOKS,
+};
 use crate::client::{CONTROLPLANE, ControllerApi, published_ca};
 use crate::process::Controller;
 
@@ -114,6 +116,30 @@ async fn its_certificate_is_published_and_comes_back() {
     ControllerApi::after(&ca, &cluster, &next).await.until_ready().await;
     let new = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
     cluster.until(API_SERVICES, |services| trusts(services, &new)).await;
+}
+
+/// Whether the first webhook trusts the certificate, and the others, which are not the controller's, do not.
+fn first_trusts(configurations: &Objects, ca: &str) -> bool {
+    use base64::Engine;
+    let bundle = base64::engine::general_purpose::STANDARD.encode(ca);
+    configurations.values().all(|configuration| {
+        let bundles = configuration["webhooks"].as_array().into_iter().flatten();
+        bundles.map(|webhook| &webhook["clientConfig"]["caBundle"]).eq([&json!(bundle), &Value::Null])
+    })
+}
+
+#[tokio::test]
+async fn its_certificate_comes_into_its_webhooks_and_comes_back() {
+    const KINDS: [&str; 2] = [MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS];
+    let cluster = cluster();
+    KINDS.iter().for_each(|kind| cluster.add_webhooks(kind, "all", &["antrea", "other"]));
+    let Running { cluster, controller: _controller, server: _server, .. } = run(cluster).await;
+    let ca = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
+    for kind in KINDS {
+        cluster.until(kind, |configurations| first_trusts(configurations, &ca)).await;
+        cluster.edit(kind, "all", |all| all["webhooks"][0]["clientConfig"]["caBundle"] = json!("T0xE"));
+        cluster.until(kind, |configurations| first_trusts(configurations, &ca)).await;
+    }
 }
 
 #[tokio::test]
@@ -238,6 +264,12 @@ async fn metrics_and_controller_info_count_what_there_is() {
         "antrea_controller_network_policy_processed 1",
         "antrea_controller_address_group_processed 1",
         "antrea_controller_applied_to_group_processed 1",
+        "antrea_controller_address_group_sync_duration_milliseconds_count 1",
+        "antrea_controller_applied_to_group_sync_duration_milliseconds_count 1",
+        "antrea_controller_network_policy_sync_duration_milliseconds_count 1",
+        "antrea_controller_length_address_group_queue 0",
+        "antrea_controller_length_applied_to_group_queue 0",
+        "antrea_controller_length_network_policy_queue 0",
         "antrea_controller_watchers{resource=\"networkpolicies\"} 1",
     ] {
         assert!(page.lines().any(|other| other == line), "{line} is not in {page}");

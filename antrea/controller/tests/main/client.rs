@@ -105,10 +105,15 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// The next event as it is.
+    pub(crate) async fn next_event(&mut self) -> Value {
+        let line = timeout(PATIENCE, self.lines.next()).await.expect("nothing is told").expect("it ended");
+        serde_json::from_str(&line).unwrap()
+    }
+
     /// The next event: `TYPE KIND MEMBERS`, or `TYPE KIND NAMES` of what is not a group.
     pub(crate) async fn next(&mut self) -> String {
-        let line = timeout(PATIENCE, self.lines.next()).await.expect("nothing is told").expect("it ended");
-        let event: Value = serde_json::from_str(&line).unwrap();
+        let event = self.next_event().await;
         let object = &event["object"];
         let members = |key: &str, sign: &str| {
             let members = object[key].as_array().into_iter().flatten();

@@ -7,6 +7,7 @@ mod api;
 mod api_server;
 mod client;
 mod clients;
+mod expired;
 mod flags;
 mod mixed_fleet;
 mod objects;

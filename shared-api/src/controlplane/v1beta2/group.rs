@@ -7,7 +7,7 @@ macro_rules! group {
         $(#[$patch_documentation:meta])* $patch:ident
     ) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(default, rename_all = "camelCase")]
         pub struct $group {
             /// Name and UID.
@@ -18,7 +18,7 @@ macro_rules! group {
         }
 
         $(#[$patch_documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(default, rename_all = "camelCase")]
         pub struct $patch {
             /// Name and UID of the group.

@@ -1,5 +1,6 @@
 //! GroupAssociation and IPGroupAssociation: which groups a Pod or an address is in.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::api_object;
@@ -8,7 +9,7 @@ use crate::object::null_as_default;
 use crate::protobuf::message;
 
 /// A ClusterGroup or Group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GroupReference {
     /// The Namespace of a Group.
@@ -28,7 +29,7 @@ message!(GroupReference { 1 namespace, 2 name, 3 uid });
 macro_rules! association {
     ($(#[$documentation:meta])* $name:ident $plural:literal) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, rename_all = "camelCase")]
         pub struct $name {
             /// Empty.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Protocol, ip_json};
@@ -9,7 +10,7 @@ use crate::protobuf::message;
 
 /// A member of a group: one of Pod, ExternalEntity, Node and Service, with what the group's purpose needs of it. In address
 /// groups Pods have IPs and named ports, in applied-to groups named ports, in egress groups neither.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GroupMember {
     /// The Pod.
@@ -20,6 +21,7 @@ pub struct GroupMember {
     pub external_entity: Option<ExternalEntityReference>,
     /// Its addresses.
     #[serde(skip_serializing_if = "Vec::is_empty", with = "ip_json::ips")]
+    #[schemars(with = "Vec<ip_json::Address>")]
     pub ips: Vec<IpAddr>,
     /// Its ports that have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,7 +40,7 @@ message!(GroupMember { 1 pod, 2 external_entity, 3 ips, 4 ports, 5 node, 6 servi
 macro_rules! reference {
     ($(#[$documentation:meta])* $name:ident) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(default)]
         pub struct $name {
             /// Its name.
@@ -74,7 +76,7 @@ reference!(
 );
 
 /// A Node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NodeReference {
     /// Its name.
@@ -85,7 +87,7 @@ pub struct NodeReference {
 message!(NodeReference { 1 name });
 
 /// A port of a Pod that has a name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct NamedPort {
     /// The port number.
     #[serde(default, skip_serializing_if = "crate::object::is_default")]

@@ -1,6 +1,7 @@
 //! ClusterGroupMembers and GroupMembers: what a group consists of.
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{GroupMember, ip_json};
@@ -13,7 +14,7 @@ use crate::protobuf::message;
 macro_rules! members {
     ($(#[$documentation:meta])* $name:ident $plural:literal) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, rename_all = "camelCase")]
         pub struct $name {
             /// Name and Namespace of the group.
@@ -23,6 +24,7 @@ macro_rules! members {
             pub effective_members: Vec<GroupMember>,
             /// The networks of a group that consists of networks.
             #[serde(rename = "effectiveIPBlocks", with = "ip_json::ip_nets")]
+            #[schemars(with = "Vec<ip_json::Network>")]
             pub effective_ip_blocks: Vec<IpNet>,
             /// How many members there are on all pages.
             pub total_members: i64,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::protobuf::{ip_from_bytes, ip_to_bytes, network};
@@ -12,8 +13,8 @@ use crate::protobuf::{ip_from_bytes, ip_to_bytes, network};
 /// How long the base64 of 16 bytes is.
 const LENGTH: usize = 24;
 
-#[derive(Clone, Copy)]
-struct Address(IpAddr);
+#[derive(Clone, Copy, JsonSchema)]
+pub(super) struct Address(#[schemars(with = "String", extend("format" = "byte"))] IpAddr);
 
 impl Serialize for Address {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -34,10 +35,13 @@ impl<'de> Deserialize<'de> for Address {
     }
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+/// A network.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "IPNet")]
-struct Network {
+pub(super) struct Network {
+    /// Its address, 16 bytes, also of IPv4.
     ip: Address,
+    /// The length of the prefix; 0 is left out.
     #[serde(default, skip_serializing_if = "crate::object::is_default")]
     prefix_length: i64,
 }

@@ -1,11 +1,12 @@
 //! What rules ask of application protocols.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protobuf::message;
 
 /// One of the protocols.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct L7Protocol {
     /// HTTP requests.
@@ -17,7 +18,7 @@ pub struct L7Protocol {
 }
 
 /// What is asked of HTTP requests. Empty texts ask for nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HttpProtocol {
     /// The host, exact or with `*`.
@@ -32,7 +33,7 @@ pub struct HttpProtocol {
 }
 
 /// What is asked of TLS handshakes. An empty text asks for nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TlsProtocol {
     /// The server name (RFC 6066 §3).

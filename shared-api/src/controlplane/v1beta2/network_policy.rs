@@ -1,5 +1,6 @@
 //! NetworkPolicy: a policy of any kind, computed for agents.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::NetworkPolicyRule;
@@ -10,7 +11,7 @@ use crate::watch::watched;
 use crate::word::closed_word;
 
 /// A policy, with groups in the place of selectors. Its name is the UID of its source, its generation that of its source.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkPolicy {
     /// Name, UID and generation.
@@ -44,7 +45,7 @@ api_object!(NetworkPolicy in super::API_VERSION, "networkpolicies");
 watched!(NetworkPolicy, NetworkPolicy);
 
 /// The object that a policy was computed from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkPolicyReference {
     /// Its kind.
     #[serde(rename = "type")]

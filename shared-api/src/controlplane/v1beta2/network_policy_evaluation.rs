@@ -1,5 +1,6 @@
 //! NetworkPolicyEvaluation: which rule decides about traffic between two Pods.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, NetworkPolicyReference, PodReference, RuleAction};
@@ -9,7 +10,7 @@ use crate::object::is_default;
 use crate::protobuf::message;
 
 /// A question, and the answer to it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NetworkPolicyEvaluation {
     /// Empty.
@@ -23,7 +24,7 @@ pub struct NetworkPolicyEvaluation {
 }
 
 /// What is asked about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NetworkPolicyEvaluationRequest {
     /// Where the traffic comes from.
@@ -33,7 +34,7 @@ pub struct NetworkPolicyEvaluationRequest {
 }
 
 /// An end of traffic.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Entity {
     /// The Pod.
@@ -42,7 +43,7 @@ pub struct Entity {
 }
 
 /// The rule that decides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyEvaluationResponse {
     /// Its policy.
@@ -55,7 +56,7 @@ pub struct NetworkPolicyEvaluationResponse {
 }
 
 /// A rule in short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRef {
     /// Which way its traffic goes.
     pub direction: Direction,

@@ -1,5 +1,6 @@
 //! NetworkPolicyStatus: what agents report about a policy.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::api_object;
@@ -8,7 +9,7 @@ use crate::object::is_default;
 use crate::protobuf::message;
 
 /// How far a policy is realized; it has the name of the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NetworkPolicyStatus {
     /// The name.
@@ -19,7 +20,7 @@ pub struct NetworkPolicyStatus {
 }
 
 /// How far a policy is realized on a Node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkPolicyNodeStatus {
     /// The Node.

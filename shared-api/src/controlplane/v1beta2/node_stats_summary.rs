@@ -1,5 +1,6 @@
 //! NodeStatsSummary: what an agent has counted since its last report.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{NetworkPolicyReference, PodReference};
@@ -9,7 +10,7 @@ use crate::protobuf::message;
 use crate::stats::v1alpha1::{RuleTrafficStats, TrafficStats};
 
 /// Traffic that policies on a Node decided about, and who is in multicast groups there; it has the name of the Node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStatsSummary {
     /// The name.
@@ -29,7 +30,7 @@ pub struct NodeStatsSummary {
 }
 
 /// Traffic that a policy decided about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyStats {
     /// The policy.
@@ -43,7 +44,7 @@ pub struct NetworkPolicyStats {
 }
 
 /// Who is in a multicast group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MulticastGroupInfo {
     /// The address of the group.

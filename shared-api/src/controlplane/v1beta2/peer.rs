@@ -1,13 +1,14 @@
 //! Peers of rules.
 
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ServiceReference, ip_json};
 use crate::protobuf::message;
 
 /// The other end of a rule's traffic: whatever is in any of these. Nothing in any of them is nobody.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkPolicyPeer {
     /// Names of AddressGroups.
@@ -36,13 +37,15 @@ message!(NetworkPolicyPeer {
 });
 
 /// A network without some parts of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct IpBlock {
     /// The network. Bits behind the prefix mean nothing.
     #[serde(with = "ip_json::ip_net")]
+    #[schemars(with = "ip_json::Network")]
     pub cidr: IpNet,
     /// The parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "ip_json::ip_nets")]
+    #[schemars(with = "Vec<ip_json::Network>")]
     pub except: Vec<IpNet>,
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protobuf::{
@@ -10,7 +11,7 @@ use crate::protobuf::{
 };
 
 /// A port. On the wire it is `IntOrString` of Kubernetes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "IntOrString", into = "IntOrString")]
 pub enum Port {
     /// By its number.

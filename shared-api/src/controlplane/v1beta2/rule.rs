@@ -1,5 +1,6 @@
 //! Rules of policies.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{L7Protocol, NetworkPolicyPeer, Service};
@@ -9,7 +10,7 @@ use crate::word::closed_word;
 
 /// What a policy says about some traffic. A rule with neither peers nor services nor action isolates: it lets nothing
 /// through, others may.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPolicyRule {
     /// Whether it is about traffic to or from what the policy is applied to.

@@ -1,5 +1,6 @@
 //! Protocols and ports of rules.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Port;
@@ -7,7 +8,7 @@ use crate::protobuf::message;
 use crate::word::closed_word;
 
 /// A protocol with what else is asked of its packets. What is absent may be anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Service {
     /// The protocol; TCP where there is none.

@@ -1,5 +1,6 @@
 //! MulticastGroup: which Pods have joined a multicast group.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::object::null_as_default;
 use crate::protobuf::message;
 
 /// A multicast group; it has the name of its address.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MulticastGroup {
     /// The name.
@@ -23,7 +24,7 @@ pub struct MulticastGroup {
 }
 
 /// A Pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PodReference {
     /// Its name.

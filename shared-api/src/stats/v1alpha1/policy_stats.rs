@@ -1,5 +1,6 @@
 //! What each policy decided about, in the whole cluster.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::meta::{Column, ColumnFormat, ColumnType, Metadata, Printed};
 use crate::protobuf::message;
 
 /// Traffic that a NetworkPolicy of Kubernetes let through. Metadata are those of the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkPolicyStats {
     /// Name, Namespace, UID and time of the policy.
@@ -24,7 +25,7 @@ message!(NetworkPolicyStats { 1 metadata, 2 traffic_stats });
 macro_rules! with_rules {
     ($(#[$documentation:meta])* $name:ident) => {
         $(#[$documentation])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, rename_all = "camelCase")]
         pub struct $name {
             /// Name, Namespace, UID and time of the policy.

@@ -1,12 +1,13 @@
 //! Counts of traffic.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::object::is_default;
 use crate::protobuf::message;
 
 /// How much traffic something decided about. Zeros are left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TrafficStats {
     /// Packets.
@@ -21,7 +22,7 @@ pub struct TrafficStats {
 }
 
 /// How much traffic a rule decided about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RuleTrafficStats {
     /// The name of the rule.

@@ -1,8 +1,14 @@
 //! Controllers that restart, move, and change their certificates; agents that change their tokens.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use antrea_agent_policy::Watch;
+use antrea_kit::health::{Checks, Kind};
+use http_body_util::BodyExt;
+use hyper::{Method, StatusCode};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::agent::Cluster;
 use super::api::{Controller, authority};
@@ -26,6 +32,43 @@ async fn a_controller_that_restarts_is_found_where_it_is_then() {
     cluster.set_endpoints(&[second.address]).await;
     agent.hears(&["connected", "ADDED b", "BOOKMARK"]).await;
     agent.is(ConnectionState::Up).await;
+}
+
+/// `/readyz` of an agent, once it answers with this status.
+async fn until_readyz(checks: &Checks, status: StatusCode) -> String {
+    let answer = async {
+        loop {
+            let answer = checks.answer(&Method::GET, "/readyz", None).unwrap();
+            if answer.status() == status {
+                return answer.into_body().collect().await.unwrap().to_bytes();
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    String::from_utf8(timeout(Duration::from_secs(60), answer).await.expect("it did not change").into())
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_agent_is_ready_while_all_its_watches_are_connected() {
+    let authority = authority();
+    let controller = Controller::start(&authority).await;
+    let cluster = Cluster::with(&[], &authority.certificate).await;
+    let mut agent = cluster.agent();
+    let checks = Checks::new();
+    let check = checks.add("watcher", Kind::Neighbour);
+    let stop = CancellationToken::new();
+    let told = tokio::spawn(agent.controller.clone().keep_told(check, stop.clone()));
+    let away = "[+]ping ok\n[-]watcher failed: some watches of antrea-controller are not connected\n\
+                readyz check failed\n";
+    agent.hears(&["away"]).await;
+    assert_eq!(until_readyz(&checks, StatusCode::INTERNAL_SERVER_ERROR).await, away);
+    cluster.set_endpoints(&[controller.address]).await;
+    assert_eq!(until_readyz(&checks, StatusCode::OK).await, "ok");
+    drop(controller);
+    assert_eq!(until_readyz(&checks, StatusCode::INTERNAL_SERVER_ERROR).await, away);
+    stop.cancel();
+    told.await.unwrap().unwrap();
 }
 
 #[tokio::test]

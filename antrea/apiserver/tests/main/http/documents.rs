@@ -101,3 +101,29 @@ async fn openapi_has_each_path_with_its_kind() {
         "NetworkPolicyStats"
     );
 }
+
+/// The schemas of the controlplane group in both versions.
+async fn schemas(api: &Running) -> [Value; 2] {
+    let v2 = api.ask("GET /openapi/v2", "", b"").await.json();
+    let v3 = api.ask("GET /openapi/v3/apis/controlplane.antrea.io/v1beta2", "", b"").await.json();
+    [v2["definitions"].clone(), v3["components"]["schemas"].clone()]
+}
+
+#[tokio::test]
+async fn openapi_says_what_is_in_objects() {
+    let api = Running::start().await;
+    for schemas in schemas(&api).await {
+        let policy = &schemas["io.antrea.controlplane.v1beta2.NetworkPolicy"];
+        assert_eq!(policy["properties"]["kind"]["type"], "string");
+        let rules = &policy["properties"]["rules"];
+        assert!(rules["description"].as_str().unwrap().starts_with("The rules"), "{rules}");
+        let rule = &rules["items"]["properties"];
+        assert_eq!(rule["from"]["properties"]["addressGroups"]["items"]["type"], "string");
+        assert_eq!(rule["services"]["items"]["properties"]["endPort"]["type"], "integer");
+        let members = &schemas["io.antrea.controlplane.v1beta2.ClusterGroupMembers"]["properties"];
+        assert_eq!(members["effectiveIPBlocks"]["items"]["properties"]["prefixLength"]["type"], "integer");
+        for (name, schema) in schemas.as_object().unwrap() {
+            assert!(schema["properties"]["metadata"]["properties"]["name"].is_object(), "{name}: {schema}");
+        }
+    }
+}

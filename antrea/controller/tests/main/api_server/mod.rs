@@ -1,16 +1,13 @@
 //! An API server with as much of list, watch, create, update, patch and delete as a controller needs.
 
+mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use antrea_kit::health::{not_found, text};
-use antrea_kit::query::Query;
-use antrea_kit::request_body::RequestBody;
-use antrea_kit::server::{Answer, Handler, Limits, Server};
-use http_body_util::BodyExt;
-use hyper::{Method, Request, StatusCode};
+use antrea_kit::server::{Handler, Limits, Server};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -18,17 +15,28 @@ use tokio_util::sync::CancellationToken;
 
 /// No condition takes longer to come true, unless something is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a watch without events lasts.
-const WATCH: Duration = Duration::from_secs(1);
 
 /// The kinds that every server knows, and where they are.
 const NODES: &str = "/api/v1/nodes";
 pub(crate) const PODS: &str = "/api/v1/pods";
 pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 pub(crate) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+pub(crate) const MUTATING_WEBHOOKS: &str =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+pub(crate) const VALIDATING_WEBHOOKS: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
 pub(crate) const NETWORK_POLICIES: &str = "/apis/networking.k8s.io/v1/networkpolicies";
-const BUILT_IN: [&str; 6] = [NODES, PODS, CONFIG_MAPS, API_SERVICES, NAMESPACES, NETWORK_POLICIES];
+const BUILT_IN: [&str; 8] = [
+    NODES,
+    PODS,
+    CONFIG_MAPS,
+    API_SERVICES,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+];
 const POLICIES: &str = "clusternetworkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
 
@@ -40,6 +48,8 @@ struct Store {
     version: u64,
     kinds: BTreeMap<String, Objects>,
     events: Vec<(u64, String, Value)>,
+    /// Up to which version it has forgotten what happened, and how it says so.
+    forgotten: (u64, Expired),
     /// How often an object of a kind was to be created or deleted, whatever came of it.
     asked: BTreeMap<String, usize>,
     /// Kinds that cannot be listed or watched just now.
@@ -50,6 +60,14 @@ impl Store {
     fn knows(&self, path: &str) -> bool {
         !self.hidden.contains(path) && (BUILT_IN.contains(&path) || self.kinds.contains_key(path))
     }
+}
+
+/// How a watch is told that what happened since is forgotten. Real servers do both.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Expired {
+    #[default]
+    ByEvent,
+    ByStatus,
 }
 
 /// The state of a cluster, which outlives its API server.
@@ -94,6 +112,22 @@ impl Cluster {
         cluster
     }
 
+    /// The API server forgets what has happened so far, so that nobody can watch from before.
+    pub(crate) fn forget_events(&self, expired: Expired) {
+        let mut store = self.store.lock().unwrap();
+        store.events.clear();
+        store.forgotten = (store.version, expired);
+    }
+
+    /// Another cluster with the same objects, except what a controller publishes.
+    pub(crate) fn copy(&self) -> Self {
+        let mut kinds = self.store.lock().unwrap().kinds.clone();
+        kinds.remove(CONFIG_MAPS);
+        let copy = Self::default();
+        copy.store.lock().unwrap().kinds = kinds;
+        copy
+    }
+
     /// The API server forgets a kind: it is as if it could not be listed.
     pub(crate) fn hide(&self, path: &str) {
         self.store.lock().unwrap().hidden.insert(path.to_owned());
@@ -103,9 +137,9 @@ impl Cluster {
         self.store.lock().unwrap().hidden.remove(path);
     }
 
-    /// Namespaces by name.
+    /// A Namespace with the label `name=NAME`.
     pub(crate) fn add_namespace(&self, name: &str) {
-        self.put(NAMESPACES, name, json!({"metadata": {"name": name}}));
+        self.put(NAMESPACES, name, json!({"metadata": {"name": name, "labels": {"name": name}}}));
     }
 
     /// A Pod `NAMESPACE/NAME` with the label `app=NAME`.
@@ -153,6 +187,19 @@ impl Cluster {
         let service = json!({"name": "antrea", "namespace": "kube-system"});
         let spec = json!({"service": service, "groupPriorityMinimum": 100, "versionPriority": 100});
         self.put(API_SERVICES, name, json!({"metadata": {"name": name}, "spec": spec}));
+    }
+
+    /// A configuration with one webhook for each of these Services.
+    pub(crate) fn add_webhooks(&self, path: &str, name: &str, services: &[&str]) {
+        let webhook = |service: &&str| {
+            let client_config = json!({"service": {"name": service, "namespace": "kube-system"}});
+            json!({
+                "name": service, "clientConfig": client_config,
+                "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            })
+        };
+        let webhooks: Vec<_> = services.iter().map(webhook).collect();
+        self.put(path, name, json!({"metadata": {"name": name}, "webhooks": webhooks}));
     }
 
     pub(crate) fn install_crds(&self) {
@@ -242,128 +289,9 @@ impl Cluster {
         self.changed.notify_waiters();
         Some(object)
     }
-
-    async fn answer(&self, request: Request<RequestBody>) -> Answer {
-        let path = request.uri().path().to_owned();
-        if path.ends_with("reviews") {
-            return answer(&review(body(request).await));
-        }
-        let knows = self.store.lock().unwrap().knows(&path);
-        if knows {
-            let query = Query::parse(request.uri().query().unwrap_or_default());
-            return match *request.method() {
-                Method::POST => self.create(&path, body(request).await),
-                _ if query.has("watch") => self.watch(&path, &query).await,
-                _ => self.list(&path, &query),
-            };
-        }
-        let path = path.strip_suffix("/status").unwrap_or(&path);
-        let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
-        if *request.method() == Method::DELETE {
-            self.count(kind);
-        }
-        let present =
-            self.store.lock().unwrap().kinds.get(kind).and_then(|objects| objects.get(name)).cloned();
-        let Some(mut present) = present else { return refuse(StatusCode::NOT_FOUND) };
-        match *request.method() {
-            Method::GET => answer(&present),
-            Method::DELETE => self.remove(kind, name).map_or_else(not_found, |object| answer(&object)),
-            Method::PUT => {
-                let object = body(request).await;
-                if object["metadata"]["resourceVersion"] != present["metadata"]["resourceVersion"] {
-                    return refuse(StatusCode::CONFLICT);
-                }
-                answer(&self.put(kind, name, object))
-            }
-            Method::PATCH => {
-                for (part, fields) in body(request).await.as_object().unwrap() {
-                    for (key, value) in fields.as_object().into_iter().flatten() {
-                        present[part][key] = value.clone();
-                    }
-                }
-                answer(&self.put(kind, name, present))
-            }
-            _ => not_found(),
-        }
-    }
-
-    fn create(&self, path: &str, object: Value) -> Answer {
-        self.count(path);
-        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        if self.objects(path).contains_key(&name) {
-            return refuse(StatusCode::CONFLICT);
-        }
-        answer(&self.put(path, &name, object))
-    }
-
-    fn list(&self, path: &str, query: &Query) -> Answer {
-        let store = self.store.lock().unwrap();
-        let all = store.kinds.get(path).into_iter().flat_map(BTreeMap::values);
-        let items: Vec<_> = all.filter(|object| is_selected(query, object)).collect();
-        answer(&json!({"metadata": {"resourceVersion": store.version.to_string()}, "items": items}))
-    }
-
-    /// The events since a version, once there are any.
-    async fn watch(&self, path: &str, query: &Query) -> Answer {
-        let since: u64 = query.get("resourceVersion").unwrap().parse().unwrap();
-        let events = async {
-            loop {
-                let changed = self.changed.notified();
-                let events = self.events_since(path, query, since);
-                if !events.is_empty() {
-                    return events;
-                }
-                changed.await;
-            }
-        };
-        text(StatusCode::OK, timeout(WATCH, events).await.unwrap_or_default())
-    }
-
-    fn events_since(&self, path: &str, query: &Query, since: u64) -> String {
-        let store = self.store.lock().unwrap();
-        let later = store.events.iter().filter(|(version, kind, _)| *version > since && kind == path);
-        let later = later.filter(|(_, _, event)| is_selected(query, &event["object"]));
-        later.map(|(_, _, event)| format!("{event}\n")).collect()
-    }
 }
 
 /// Where the objects of a kind are: of one of Antrea by its name.
 fn path_of(kind: &str) -> String {
     if kind.starts_with('/') { kind.to_owned() } else { format!("{GROUP}/{kind}") }
-}
-
-/// The one field that anybody selects objects by.
-fn is_selected(query: &Query, object: &Value) -> bool {
-    let name = query.get("fieldSelector").and_then(|selector| selector.strip_prefix("metadata.name="));
-    name.is_none_or(|name| object["metadata"]["name"] == name)
-}
-
-/// Knows the tokens `NAME-token`. Users `agent…` may do everything, nobody else anything.
-fn review(mut review: Value) -> Value {
-    let spec = &review["spec"];
-    review["status"] = match (&spec["token"], &spec["user"]) {
-        (Value::String(token), _) => match token.strip_suffix("-token") {
-            Some(name) => json!({"authenticated": true, "user": {"username": name}}),
-            None => json!({"authenticated": false}),
-        },
-        (_, user) => json!({"allowed": user.as_str().is_some_and(|user| user.starts_with("agent"))}),
-    };
-    review
-}
-
-async fn body(request: Request<RequestBody>) -> Value {
-    let bytes = request.into_body().collect().await.unwrap().to_bytes();
-    serde_json::from_slice(&bytes).unwrap()
-}
-
-fn answer(object: &Value) -> Answer {
-    text(StatusCode::OK, object.to_string())
-}
-
-fn refuse(status: StatusCode) -> Answer {
-    let reason = if status == StatusCode::NOT_FOUND { "NotFound" } else { "AlreadyExists" };
-    let code = status.as_u16();
-    let body =
-        json!({"kind": "Status", "status": "Failure", "code": code, "message": reason, "reason": reason});
-    text(status, body.to_string())
 }

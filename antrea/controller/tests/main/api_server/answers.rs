@@ -1,0 +1,168 @@
+//! What the API server answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use antrea_kit::health::{not_found, text};
+use antrea_kit::query::Query;
+use antrea_kit::request_body::RequestBody;
+use antrea_kit::server::Answer;
+use http_body_util::BodyExt;
+use hyper::{Method, Request, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{Cluster, Expired};
+
+/// How long a watch without events lasts.
+const WATCH: Duration = Duration::from_secs(1);
+
+impl Cluster {
+    pub(super) async fn answer(&self, request: Request<RequestBody>) -> Answer {
+        let path = request.uri().path().to_owned();
+        if path.ends_with("reviews") {
+            return answer(&review(body(request).await));
+        }
+        let knows = self.store.lock().unwrap().knows(&path);
+        if knows {
+            let query = Query::parse(request.uri().query().unwrap_or_default());
+            return match *request.method() {
+                Method::POST => self.create(&path, body(request).await),
+                _ if query.has("watch") => self.watch(&path, &query).await,
+                _ => self.list(&path, &query),
+            };
+        }
+        let path = path.strip_suffix("/status").unwrap_or(&path);
+        let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
+        if *request.method() == Method::DELETE {
+            self.count(kind);
+        }
+        let present =
+            self.store.lock().unwrap().kinds.get(kind).and_then(|objects| objects.get(name)).cloned();
+        let Some(mut present) = present else { return refuse(StatusCode::NOT_FOUND) };
+        match *request.method() {
+            Method::GET => answer(&present),
+            Method::DELETE => self.remove(kind, name).map_or_else(not_found, |object| answer(&object)),
+            Method::PUT => {
+                let object = body(request).await;
+                if object["metadata"]["resourceVersion"] != present["metadata"]["resourceVersion"] {
+                    return refuse(StatusCode::CONFLICT);
+                }
+                answer(&self.put(kind, name, object))
+            }
+            Method::PATCH => {
+                merge(&mut present, &body(request).await);
+                answer(&self.put(kind, name, present))
+            }
+            _ => not_found(),
+        }
+    }
+
+    fn create(&self, path: &str, object: Value) -> Answer {
+        self.count(path);
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        if self.objects(path).contains_key(&name) {
+            return refuse(StatusCode::CONFLICT);
+        }
+        answer(&self.put(path, &name, object))
+    }
+
+    fn list(&self, path: &str, query: &Query) -> Answer {
+        let store = self.store.lock().unwrap();
+        let all = store.kinds.get(path).into_iter().flat_map(BTreeMap::values);
+        let items: Vec<_> = all.filter(|object| is_selected(query, object)).collect();
+        answer(&json!({"metadata": {"resourceVersion": store.version.to_string()}, "items": items}))
+    }
+
+    /// The events since a version, once there are any.
+    async fn watch(&self, path: &str, query: &Query) -> Answer {
+        let since: u64 = query.get("resourceVersion").unwrap().parse().unwrap();
+        let (forgotten, expired) = self.store.lock().unwrap().forgotten;
+        if since < forgotten {
+            return expire(expired);
+        }
+        let events = async {
+            loop {
+                let changed = self.changed.notified();
+                let events = self.events_since(path, query, since);
+                if !events.is_empty() {
+                    return events;
+                }
+                changed.await;
+            }
+        };
+        text(StatusCode::OK, timeout(WATCH, events).await.unwrap_or_default())
+    }
+
+    fn events_since(&self, path: &str, query: &Query, since: u64) -> String {
+        let store = self.store.lock().unwrap();
+        let later = store.events.iter().filter(|(version, kind, _)| *version > since && kind == path);
+        let later = later.filter(|(_, _, event)| is_selected(query, &event["object"]));
+        later.map(|(_, _, event)| format!("{event}\n")).collect()
+    }
+}
+
+/// The one field that anybody selects objects by.
+fn is_selected(query: &Query, object: &Value) -> bool {
+    let name = query.get("fieldSelector").and_then(|selector| selector.strip_prefix("metadata.name="));
+    name.is_none_or(|name| object["metadata"]["name"] == name)
+}
+
+/// Knows the tokens `NAME-token`. Users `agent…` may do everything, nobody else anything.
+fn review(mut review: Value) -> Value {
+    let spec = &review["spec"];
+    review["status"] = match (&spec["token"], &spec["user"]) {
+        (Value::String(token), _) => match token.strip_suffix("-token") {
+            Some(name) => json!({"authenticated": true, "user": {"username": name}}),
+            None => json!({"authenticated": false}),
+        },
+        (_, user) => json!({"allowed": user.as_str().is_some_and(|user| user.starts_with("agent"))}),
+    };
+    review
+}
+
+/// Takes in a patch. Elements of a list that have names are found by these, as the API server does in known kinds.
+fn merge(present: &mut Value, patch: &Value) {
+    match (present, patch) {
+        (Value::Object(present), Value::Object(patch)) => {
+            patch.iter().for_each(|(key, value)| merge(present.entry(key).or_insert(Value::Null), value));
+        }
+        (Value::Array(present), Value::Array(patch)) => {
+            for element in patch {
+                let same = present.iter_mut().find(|present| present["name"] == element["name"]);
+                merge(same.unwrap(), element);
+            }
+        }
+        (present, patch) => *present = patch.clone(),
+    }
+}
+
+async fn body(request: Request<RequestBody>) -> Value {
+    let bytes = request.into_body().collect().await.unwrap().to_bytes();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+fn answer(object: &Value) -> Answer {
+    text(StatusCode::OK, object.to_string())
+}
+
+fn refuse(status: StatusCode) -> Answer {
+    let reason = if status == StatusCode::NOT_FOUND { "NotFound" } else { "AlreadyExists" };
+    text(status, failure(status, reason).to_string())
+}
+
+/// Says that what happened is forgotten.
+fn expire(expired: Expired) -> Answer {
+    let failure = failure(StatusCode::GONE, "Expired");
+    match expired {
+        Expired::ByEvent => {
+            text(StatusCode::OK, format!("{}\n", json!({"type": "ERROR", "object": failure})))
+        }
+        Expired::ByStatus => text(StatusCode::GONE, failure.to_string()),
+    }
+}
+
+fn failure(status: StatusCode, reason: &str) -> Value {
+    let code = status.as_u16();
+    json!({"kind": "Status", "status": "Failure", "code": code, "message": reason, "reason": reason})
+}
