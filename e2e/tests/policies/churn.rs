@@ -1,12 +1,12 @@
 //! Policies, Pods and Namespaces that change: what is enforced follows, and nothing else passes meanwhile.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::stage::{Stage, on_the_stage};
+use super::stream::pause_until;
 use super::streams::Streams;
 
 /// A hundred changes.
@@ -168,7 +168,7 @@ fn relabel(stage: &Stage<'_>, label: &str, time: Duration) -> Result<()> {
             break;
         }
         stage.label_namespace("z", &json!({ label: value }))?;
-        thread::sleep(CHANGE_EVERY);
+        pause_until(Instant::now() + CHANGE_EVERY);
     }
     Ok(())
 }
