@@ -50,6 +50,7 @@ fn main() -> Result<()> {
             print("seconds", started.elapsed());
         }
         Workload::EndpointQuery => query::measure()?,
+        Workload::EndpointAnswer => query::measure_answer()?,
         Workload::PodEvent => events::measure_pods()?,
         Workload::SyncAddressGroup => events::measure_group()?,
         Workload::UnionRule => agent::measure_union()?,
