@@ -4,17 +4,17 @@
 use antrea_index::{Endpoint, Index, RuleRef};
 use antrea_kit::query::Query;
 use antrea_kit::server::Answer;
-use antrea_kit::status::{json_answer, status};
-use antrea_policy::{ComputedPolicy, Direction, SourceKind};
-use antrea_shared_api::controlplane::v1beta2::{self as api, NetworkPolicyReference, NetworkPolicyType};
+use antrea_kit::status::{json_text, status};
+use antrea_policy::{ComputedPolicy, Direction, SourceKind, Uid};
+use antrea_shared_api::controlplane::v1beta2::{self as api, NetworkPolicyType};
 use hyper::StatusCode;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The Namespace of Pods that are asked for without one.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// Answers from what is there as of the last settle.
-pub(crate) fn answer(index: &Index, query: &Query) -> Answer {
+pub fn answer(index: &Index, query: &Query) -> Answer {
     let Some(pod) = query.get("pod") else {
         return status(StatusCode::BAD_REQUEST, "pod must be provided");
     };
@@ -22,8 +22,12 @@ pub(crate) fn answer(index: &Index, query: &Query) -> Answer {
     let Some(endpoint) = index.endpoint(namespace, pod) else {
         return status(StatusCode::NOT_FOUND, "could not find any endpoints matching your selection");
     };
-    match serde_json::to_value(Found { endpoints: [FoundEndpoint::new(namespace, pod, &endpoint)] }) {
-        Ok(value) => json_answer(StatusCode::OK, &value),
+    // There may be tens of thousands of rules: they are written as they are found, without a copy of each.
+    match serde_json::to_vec(&Found { endpoints: [FoundEndpoint::new(namespace, pod, &endpoint)] }) {
+        Ok(mut body) => {
+            body.push(b'\n');
+            json_text(StatusCode::OK, body.into())
+        }
         Err(error) => status(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
@@ -39,25 +43,40 @@ struct FoundEndpoint<'a> {
     namespace: &'a str,
     name: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    policies: Vec<NetworkPolicyReference>,
+    policies: Vec<Reference<'a>>,
     #[serde(rename = "ingresssrcrules", skip_serializing_if = "Vec::is_empty")]
-    source_in: Vec<FoundRule>,
+    source_in: Vec<FoundRule<'a>>,
     #[serde(rename = "egressdstrules", skip_serializing_if = "Vec::is_empty")]
-    destination_of: Vec<FoundRule>,
+    destination_of: Vec<FoundRule<'a>>,
 }
 
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
-struct FoundRule {
+struct FoundRule<'a> {
     #[serde(rename = "policyref")]
-    policy: NetworkPolicyReference,
+    policy: Reference<'a>,
     direction: api::Direction,
     /// Its place among the policy's rules of this direction. The first has none in Go's JSON.
     #[serde(rename = "ruleindex", skip_serializing_if = "is_first")]
     index: usize,
 }
 
+/// A policy of Kubernetes, which has a Namespace.
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Reference<'a> {
+    #[serde(rename = "type")]
+    policy_type: NetworkPolicyType,
+    namespace: &'a str,
+    name: &'a str,
+    #[serde(serialize_with = "as_text")]
+    uid: &'a Uid,
+}
+
+fn as_text<S: Serializer>(uid: &Uid, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(uid)
+}
+
 impl<'a> FoundEndpoint<'a> {
-    fn new(namespace: &'a str, name: &'a str, endpoint: &Endpoint<'_>) -> Self {
+    fn new(namespace: &'a str, name: &'a str, endpoint: &Endpoint<'a>) -> Self {
         Self {
             namespace,
             name,
@@ -68,8 +87,8 @@ impl<'a> FoundEndpoint<'a> {
     }
 }
 
-impl FoundRule {
-    fn new(RuleRef { policy, rule }: &RuleRef<'_>) -> Self {
+impl<'a> FoundRule<'a> {
+    fn new(RuleRef { policy, rule }: &RuleRef<'a>) -> Self {
         let (before, from_it) = policy.rules.split_at_checked(*rule).unwrap_or((&policy.rules, &[]));
         let direction = from_it.first().map_or(Direction::In, |rule| rule.direction);
         Self {
@@ -86,20 +105,20 @@ impl FoundRule {
 /// Each once, however many groups lead to it.
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut items: Vec<T> = items.collect();
-    items.sort();
+    items.sort_unstable();
     items.dedup();
     items
 }
 
-fn reference(policy: &ComputedPolicy) -> NetworkPolicyReference {
+fn reference(policy: &ComputedPolicy) -> Reference<'_> {
     let source = &policy.source;
-    NetworkPolicyReference {
+    Reference {
         policy_type: match source.kind {
             SourceKind::K8sNetworkPolicy => NetworkPolicyType::K8sNetworkPolicy,
         },
-        namespace: source.namespace.to_string(),
-        name: source.name.to_string(),
-        uid: source.uid.to_string(),
+        namespace: source.namespace.as_str(),
+        name: &source.name,
+        uid: &source.uid,
     }
 }
 

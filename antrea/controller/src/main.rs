@@ -5,7 +5,6 @@ mod api;
 mod app;
 mod cli;
 mod computation;
-mod endpoint_query;
 mod identity;
 mod info;
 mod policies;

@@ -55,6 +55,7 @@ fn main() -> Result<()> {
             print("seconds", started.elapsed());
         }
         Workload::EndpointQuery => query::measure()?,
+        Workload::EndpointAnswer => query::measure_answer()?,
         Workload::PodEvent => events::measure_pods()?,
         Workload::SyncAddressGroup => events::measure_group()?,
         Workload::UnionRule => agent::measure_union()?,

@@ -46,7 +46,9 @@ pub(crate) fn make(workload: Workload, take: &mut dyn FnMut(Object, &mut Used)) 
         Workload::SmallNamespaces | Workload::PodEvent => small_namespaces(&mut maker, 25_000),
         Workload::Agents1000 => small_namespaces(&mut maker, 2_500),
         Workload::LargeNamespaces => large_namespaces(&mut maker),
-        Workload::OneNamespace | Workload::EndpointQuery => one_namespace(&mut maker),
+        Workload::OneNamespace | Workload::EndpointQuery | Workload::EndpointAnswer => {
+            one_namespace(&mut maker);
+        }
         Workload::NetpolPerPod => netpol_per_pod(&mut maker),
         Workload::ClusterScoped => cluster_scoped(&mut maker),
         Workload::SyncAddressGroup => one_thousand(&mut maker),

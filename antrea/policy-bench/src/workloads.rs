@@ -19,6 +19,8 @@ pub(crate) enum Workload {
     ClusterScoped,
     /// In the cluster of OneNamespace: which policies concern a Pod.
     EndpointQuery,
+    /// The same, as the HTTP API answers it.
+    EndpointAnswer,
     /// In the cluster of SmallNamespaces: one Pod comes, changes or goes.
     PodEvent,
     /// A new AddressGroup of 1,000 members.

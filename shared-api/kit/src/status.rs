@@ -37,7 +37,12 @@ pub fn method_not_allowed(allowed: &'static str) -> Answer {
 
 /// A value, and the end of a line.
 pub fn json_answer(code: StatusCode, value: &Value) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(format!("{value}\n"))));
+    json_text(code, format!("{value}\n").into())
+}
+
+/// JSON that is written already.
+pub fn json_text(code: StatusCode, body: Bytes) -> Answer {
+    let mut answer = Response::new(Full::new(body));
     *answer.status_mut() = code;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer

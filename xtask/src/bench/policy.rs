@@ -18,8 +18,15 @@ const CLUSTERS: [&str; 5] =
     ["SmallNamespaces", "LargeNamespaces", "OneNamespace", "NetpolPerPod", "ClusterScoped"];
 
 /// Many samples of one event.
-const EVENTS: [&str; 6] =
-    ["EndpointQuery", "PodEvent", "SyncAddressGroup", "UnionRule", "BatchInstall", "FileStore"];
+const EVENTS: [&str; 7] = [
+    "EndpointQuery",
+    "EndpointAnswer",
+    "PodEvent",
+    "SyncAddressGroup",
+    "UnionRule",
+    "BatchInstall",
+    "FileStore",
+];
 
 /// Agents that watch over TLS.
 const AGENTS: &str = "Agents1000";

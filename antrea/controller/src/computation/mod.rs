@@ -29,7 +29,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::{Receiver, Sender, WeakSender, channel};
 use tracing::info;
 
-use crate::endpoint_query;
+use antrea_controller::endpoint_query;
 use change::Change;
 use metrics::Computed;
 use realization::Realization;

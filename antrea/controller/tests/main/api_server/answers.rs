@@ -8,6 +8,7 @@ use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::Answer;
 use http_body_util::BodyExt;
+use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -51,7 +52,8 @@ impl Cluster {
                 answer(&self.put(kind, name, object))
             }
             Method::PATCH => {
-                merge(&mut present, &body(request).await);
+                let lists = Lists::of(&request);
+                merge(&mut present, &body(request).await, lists);
                 answer(&self.put(kind, name, present))
             }
             _ => not_found(),
@@ -121,16 +123,35 @@ fn review(mut review: Value) -> Value {
     review
 }
 
-/// Takes in a patch. Elements of a list that have names are found by these, as the API server does in known kinds.
-fn merge(present: &mut Value, patch: &Value) {
+/// What a patch does to lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    Replaced,
+    /// Elements are found by their names.
+    Merged,
+}
+
+impl Lists {
+    fn of(request: &Request<RequestBody>) -> Self {
+        match request.headers()[CONTENT_TYPE].as_bytes() {
+            b"application/strategic-merge-patch+json" => Self::Merged,
+            _ => Self::Replaced,
+        }
+    }
+}
+
+/// Takes in a patch.
+fn merge(present: &mut Value, patch: &Value, lists: Lists) {
     match (present, patch) {
         (Value::Object(present), Value::Object(patch)) => {
-            patch.iter().for_each(|(key, value)| merge(present.entry(key).or_insert(Value::Null), value));
+            patch
+                .iter()
+                .for_each(|(key, value)| merge(present.entry(key).or_insert(Value::Null), value, lists));
         }
-        (Value::Array(present), Value::Array(patch)) => {
+        (Value::Array(present), Value::Array(patch)) if lists == Lists::Merged => {
             for element in patch {
                 let same = present.iter_mut().find(|present| present["name"] == element["name"]);
-                merge(same.unwrap(), element);
+                merge(same.unwrap(), element, lists);
             }
         }
         (present, patch) => *present = patch.clone(),

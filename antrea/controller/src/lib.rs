@@ -1,0 +1,3 @@
+//! What of antrea-controller is measured for itself, without its process.
+
+pub mod endpoint_query;
