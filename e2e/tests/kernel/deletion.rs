@@ -1,11 +1,16 @@
 //! What a Pod leaves when it is deleted: nothing.
 
+use std::time::Duration;
+
 use antrea_e2e::command::{Run as _, command};
+use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use crate::cluster::{Cluster, with_cluster};
 use crate::ping::ping;
 use crate::pod::Pod;
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_pod_that_is_deleted_leaves_no_port_no_link_and_no_address() {
@@ -17,8 +22,12 @@ fn a_pod_that_is_deleted_leaves_no_port_no_link_and_no_address() {
             ensure!(state(cluster)?.contains(trace), "{trace} is not in:\n{}", state(cluster)?);
         }
         pod.delete(&cluster.b)?;
-        let state = state(cluster)?;
-        ensure!(traces.iter().all(|trace| !state.contains(trace)), "one of {traces:?} is in:\n{state}");
+        // Addresses are held back until the connections of the Pod are forgotten.
+        wait::until(PATIENCE, "nothing of the Pod to be left", || {
+            let state = state(cluster)?;
+            ensure!(traces.iter().all(|trace| !state.contains(trace)), "one of {traces:?} is in:\n{state}");
+            Ok(true)
+        })?;
         ping(&cluster.client.name, cluster.server.addresses[0])
     });
 }
