@@ -31,9 +31,7 @@ fn add_and_delete_twice(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
     traces.ensure_there(cluster)?;
     call(cluster, node, "DEL")?;
     call(cluster, node, "DEL")?;
-    let found = traces.found(cluster)?;
-    ensure!(found.is_empty(), "DEL left {found:?}");
-    Ok(())
+    traces.ensure_gone(cluster)
 }
 
 fn call(cluster: &Cluster<'_>, node: NodeId, command: &str) -> Result<String> {

@@ -38,10 +38,7 @@ fn a_pod_deleted_while_the_agent_is_down_leaves_nothing() {
         let addresses = pod.ips.iter().map(ToString::to_string).collect();
         let traces = Traces::of_pod(cluster, node, &pod.name, addresses)?;
         delete_while_the_agent_is_down(cluster, node, &pod.name)?;
-        wait::until(Duration::from_secs(60), "the Pod's traces to be gone", || {
-            let found = traces.found(cluster)?;
-            if found.is_empty() { Ok(true) } else { Err(anyhow::anyhow!("still there: {found:?}")) }
-        })?;
+        traces.ensure_gone(cluster)?;
         // Its API object goes as well, and its neighbour was not touched.
         cluster.kubectl.wait("delete", 60, &["pod/short-lived"])?;
         workload.delete()

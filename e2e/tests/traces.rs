@@ -1,6 +1,9 @@
 //! What a Pod leaves on its Node: OVS ports, links, addresses and flows.
 
+use std::time::Duration;
+
 use antrea_e2e::names::NodeId;
+use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use crate::cluster::Cluster;
@@ -42,8 +45,17 @@ impl Traces {
         Ok(())
     }
 
+    /// Waits until none is there: an address is held back until the connections of its Pod are forgotten.
+    pub(crate) fn ensure_gone(&self, cluster: &Cluster<'_>) -> Result<()> {
+        wait::until(Duration::from_secs(60), &format!("the traces of {} to be gone", self.interface), || {
+            let found = self.found(cluster)?;
+            ensure!(found.is_empty(), "still there: {found:?}");
+            Ok(true)
+        })
+    }
+
     /// What of them is found, one line each.
-    pub(crate) fn found(&self, cluster: &Cluster<'_>) -> Result<Vec<String>> {
+    fn found(&self, cluster: &Cluster<'_>) -> Result<Vec<String>> {
         let on_node = |words: &[&str]| cluster.on_node(self.node, words);
         let ports = on_node(&["ovs-vsctl", DATABASE, "list-ports", "br-int"])?;
         let links = on_node(&["ip", "-o", "link"])?;
