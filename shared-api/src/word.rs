@@ -64,6 +64,14 @@ macro_rules! word {
             }
         }
 
+        $crate::word::schema_of_words!($name);
+    };
+}
+pub(crate) use word;
+
+/// The schema of an enum of words: a text that is one of them.
+macro_rules! schema_of_words {
+    ($name:ident) => {
         impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
@@ -79,7 +87,7 @@ macro_rules! word {
         }
     };
 }
-pub(crate) use word;
+pub(crate) use schema_of_words;
 
 /// Declares an enum of words that decide what is let through: one that is not known makes the object unreadable, since
 /// nobody can tell what it would allow. Its name in the API is for the message that says so.
@@ -138,19 +146,7 @@ macro_rules! closed_word {
             }
         }
 
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "enum": Self::KNOWN })
-            }
-        }
+        $crate::word::schema_of_words!($name);
 
         impl $crate::protobuf::Field for $name {
             fn write(&self, number: u32, writer: &mut $crate::protobuf::Writer) {
