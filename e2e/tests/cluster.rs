@@ -156,8 +156,18 @@ impl<'a> Cluster<'a> {
         let is_agent = |process: &Process| {
             process.program == "antrea-agent" && process.arguments.iter().any(|word| word == "--config")
         };
+        self.process_here(node, is_agent).with_context(|| format!("{node} has no agent"))
+    }
+
+    /// The daemon of a Node's switch as this machine sees it. It is started again in its container when it dies.
+    pub(crate) fn switch_here(&self, node: NodeId) -> Result<Process> {
+        let is_switch = |process: &Process| process.program == "ovs-vswitchd";
+        self.process_here(node, is_switch).with_context(|| format!("{node} has no ovs-vswitchd"))
+    }
+
+    fn process_here(&self, node: NodeId, is_wanted: impl Fn(&Process) -> bool) -> Result<Process> {
         let here = processes::in_namespace(&self.lab.plan().namespace(Place::Node(node))?)?;
-        here.into_iter().find(is_agent).with_context(|| format!("{node} has no agent"))
+        here.into_iter().find(is_wanted).context("no such process")
     }
 
     pub(crate) fn signal_agent(&self, node: NodeId, signal: &str) -> Result<()> {

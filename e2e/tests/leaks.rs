@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::traces::{BRIDGE, DATABASE};
 
+/// Where Open vSwitch is the userspace datapath an IPv6 address stays reserved for a minute.
+pub(crate) const GIVEN_BACK: Duration = Duration::from_secs(120);
+
 /// Links and ports of a Node that are no Pod's.
 const OWN: [&str; 5] = ["antrea-gw0", "antrea-tun0", "eth0", "eth1", "br-int"];
 
@@ -31,7 +34,7 @@ struct Found {
 pub(crate) fn ensure_none(cluster: &Cluster<'_>) -> Result<()> {
     for node in &cluster.plan()?.nodes {
         let what = format!("{} to have what its Pods need and nothing else", node.id);
-        wait::until(Duration::from_secs(60), &what, || check(cluster, node.id).map(|()| true))?;
+        wait::until(GIVEN_BACK, &what, || check(cluster, node.id).map(|()| true))?;
     }
     Ok(())
 }

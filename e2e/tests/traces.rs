@@ -1,12 +1,11 @@
 //! What a Pod leaves on its Node: OVS ports, links, addresses and flows.
 
-use std::time::Duration;
-
 use antrea_e2e::names::NodeId;
 use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use crate::cluster::Cluster;
+use crate::leaks::GIVEN_BACK;
 
 /// Open vSwitch of a Node, from outside of its container.
 pub(crate) const DATABASE: &str = "--db=unix:/run/antrea/openvswitch/db.sock";
@@ -47,7 +46,7 @@ impl Traces {
 
     /// Waits until none is there: an address is held back until the connections of its Pod are forgotten.
     pub(crate) fn ensure_gone(&self, cluster: &Cluster<'_>) -> Result<()> {
-        wait::until(Duration::from_secs(60), &format!("the traces of {} to be gone", self.interface), || {
+        wait::until(GIVEN_BACK, &format!("the traces of {} to be gone", self.interface), || {
             let found = self.found(cluster)?;
             ensure!(found.is_empty(), "still there: {found:?}");
             Ok(true)

@@ -8,17 +8,19 @@ use std::time::Duration;
 
 use antrea_agent_cni::flows::FlowError;
 use antrea_kit::backoff::{Backoff, jitter};
-use antrea_openflow::message::{CtFlush, CtTuple};
 use antrea_ovs::openflow::{Channel, OpenFlowError};
 use antrea_ovs::{FlowSet, Switch, unixctl};
-use antrea_pipeline::fields::{ct_zone, snat_ct_zone};
-use antrea_types::IpFamily;
 use anyhow::{Context, Result};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::flow_restore::RoundState;
+use connections::connections_of;
+
+mod connections;
+
+pub(crate) use connections::Echoes;
 
 /// How many interfaces go before those that come after them wait.
 const WAITING: usize = 64;
@@ -34,15 +36,27 @@ struct Former {
 
 /// Has [`Forgetting`] forget connections.
 #[derive(Clone)]
-pub(crate) struct FormerPods(mpsc::Sender<Former>);
+pub(crate) struct FormerPods {
+    former: mpsc::Sender<Former>,
+    echoes: Echoes,
+}
 
 /// For [`Forgetting`].
-pub(crate) struct FormerPodRequests(mpsc::Receiver<Former>);
+pub(crate) struct FormerPodRequests {
+    former: mpsc::Receiver<Former>,
+    echoes: Echoes,
+}
 
 impl FormerPods {
-    pub(crate) fn queue() -> (Self, FormerPodRequests) {
-        let (sender, requests) = mpsc::channel(WAITING);
-        (Self(sender), FormerPodRequests(requests))
+    pub(crate) fn queue(echoes: Echoes) -> (Self, FormerPodRequests) {
+        let (sender, former) = mpsc::channel(WAITING);
+        (Self { former: sender, echoes }, FormerPodRequests { former, echoes })
+    }
+
+    /// Those of the addresses that nothing may be sent to until they are somebody's again: their connections would never end.
+    pub(crate) fn to_close<'a>(&self, addresses: &'a [IpAddr]) -> impl Iterator<Item = IpAddr> + use<'a> {
+        let echoes = self.echoes;
+        addresses.iter().filter(move |address| echoes.rest_of(address).is_some()).copied()
     }
 
     /// Waits until no connection of these addresses is known.
@@ -51,9 +65,11 @@ impl FormerPods {
     /// When the agent ends before.
     pub(crate) async fn forget(&self, addresses: Vec<IpAddr>) -> Result<(), FlowError> {
         let (forgotten, done) = oneshot::channel();
-        let asked = self.0.send(Former { addresses, forgotten }).await;
+        let rest = addresses.iter().filter_map(|address| self.echoes.rest_of(address)).max();
+        let asked = self.former.send(Former { addresses, forgotten }).await;
         asked.map_err(|_| "the agent ends before connections are forgotten")?;
         done.await.map_err(|_| "the agent ended before connections were forgotten")?;
+        tokio::time::sleep(rest.unwrap_or_default()).await;
         Ok(())
     }
 }
@@ -75,8 +91,8 @@ impl Forgetting {
     }
 
     async fn work(&mut self) {
-        while let Some(first) = self.requests.0.recv().await {
-            let more = std::iter::from_fn(|| self.requests.0.try_recv().ok());
+        while let Some(first) = self.requests.former.recv().await {
+            let more = std::iter::from_fn(|| self.requests.former.try_recv().ok());
             let former: Vec<Former> = std::iter::once(first).chain(more).collect();
             let addresses: Vec<IpAddr> = former.iter().flat_map(|one| one.addresses.clone()).collect();
             self.forget(&addresses).await;
@@ -105,7 +121,9 @@ impl Forgetting {
         self.nothing_leads_there().await?;
         let channel = self.switch.connection().current()?;
         for address in addresses {
-            forget_address(&channel, *address).await.context("cannot forget connections")?;
+            forget_address(&channel, *address, self.requests.echoes)
+                .await
+                .context("cannot forget connections")?;
         }
         Ok(())
     }
@@ -123,8 +141,8 @@ impl Forgetting {
 }
 
 /// A switch that cannot forget single connections (Open vSwitch before 3.1) keeps no address back.
-async fn forget_address(channel: &Channel, address: IpAddr) -> Result<(), OpenFlowError> {
-    for connections in connections_of(address) {
+async fn forget_address(channel: &Channel, address: IpAddr, echoes: Echoes) -> Result<(), OpenFlowError> {
+    for connections in connections_of(address, echoes) {
         match channel.flush_connections(connections).await {
             Err(refusal @ OpenFlowError::Refused { .. }) => {
                 let error = &refusal as &dyn std::error::Error;
@@ -135,20 +153,6 @@ async fn forget_address(channel: &Channel, address: IpAddr) -> Result<(), OpenFl
         }
     }
     Ok(())
-}
-
-/// What the Pod began, and what others began with it, through a Service or not. Its address is in no other place: a destination
-/// is translated before it is a Pod's, a source to what is none.
-fn connections_of(address: IpAddr) -> [CtFlush; 4] {
-    let family = IpFamily::of(&address);
-    let from = CtTuple { source: Some(address), ..CtTuple::default() };
-    let of_zone = |zone| {
-        let all = CtFlush { zone, ..CtFlush::default() };
-        [CtFlush { original: from, ..all }, CtFlush { reply: from, ..all }]
-    };
-    let [[begun, answered], [begun_translated, answered_translated]] =
-        [ct_zone(family), snat_ct_zone(family)].map(of_zone);
-    [begun, answered, begun_translated, answered_translated]
 }
 
 #[cfg(test)]

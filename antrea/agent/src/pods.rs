@@ -11,8 +11,9 @@ use antrea_agent_cni::server::CniServer;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::kube_client::bounded;
 
+use antrea_openflow::Flow;
 use antrea_ovs::ovsdb::OvsDb;
-use antrea_ovs::{FlowSet, Switch};
+use antrea_ovs::{Asked, FlowSet, Switch};
 use antrea_pipeline::{Pipeline, PodInterface};
 use antrea_types::{InterfaceName, NodeName, PodRef};
 use anyhow::{Context, Result};
@@ -79,6 +80,27 @@ impl PodFlows for SwitchFlows {
         })
     }
 
+    fn close(&self, addresses: &[IpAddr]) -> BoxFuture<'static, Result<(), FlowError>> {
+        let close = |address| {
+            let flow: Vec<Flow> = self.pipeline.former_pod_flow(address).into_iter().collect();
+            self.switch.ask(closed_key(address), flow)
+        };
+        let asked: Vec<Asked> = self.former.to_close(addresses).map(close).collect();
+        Box::pin(async move {
+            for closed in asked {
+                closed.done().await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn open(&self, addresses: &[IpAddr]) {
+        for address in self.former.to_close(addresses) {
+            // What is not removed in time is when the switch is back.
+            drop(self.switch.ask(closed_key(address), FlowSet::default()));
+        }
+    }
+
     fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>> {
         Box::pin(self.former.forget(addresses.to_vec()))
     }
@@ -87,6 +109,11 @@ impl PodFlows for SwitchFlows {
 /// The set of flows of an interface.
 pub(crate) fn key(name: &InterfaceName) -> String {
     format!("pod/{name}")
+}
+
+/// The set of the flow that closes an address.
+fn closed_key(address: IpAddr) -> String {
+    format!("former-pod/{address}")
 }
 
 /// Removes what Pods that went while the agent was away have left, as soon as the API server says which Pods there

@@ -24,7 +24,7 @@ use crate::agent_info::Identity;
 use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper};
 use crate::flow_restore::{self, FlowRestore, RoundState};
-use crate::former_pods::{Forgetting, FormerPods};
+use crate::former_pods::{Echoes, Forgetting, FormerPods};
 use crate::host_network::HostNetwork;
 use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::OwnNode;
@@ -137,7 +137,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     };
     let mut policies = PolicyComponents::new(base).await?;
     let store = InterfaceStore::default();
-    let (former, former_pods) = FormerPods::queue();
+    let (former, former_pods) = FormerPods::queue(Echoes::of(config.ovs.datapath_type));
     let cni = cni_server(&config, &surroundings, &switch, &pipeline, &store, policies.pods.clone(), former)?;
     let inventory = cni.inventory().await.context("cannot list what is on this Node")?;
     policies.pods.take_over(&inventory.containers);

@@ -1,7 +1,7 @@
 //! The pipeline of a Node: from what the Node is to its flows, as a function.
 
 use std::cmp::Reverse;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::message::PacketOut;
 use antrea_openflow::{Flow, Group, Meter, TableId};
@@ -13,7 +13,9 @@ use crate::model::{Peer, PipelineConfig, PodInterface, PolicyEnforcement};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
 use crate::policy::PolicyFlows;
 use crate::service::{Backend, EndpointGroup, Frontend};
-use crate::tables::{egress_metric, egress_rule, ingress_metric, ingress_rule, service_lb, session_affinity};
+use crate::tables::{
+    conntrack_zone, egress_metric, egress_rule, ingress_metric, ingress_rule, service_lb, session_affinity,
+};
 use crate::{probe, refusal};
 
 /// The tables of a Node and the rules for filling them. The same input gives the same flows in the same order; their
@@ -69,6 +71,11 @@ impl Pipeline {
         flows.extend(service::pod_flows(&self.layout, pod));
         flows.extend(network_policy::pod_flows(&self.layout, pod));
         in_table_order(flows)
+    }
+
+    /// The flow that keeps packets from the connections of a Pod that is gone and had this address.
+    pub fn former_pod_flow(&self, address: IpAddr) -> Option<Flow> {
+        conntrack_zone::to_former_pod(&self.layout, address)
     }
 
     /// The flows of another Node.

@@ -3,12 +3,15 @@
 
 use std::net::IpAddr;
 
+use antrea_pipeline::NodeTraffic;
+use antrea_pipeline::policy::FlowChange;
 use antrea_types::{OfPort, Protocol};
 
-use crate::bridge::Bridge;
-use crate::cluster::POD_A;
+use crate::bridge::{Bridge, why_not};
+use crate::cluster::{DUAL, POD_A};
 use crate::packets::{ACK, Packet};
-use crate::policed::{addressing, marking};
+use crate::policed::{addressing, marking, serving, start};
+use crate::served::everything;
 use crate::service_passages::{A, B, GATEWAY, VIRTUAL, ip, opens};
 
 /// The MAC of a Pod that is gone.
@@ -65,4 +68,20 @@ fn what_goes_to_a_pod_that_is_there_is_remembered() {
     let [segment, _] = packets(POD_A, [A, B], ["10.10.0.10", "10.10.0.11"], 4007);
     let passage = bridge.send(&segment);
     assert!(passage.reaches_output() && passage.connections.iter().any(|one| has_source(one)), "{passage}");
+}
+
+#[test]
+fn what_goes_to_an_address_that_is_closed_finds_no_connection() {
+    if let Some(reason) = why_not() {
+        println!("SKIPPED what_goes_to_an_address_that_is_closed_finds_no_connection: {reason}");
+        return;
+    }
+    let bridge = start(NodeTraffic::SourceMac);
+    let macs = "in_port=2,dl_src=0a:00:00:00:00:0a,dl_dst=0a:00:00:00:00:0b";
+    let packet = &format!("{macs},icmp6,ipv6_src=fd00:10::a,ipv6_dst=fd00:10::b,icmpv6_type=128");
+    let walk = bridge.walk(packet);
+    assert!(walk.contains("ConntrackZone: ct("), "{walk}");
+    let pipeline = serving(everything(DUAL), NodeTraffic::SourceMac);
+    bridge.change(&FlowChange::Add(pipeline.former_pod_flow(ip("fd00:10::b")).unwrap()));
+    insta::assert_snapshot!(bridge.walk(packet), @"PipelineRootClassifier > Classifier > SpoofGuard > IPv6 > UnSNAT > ConntrackZone: drop");
 }

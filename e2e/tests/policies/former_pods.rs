@@ -1,9 +1,9 @@
 //! A Pod that gets the address of one that went has no part in its connections, on neither side.
 //!
 //! There are two with each peer in each family: one that the peer began, one that the Pod began. Peers send in both all the
-//! time, the second Pod as soon as it runs; a policy isolates it.
+//! time, and echo requests; the second Pod sends as soon as it runs; a policy isolates it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use antrea_e2e::wait;
+use antrea_types::IpFamily;
 use anyhow::{Context, Result, bail, ensure};
 
+use super::pings::Pings;
 use super::reuse::{given, vacate};
 use super::stage::{Stage, namespace_of, on_the_stage, pod};
 use super::stream::pause_until;
@@ -37,9 +39,10 @@ spec: {podSelector: {matchLabels: {role: stranger}}, policyTypes: [Ingress, Egre
 fn a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections() {
     on_the_stage("a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections", |stage| {
         // On the other Node, and on the same.
-        let peers = [Talker::of(stage.pod("x-a")?)?, Talker::of(stage.pod("x-b")?)?];
+        let peers = [stage.pod("x-a")?, stage.pod("x-b")?];
+        let talkers = [Talker::of(peers[0])?, Talker::of(peers[1])?];
         for _ in 0..CHANCES {
-            let after = replace(stage, &peers)?;
+            let after = replace(stage, &peers, &talkers)?;
             println!("an address was another Pod's {after:?} after it was free");
             if after < SOON {
                 return Ok(());
@@ -50,12 +53,21 @@ fn a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections()
 }
 
 /// Returns how soon the second Pod had the address.
-fn replace(stage: &Stage<'_>, peers: &[Talker; 2]) -> Result<Duration> {
+fn replace(stage: &Stage<'_>, pinging: &[&Peer; 2], peers: &[Talker; 2]) -> Result<Duration> {
     stage.apply(ISOLATED)?;
     let friend = start(stage, "z-friend", "friend")?;
+    let switch = || stage.services.cluster.switch_here(friend.node).map(|process| process.pid);
+    let (running, to) = (switch()?, || friend.ips.iter().copied());
+    let pings = [Pings::start(pinging[0], to())?, Pings::start(pinging[1], to())?];
+    wait::until(Duration::from_secs(10), "echo requests to come", || {
+        Ok(echoes(&friend)?.iter().all(|came| *came > 0))
+    })?;
     ensure_connected(peers, &Talker::of(&friend)?)?;
     let ((stranger, after), heard) = while_sending(peers, &friend, || {
-        vacate(stage, &friend)?;
+        for family in IpFamily::ALL {
+            vacate(stage, &friend, family)?;
+        }
+        ensure!(switch()? == running, "ovs-vswitchd was started again");
         let freed = SystemTime::now();
         let stranger = start(stage, "z-stranger", "stranger")?;
         ensure!(stranger.ips == friend.ips, "the second Pod has other addresses than the first had");
@@ -65,12 +77,18 @@ fn replace(stage: &Stage<'_>, peers: &[Talker; 2]) -> Result<Duration> {
         ensure!(heard.is_empty(), "the second Pod got packets: {heard:?}");
         let came = datagrams(&stranger)?;
         ensure!(came == 0, "{came} datagrams came to the second Pod since it has its addresses");
+        let came = echoes(&stranger)?;
+        ensure!(
+            came == [0, 0],
+            "echo requests (IPv4, IPv6) came to the second Pod since it has its addresses: {came:?}"
+        );
         Ok((talker, given(stage, &stranger)?.duration_since(freed)?))
     })?;
     ensure!(
         heard.iter().all(|said| said.who != stranger.name),
         "packets of the second Pod arrived: {heard:?}"
     );
+    drop(pings);
     // They were sent: without the policy they arrive.
     stage.delete_policy("z", "isolated")?;
     ensure_connected(peers, &stranger)?;
@@ -85,18 +103,36 @@ fn start(stage: &Stage<'_>, name: &str, role: &str) -> Result<Peer> {
 
 /// The datagrams that have come to a Pod, whether or not somebody listened.
 fn datagrams(pod: &Peer) -> Result<u64> {
+    let counters = counters(pod)?;
+    let all = ["Udp:InDatagrams", "Udp:NoPorts", "Udp6InDatagrams", "Udp6NoPorts"];
+    Ok(all.iter().filter_map(|name| counters.get(*name)).sum())
+}
+
+/// The echo requests that have come to a Pod, over IPv4 and over IPv6.
+fn echoes(pod: &Peer) -> Result<[u64; 2]> {
+    let counters = counters(pod)?;
+    let of = |name| counters.get(name).copied().with_context(|| format!("no counter {name}"));
+    Ok([of("Icmp:InEchos")?, of("Icmp6InEchos")?])
+}
+
+/// What a Pod's network has counted (proc_net(5)).
+fn counters(pod: &Peer) -> Result<BTreeMap<String, u64>> {
     let [v4, v6] = pod.network.within(|| {
         let read = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
         Ok([read("snmp").context("no counters")?, read("snmp6").context("no counters of IPv6")?])
     })?;
-    // Two lines: names, then values.
-    let mut udp = v4.lines().filter(|line| line.starts_with("Udp:")).map(str::split_whitespace);
-    let (names, values) = (udp.next().context("no names")?, udp.next().context("no values")?);
+    let mut counters = BTreeMap::new();
+    // Two lines for each protocol: names, then values.
+    for (names, values) in v4.lines().step_by(2).zip(v4.lines().skip(1).step_by(2)) {
+        let protocol = names.split_whitespace().next().unwrap_or_default();
+        let both = names.split_whitespace().zip(values.split_whitespace()).skip(1);
+        counters.extend(
+            both.filter_map(|(name, value)| Some((format!("{protocol}{name}"), value.parse().ok()?))),
+        );
+    }
     let v6 = v6.lines().filter_map(|line| line.split_once(char::is_whitespace));
-    let counters = names.zip(values).chain(v6.map(|(name, value)| (name, value.trim())));
-    let came = counters
-        .filter(|(name, _)| ["InDatagrams", "NoPorts", "Udp6InDatagrams", "Udp6NoPorts"].contains(name));
-    came.map(|(name, value)| value.parse::<u64>().with_context(|| format!("{name} is {value:?}"))).sum()
+    counters.extend(v6.filter_map(|(name, value)| Some((name.to_owned(), value.trim().parse().ok()?))));
+    Ok(counters)
 }
 
 /// Something that came to a port of a listener.

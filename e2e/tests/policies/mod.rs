@@ -16,6 +16,7 @@ mod named_ports;
 mod new_pods;
 mod paths;
 mod peers;
+mod pings;
 mod ports;
 mod renewal;
 mod reuse;

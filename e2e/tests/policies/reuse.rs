@@ -7,10 +7,12 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use antrea_e2e::wait;
+use antrea_types::IpFamily;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::stage::{Stage, namespace_of, on_the_stage, pod};
+use crate::leaks::GIVEN_BACK;
 use crate::services::peers::Peer;
 
 /// Where host-local keeps who has which address, a file each, and which one it gave last.
@@ -41,7 +43,7 @@ spec:
         })?;
         let (stranger, heard) = while_listening(&receiver, || replace(stage, &friend, server))?;
         ensure!(heard == 0, "{heard} packets of the second Pod arrived");
-        ensure!(stranger.ips == friend.ips, "the second Pod has other addresses than the first had");
+        ensure!(stranger.ips.v4 == friend.ips.v4, "the second Pod has another address than the first had");
         stage.ensure("z-b x-b -> x-a tcp/8080: denied")?;
         stage.delete_pod("z-stranger")
     });
@@ -88,24 +90,22 @@ fn while_listening<T>(receiver: &UdpSocket, work: impl FnOnce() -> Result<T>) ->
     })
 }
 
-/// Deletes the first Pod and makes the second one, which gets its addresses; it is ready when this returns, and has sent for some time.
+/// Deletes the first Pod and makes the second one, which gets its IPv4 address; it is ready when this returns, and has sent for some time.
 fn replace(stage: &Stage<'_>, friend: &Peer, server: &Peer) -> Result<Peer> {
-    vacate(stage, friend)?;
+    vacate(stage, friend, IpFamily::V4)?;
     start(stage, "z-stranger", "stranger", server)?;
     stage.wait_for_pod("z-stranger")
 }
 
-/// Deletes a Pod of the last Node. The next one there gets its addresses, which are free when this returns.
-pub(super) fn vacate(stage: &Stage<'_>, friend: &Peer) -> Result<()> {
+/// Deletes a Pod of the last Node. The next one there gets its address, which is free when this returns.
+pub(super) fn vacate(stage: &Stage<'_>, friend: &Peer, family: IpFamily) -> Result<()> {
     let (cluster, node) = (&stage.services.cluster, stage.services.there.node);
     let namespace = namespace_of(&friend.name);
     let path = format!("/api/v1/namespaces/{namespace}/pods/{}?gracePeriodSeconds=1", friend.name);
     stage.api().delete_at(&path)?;
-    let files: Vec<String> = friend.ips.iter().map(|ip| format!("{FILES}/{ip}")).collect();
-    wait::closely(Duration::from_secs(60), "the address to be free", || {
-        let mut list = vec!["ls"];
-        list.extend(files.iter().map(String::as_str));
-        Ok(cluster.on_node(node, &list).is_err().then_some(()))
+    let file = format!("{FILES}/{}", friend.ip(family)?);
+    wait::closely(GIVEN_BACK, "the address to be free", || {
+        Ok(cluster.on_node(node, &["ls", &file]).is_err().then_some(()))
     })?;
     give_next(stage, friend)
 }

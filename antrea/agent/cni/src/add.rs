@@ -36,6 +36,8 @@ impl Commands {
             return Err(name_taken(&name, &other));
         }
         let allocations = self.with_ipam(|ipam| ipam.allocate(&owner)).await?;
+        // A container that comes back has the addresses that it had.
+        self.open(&addresses(&allocations).collect::<Vec<_>>());
         match self.attach(request, &name, allocations).await {
             Ok(result) => {
                 let ips =

@@ -106,7 +106,7 @@ impl Commands {
             },
             Action::DeleteLink(name, holder) if !self.is_attached(&holder) => self.delete_link(&name).await,
             Action::Release(address, holder) if !self.is_attached(&holder) => {
-                self.give_back(vec![address], holder);
+                self.give_back(&[address], &holder);
                 Ok(())
             }
             Action::DeleteLink(..) | Action::Release(..) => Ok(()),

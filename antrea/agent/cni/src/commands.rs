@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::container_locks::ContainerLocks;
 use crate::flows::PodFlows;
+use crate::giving_back::FormerAddresses;
 use crate::interface_store::{InterfaceStore, StoredContainer};
 use crate::ipam::host_local::HostLocal;
 use crate::ipam::{IpamError, Owner};
@@ -51,6 +52,7 @@ pub(crate) struct Commands {
     pub(crate) link_turns: Semaphore,
     /// Those who give addresses back.
     pub(crate) giving_back: TaskTracker,
+    pub(crate) former_addresses: FormerAddresses,
 }
 
 impl Commands {
@@ -65,6 +67,7 @@ impl Commands {
             port_numbers: PortNumbers::default(),
             link_turns: Semaphore::new(LINKS_AT_A_TIME),
             giving_back,
+            former_addresses: FormerAddresses::default(),
         }
     }
 

@@ -29,7 +29,14 @@ pub trait PodFlows: Send + Sync {
     /// Removes the flows of the interface called `name`; there need not be any.
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>>;
 
-    /// Has the datapath forget the connections of addresses whose flows were removed, so that whoever has one next has no part
-    /// in them. While the switch is away this waits.
+    /// Closes addresses whose flows were removed: what is sent there renews no connection that can but run out. Asked for at
+    /// once; done when what it returns is.
+    fn close(&self, addresses: &[IpAddr]) -> BoxFuture<'static, Result<(), FlowError>>;
+
+    /// Has the datapath forget the connections of addresses that are closed, so that whoever has one next has no part in them.
+    /// While the switch is away this waits.
     fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>>;
+
+    /// Opens addresses that were closed, before all that is installed later.
+    fn open(&self, addresses: &[IpAddr]);
 }

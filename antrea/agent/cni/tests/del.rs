@@ -50,9 +50,11 @@ fn connections_of_a_pod_are_forgotten_when_its_flows_are_gone() {
             agent.add(pod, &config("1.0.0", "")).await.unwrap();
         }
         agent.del(&first).await.unwrap();
-        let others = agent.flows.present().into_keys().collect();
-        let addresses = ["10.10.0.2", "fd00:10:10::2"].map(|text| text.parse::<IpAddr>().unwrap()).to_vec();
-        assert_eq!(agent.flows.forgotten(), [(addresses, others)]);
+        let others: Vec<_> = agent.flows.present().into_keys().collect();
+        let [v4, v6] = ["10.10.0.2", "fd00:10:10::2"].map(|text| vec![text.parse::<IpAddr>().unwrap()]);
+        let mut forgotten = agent.flows.forgotten();
+        forgotten.sort();
+        assert_eq!(forgotten, [(v4, others.clone()), (v6, others)]);
     });
 }
 
@@ -88,5 +90,30 @@ fn a_container_that_is_attached_again_keeps_its_address() {
         drop(remembered);
         agent.server.settled().await;
         assert_eq!(node.state(&agent), before);
+        assert_eq!(agent.flows.closed(), Vec::<IpAddr>::new());
+    });
+}
+
+#[test]
+fn the_address_of_a_container_that_went_twice_waits_for_the_second_time() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let (pod, config) = (Pod::new("a", "c1"), config("1.0.0", ""));
+        agent.add(&pod, &config).await.unwrap();
+        let remembered = agent.flows.remember().await;
+        agent.del_once(&pod).await.unwrap();
+        agent.add(&pod, &config).await.unwrap();
+        let mut once = Box::pin(agent.flows.remember());
+        assert!(tokio::time::timeout(Duration::from_millis(10), &mut once).await.is_err(), "it comes second");
+        agent.del_once(&pod).await.unwrap();
+        drop(remembered);
+        let remembered = once.await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(agent.flows.forgotten().len(), 1);
+        assert_eq!(agent.flows.closed(), ["10.10.0.2".parse::<IpAddr>().unwrap()]);
+        assert_eq!(node.state(&agent).iter().filter(|line| line.starts_with("address")).count(), 1);
+        drop(remembered);
+        agent.server.settled().await;
+        assert_eq!((node.state(&agent), agent.flows.closed()), (vec![], vec![]));
     });
 }

@@ -1,6 +1,6 @@
 //! Flows that are written down instead of installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,6 +22,7 @@ pub(crate) struct RecordedFlows {
 #[derive(Default)]
 struct State {
     flows: BTreeMap<InterfaceName, PodInterface>,
+    closed: BTreeSet<IpAddr>,
     /// Addresses whose connections were forgotten, with those that had flows at that moment.
     forgotten: Vec<(Vec<IpAddr>, Vec<InterfaceName>)>,
     refusal: Option<&'static str>,
@@ -40,6 +41,11 @@ impl RecordedFlows {
     /// The addresses whose connections were forgotten, one request after the other, with the interfaces that had flows then.
     pub(crate) fn forgotten(&self) -> Vec<(Vec<IpAddr>, Vec<InterfaceName>)> {
         self.state().forgotten.clone()
+    }
+
+    /// The addresses that nothing is sent to.
+    pub(crate) fn closed(&self) -> Vec<IpAddr> {
+        self.state().closed.iter().copied().collect()
     }
 
     /// From now on nothing is forgotten before what is returned is dropped.
@@ -77,6 +83,15 @@ impl PodFlows for RecordedFlows {
     fn uninstall<'a>(&'a self, name: &'a InterfaceName) -> BoxFuture<'a, Result<(), FlowError>> {
         self.state().flows.remove(name);
         async { Ok(()) }.boxed()
+    }
+
+    fn close(&self, addresses: &[IpAddr]) -> BoxFuture<'static, Result<(), FlowError>> {
+        self.state().closed.extend(addresses);
+        async { Ok(()) }.boxed()
+    }
+
+    fn open(&self, addresses: &[IpAddr]) {
+        self.state().closed.retain(|address| !addresses.contains(address));
     }
 
     fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use antrea_agent_cni::Dependencies;
 use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_cni::ipam::IpamError;
 use antrea_agent_cni::ipam::host_local::HostLocal;
 use antrea_agent_cni::server::CniServer;
 use antrea_agent_cni::settings::Settings;
@@ -146,7 +147,12 @@ impl Node {
         let mut links: Vec<&str> = links.lines().filter_map(|line| line.split([' ', '@']).nth(1)).collect();
         links.sort_unstable();
         lines.extend(links.iter().map(|link| format!("link {link}")));
-        let held = self.ipam().allocations().unwrap();
+        let held = loop {
+            match self.ipam().allocations() {
+                Err(IpamError::Held(_)) => std::thread::yield_now(),
+                held => break held.unwrap(),
+            }
+        };
         lines.extend(held.iter().map(|(address, holder)| format!("address {address} of {holder}")));
         let flow = |(name, pod): (_, antrea_pipeline::PodInterface)| {
             let ips = pod.ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");

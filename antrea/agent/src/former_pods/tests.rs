@@ -1,7 +1,8 @@
 //! Connections of a Pod that is gone, in a real Open vSwitch: all of them are forgotten, and no others.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
+use antrea_config::DatapathType;
 use antrea_ovs::Round;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
@@ -34,7 +35,25 @@ fn datagram(from: &str, to: &str, port: u16) -> String {
         _ => panic!("two families"),
     }
     frame.extend(payload);
-    frame.iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&frame)
+}
+
+/// An echo request over IPv6 (RFC 4443).
+fn echo_request(from: &str, to: &str, identifier: u16) -> String {
+    let [source, destination] = [from, to].map(|text| text.parse::<Ipv6Addr>().unwrap().octets());
+    let addresses = [source, destination].concat();
+    let mut message = [[128, 0, 0, 0], [0, 0, 0, 1]].concat();
+    message[4..6].copy_from_slice(&identifier.to_be_bytes());
+    let sum = checksum(&[&addresses[..], &[0, 58, 0, 8], &message].concat());
+    message[2..4].copy_from_slice(&sum);
+    let mut frame = vec![0x0a, 0, 0, 0, 0, 1, 0x0a, 0, 0, 0, 0, 2];
+    frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 8, 58, 64]);
+    frame.extend([addresses, message].concat());
+    hexadecimal(&frame)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// RFC 1071.
@@ -63,7 +82,7 @@ impl Node {
             format!("add-br {BRIDGE} -- set bridge {BRIDGE} datapath_type=netdev protocols=OpenFlow15");
         ovs.vsctl(bridge.split_whitespace()).unwrap();
         let (connection, _) = Connection::open(ovs.management_socket(BRIDGE));
-        let (former, requests) = FormerPods::queue();
+        let (former, requests) = FormerPods::queue(Echoes::RunOut(Duration::ZERO));
         let round = watch::Sender::new(round);
         let forgetting = Forgetting {
             requests,
@@ -77,9 +96,20 @@ impl Node {
 
     /// Makes a connection in a zone, translated as `more` says.
     fn connect(&self, port: u16, from: &str, to: &str, zone: u16, more: &str) {
-        let packet = datagram(from, to, port);
+        self.track(&datagram(from, to, port), zone, more);
+    }
+
+    fn track(&self, packet: &str, zone: u16, more: &str) {
         let text = format!("in_port=LOCAL,packet={packet},actions=ct(commit,zone={zone}{more})");
         self.ovs.ofctl(["packet-out", BRIDGE, &text]).unwrap();
+    }
+
+    /// For how long the connections of echoes are known.
+    fn echoes(&self) -> Vec<Duration> {
+        let text = self.ovs.appctl(["dpctl/dump-conntrack", "-s"]).unwrap();
+        let seconds = |line: &str| line.split("timeout=").nth(1)?.split(',').next()?.parse().ok();
+        let echoes = text.lines().filter(|line| line.contains("icmpv6"));
+        echoes.map(|line| Duration::from_secs(seconds(line).unwrap())).collect()
     }
 
     /// The client's ports of the connections that are known.
@@ -144,4 +174,28 @@ async fn pods_that_go_at_once_are_forgotten_together() {
     let begun = std::time::Instant::now();
     futures::future::try_join_all(addresses.map(|address| node.former.forget(vec![address]))).await.unwrap();
     println!("60 Pods were forgotten after {:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn echoes_over_ipv6_are_left_to_run_out_and_all_else_is_forgotten() {
+    let test = "echoes_over_ipv6_are_left_to_run_out_and_all_else_is_forgotten";
+    let Some(node) = Node::start(test, RoundState::Finished).await else { return };
+    let (pod, peer) = ("fd00:10::a", "fd00:10:1::a");
+    node.connect(1, peer, pod, 65510, "");
+    node.track(&echo_request(pod, peer, 1), 65510, "");
+    node.track(&echo_request(peer, pod, 2), 65510, "");
+    assert_eq!((node.connections(), node.echoes().len()), (vec![1], 2));
+    node.former.forget(vec![pod.parse().unwrap()]).await.unwrap();
+    assert_eq!((node.connections(), node.echoes().len()), (vec![], 2));
+    assert!(node.echoes().iter().all(|rest| *rest < Echoes::LONGEST), "{:?}", node.echoes());
+}
+
+#[test]
+fn only_addresses_whose_echoes_run_out_are_closed() {
+    let addresses = ["10.10.0.10", "fd00:10::a"].map(|text| text.parse::<IpAddr>().unwrap());
+    let [_, v6] = addresses;
+    for (datapath, expected) in [(DatapathType::System, vec![]), (DatapathType::Netdev, vec![v6])] {
+        let (former, _requests) = FormerPods::queue(Echoes::of(datapath));
+        assert_eq!(former.to_close(&addresses).collect::<Vec<_>>(), expected, "{datapath:?}");
+    }
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::*;
 use super::node::{BRIDGE, Node, Pod};
 use crate::flow_restore::RoundState;
-use crate::former_pods::{Forgetting, FormerPods};
+use crate::former_pods::{Echoes, Forgetting, FormerPods};
 use crate::pods::SwitchFlows;
 
 /// How long anything may take.
@@ -48,7 +48,7 @@ impl Node {
         };
         let reports = keeper.reports.subscribe();
         let (round, stop) = (watch::Sender::new(RoundState::Finished), CancellationToken::new());
-        let (former, requests) = FormerPods::queue();
+        let (former, requests) = FormerPods::queue(Echoes::RunOut(Duration::ZERO));
         let forgetting = Forgetting {
             requests,
             switch: switch.clone(),
