@@ -72,8 +72,9 @@ fn what_goes_to_a_pod_that_is_there_is_remembered() {
 
 #[test]
 fn what_goes_to_an_address_that_is_closed_finds_no_connection() {
+    let test = "what_goes_to_an_address_that_is_closed_finds_no_connection";
     if let Some(reason) = why_not() {
-        println!("SKIPPED what_goes_to_an_address_that_is_closed_finds_no_connection: {reason}");
+        println!("SKIPPED {test}: {reason}");
         return;
     }
     let bridge = start(NodeTraffic::SourceMac);
