@@ -13,7 +13,7 @@ use crate::gateway_passages::BETWEEN_CLUSTERS;
 use crate::packets::{ACK, Packet};
 use crate::policed::start_with;
 use crate::served::cluster_ip;
-use crate::service_passages::{A, B, GATEWAY, VIRTUAL, ip, opens};
+use crate::service_passages::{A, B, GATEWAY, VIRTUAL, acknowledges, answers, ip, opens};
 
 /// A MAC that nobody has.
 const NOBODY: &str = "0a:00:00:00:00:0c";
@@ -32,10 +32,10 @@ fn isolating() -> Option<Arc<Bridge>> {
 
 /// Pod a begins a connection with each MAC, and goes on with Pod b's.
 #[track_caller]
-fn check_isolated(protocol: Protocol, from: &str, to: &str, ports: u16) {
+fn check_isolated(from: &str, to: &str, ports: u16) {
     let Some(bridge) = isolating() else { return };
     for (mac, port) in MACS.into_iter().chain([GROUP]).zip(ports..) {
-        let first = Packet { protocol, ..opens(POD_A, [A, mac], ip(from), (ip(to), 80), port) };
+        let first = opens(POD_A, [A, mac], ip(from), (ip(to), 80), port);
         let later = Packet { macs: [A, B], tcp: (ACK, 1, 1), ..first };
         for packet in [first, later] {
             let passage = bridge.send(&packet);
@@ -46,27 +46,41 @@ fn check_isolated(protocol: Protocol, from: &str, to: &str, ports: u16) {
 
 #[test]
 fn an_isolated_pod_gets_nothing_that_began_with_another_mac() {
-    check_isolated(Protocol::Tcp, "10.10.0.10", "10.10.0.11", 5001);
-    check_isolated(Protocol::Udp, "10.10.0.10", "10.10.0.11", 5011);
-    check_isolated(Protocol::Tcp, "fd00:10::a", "fd00:10::b", 5021);
+    check_isolated("10.10.0.10", "10.10.0.11", 5001);
+    check_isolated("fd00:10::a", "fd00:10::b", 5021);
 }
 
 #[test]
 fn an_isolated_pod_gets_nothing_that_is_for_the_outside() {
-    check_isolated(Protocol::Tcp, "10.10.0.10", "192.0.2.1", 5031);
-    check_isolated(Protocol::Tcp, "fd00:10::a", "2001:db8::1", 5051);
+    check_isolated("10.10.0.10", "192.0.2.1", 5031);
+    check_isolated("fd00:10::a", "2001:db8::1", 5051);
+}
+
+/// Linux knows a connection only when it has been answered, and so does Open vSwitch itself for UDP.
+#[test]
+fn an_isolated_pod_gets_nothing_in_a_connection_that_the_outside_has_answered() {
+    let Some(bridge) = isolating() else { return };
+    let (pod, outside) = (ip("10.10.0.10"), ip("192.0.2.1"));
+    for (protocol, port) in [(Protocol::Tcp, 5041), (Protocol::Udp, 5042)] {
+        let first = Packet { protocol, ..opens(POD_A, [A, GATEWAY], pod, (outside, 80), port) };
+        let answer = answers(OfPort::GATEWAY, [GATEWAY, A], (outside, 80), (pod, port));
+        let later = Packet { macs: [A, B], ..acknowledges(&first) };
+        let leave_by =
+            [first, Packet { protocol, ..answer }, later].map(|packet| bridge.send(&packet).leaves_by());
+        assert_eq!(leave_by, [OfPort::GATEWAY, POD_A, OfPort::GATEWAY].map(Some), "{protocol:?}");
+    }
 }
 
 #[test]
 fn an_isolated_pod_gets_nothing_by_a_service_that_the_host_answers() {
-    check_isolated(Protocol::Tcp, "10.10.0.10", &cluster_ip(IpFamily::V4, 3).to_string(), 5061);
+    check_isolated("10.10.0.10", &cluster_ip(IpFamily::V4, 3).to_string(), 5061);
 }
 
 /// Nobody but a Pod's kernel knows its link-local address, so packets to it have no MAC but the one that they came with.
 #[test]
 fn an_isolated_pod_gets_nothing_by_its_link_local_address() {
-    check_isolated(Protocol::Tcp, "fe80::a", "fe80::b", 5081);
-    check_isolated(Protocol::Tcp, "fd00:10::a", "fe80::b", 5091);
+    check_isolated("fe80::a", "fe80::b", 5081);
+    check_isolated("fd00:10::a", "fe80::b", 5091);
 }
 
 /// Where a packet leaves to, whatever its MAC. Without policies: those would drop some of it earlier.

@@ -168,8 +168,8 @@ pub fn from_pod_to_external(layout: &Layout, gateway: MacAddr) -> Option<Flow> {
 /// The bit of a MAC address that is set in those of groups (IEEE 802).
 const GROUP_BIT: u128 = 1 << 40;
 
-/// What the gateway and the tunnel bring for somebody unknown goes where its MAC says: the host may send to a Pod's link-local
-/// address; what peers send has the tunnel's MAC, and Open vSwitch sends nothing back where it came from.
+/// What the gateway and the tunnel bring for somebody unknown goes where its MAC says: the host knows Pods by their link-local
+/// addresses, too; what peers send has the tunnel's own MAC, and nothing goes back into the tunnel.
 pub fn to_external(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.miss_flow(Category::PodConnectivity).load(PktDestination::Gateway.mark());
