@@ -6,6 +6,7 @@ mod bridge;
 mod cluster;
 mod clusters;
 mod counted_packets;
+mod foreign_macs;
 mod forgetting;
 mod former_pods;
 mod gateway_passages;

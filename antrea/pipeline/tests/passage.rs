@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use antrea_types::OfPort;
+
 use crate::bridge::Bridge;
 use crate::packets::Packet;
 
@@ -36,6 +38,16 @@ impl Passage {
         self.flows
             .keys()
             .any(|(_, text)| text.contains("actions=output:") || text.contains("actions=IN_PORT"))
+    }
+
+    /// The port that it left by, found by its MAC.
+    pub(crate) fn leaves_by(&self) -> Option<OfPort> {
+        let found = self.flows.keys().filter(|(table, _)| self.name(*table) == "L2ForwardingCalc");
+        let port = |text: &str| {
+            u32::from_str_radix(text.split_once("set_field:0x")?.1.split_once("->reg1")?.0, 16).ok()
+        };
+        let port = found.filter_map(|(_, text)| port(text)).next();
+        port.filter(|_| self.reaches_output()).map(OfPort)
     }
 
     /// What was done to the packet once its destination was known.

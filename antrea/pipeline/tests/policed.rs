@@ -26,18 +26,27 @@ pub(crate) fn serving(proxy: ServiceProxy, node_traffic: NodeTraffic) -> Pipelin
 }
 
 pub(crate) fn flows(pipeline: &Pipeline) -> Vec<Flow> {
+    flows_with(pipeline, RULES)
+}
+
+fn flows_with(pipeline: &Pipeline, text: &str) -> Vec<Flow> {
     let mut flows = served::node_flows(pipeline, DUAL);
     let mut policies = pipeline.policy_flows().unwrap();
-    policies.apply(rules(&pods(DUAL), RULES));
+    policies.apply(rules(&pods(DUAL), text));
     flows.extend(policies.flows());
     flows
 }
 
 /// A bridge for one test alone.
 pub(crate) fn start(node_traffic: NodeTraffic) -> Bridge {
+    start_with(node_traffic, RULES)
+}
+
+/// The same with other rules.
+pub(crate) fn start_with(node_traffic: NodeTraffic, text: &str) -> Bridge {
     let pipeline = serving(everything(DUAL), node_traffic);
     let groups = Served::by(&everything(DUAL), DUAL).groups(&pipeline);
-    Bridge::start(BridgeNames::of(&pipeline), &flows(&pipeline), &groups)
+    Bridge::start(BridgeNames::of(&pipeline), &flows_with(&pipeline, text), &groups)
 }
 
 impl Bridge {

@@ -101,7 +101,7 @@ fn masks_of_each_table() {
     EgressRule 24
     EgressDefaultRule 4
     EgressMetric 2
-    L3Forwarding 11
+    L3Forwarding 10
     L3DecTTL 3
     SNATMark 5
     SNAT 4

@@ -124,7 +124,7 @@ fn what_comes_by_the_tunnel_for_nobody_is_dropped() {
     let Some(bridge) = bridge() else { return };
     insta::assert_snapshot!(bridge.walk_in("trk,est", &format!("{FROM_TUNNEL},{TCP},nw_src=10.10.1.10,nw_dst=10.10.0.99")), @"
     PipelineRootClassifier > Classifier > ConntrackZone: ct(zone=65520,nat)
-    ConntrackState > L3Forwarding > L2ForwardingCalc > ConntrackCommit > Output: drop
+    ConntrackState > L3Forwarding: drop
     ");
 }
 

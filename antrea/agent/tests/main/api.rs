@@ -146,7 +146,7 @@ fn flows_are_those_of_ovs_ofctl(node: &Node) {
     let of_pod = node.flows("?pod=a&namespace=team-x");
     let is_of_pod =
         |flow: &String| ["a-dc4592", "f6:f3:e5:36:f9:32", "10.11.0.3"].iter().any(|own| flow.contains(own));
-    assert!(of_pod.len() == 7 && of_pod.iter().all(is_of_pod), "{of_pod:#?}");
+    assert!(of_pod.len() == 8 && of_pod.iter().all(is_of_pod), "{of_pod:#?}");
     assert!(node.flows("?table-names-only").contains(&"ARPResponder".to_owned()));
     assert_eq!(node.flows("?groups=all"), Vec::<String>::new());
     assert_eq!(node.ask("/ovsflows?pod=z&namespace=team-x").0, "404");

@@ -11,7 +11,7 @@ use crate::order::Table;
 use crate::policy::Direction;
 use crate::tables::{
     egress_default_rule, egress_metric, egress_rule, ingress_default_rule, ingress_metric, ingress_rule,
-    ingress_security_classifier, l2_forwarding_calc, l3_forwarding, policy_rules, spoof_guard,
+    ingress_security_classifier, l2_forwarding_calc, policy_rules, spoof_guard,
 };
 
 const TABLES: &[Table] = &[
@@ -42,8 +42,6 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
             flows.extend(policy_rules::known(layout, direction, family));
         }
         flows.extend(node_flows(layout, &config.gateway, node_traffic, family));
-        let pods = config.local_pod_cidrs.get(family).copied();
-        flows.extend(pods.and_then(|pods| l3_forwarding::to_nobody(layout, pods)));
     }
     flows.extend(l2_forwarding_calc::to_nobody(layout));
     flows.extend(ingress_security_classifier::to_gateway(layout, config.gateway.of_port));

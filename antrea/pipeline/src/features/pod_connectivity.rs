@@ -46,6 +46,7 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
         flows.extend(family_flows(layout, config, family));
     }
     flows.extend(conntrack_state::new(layout));
+    flows.extend(l3_forwarding::from_pod_to_external(layout, config.gateway.mac));
     flows.extend(l3_forwarding::to_external(layout));
     flows.extend(output::to_port(layout));
     flows.extend(gateway_flows(layout, &config.gateway));
@@ -67,7 +68,7 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     flows.extend(conntrack_state::known(layout, family));
     flows.extend(l3_forwarding::replies_to_gateway(layout, gateway.mac, family));
     let pods = config.local_pod_cidrs.get(family).copied();
-    flows.extend(pods.and_then(|pods| l3_forwarding::within_subnet(layout, pods)));
+    flows.extend(pods.and_then(|pods| l3_forwarding::to_nobody(layout, pods)));
     flows.extend(l3_dec_ttl::from_gateway(layout, family));
     flows.extend(l3_dec_ttl::others(layout, family));
     flows.extend(conntrack_commit::commit(layout, family));
@@ -115,6 +116,7 @@ pub fn pod_flows(layout: &Layout, config: &PipelineConfig, pod: &PodInterface) -
     flows.extend(classifier::from_pod(layout, *of_port));
     for address in ips.iter() {
         flows.extend(spoof_guard::from_pod(layout, *of_port, *mac, *address));
+        flows.extend(l3_forwarding::to_pod_within_subnet(layout, *mac, *address));
         flows.extend(l3_forwarding::to_pod(layout, config.gateway.mac, *mac, *address));
     }
     flows.extend(l2_forwarding_calc::to_port(layout, *mac, *of_port));

@@ -30,8 +30,8 @@ pub fn from_node(layout: &Layout, node_traffic: NodeTraffic, family: IpFamily) -
     Some(flow.goto(layout.first_of(Stage::Conntrack)))
 }
 
-/// What leaves by the gateway. Its port is matched, too: a Pod may send to an address that is nowhere else (a link-local one)
-/// with another Pod's MAC, and the latter's policies are about that.
+/// What leaves by the gateway. Its port is matched, too: the host may send to an address that is nowhere else (a link-local one)
+/// with a Pod's MAC, and the Pod's policies are about that.
 pub fn to_gateway(layout: &Layout, gateway: OfPort) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let matching = Match::new().bits(TARGET_OF_PORT, gateway.0);

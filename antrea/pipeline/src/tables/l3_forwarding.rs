@@ -1,18 +1,22 @@
 //! L3Forwarding: chooses the next hop by destination, and rewrites MAC addresses accordingly.
 //!
-//! Stage Routing. Matches the destination, RewriteMAC, ct_state and ConnSource; loads PktDestination, tun_dst; next
-//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity, NetworkPolicy,
-//! Services and Multicluster.
+//! Stage Routing. Matches the destination, RewriteMAC, PktSource, ct_state and ConnSource; loads PktDestination, tun_dst; next
+//! tables L3DecTTL, or stage Switching where the packet stays in its subnet. Filled by PodConnectivity, Services and
+//! Multicluster.
+//!
+//! No packet of a Pod goes on with the destination MAC that the Pod has written, unless it is for a group: policies of the
+//! receiver are found by its port, and its port by the MAC, but connections are known by their IP addresses. With another MAC
+//! than the receiver's a Pod could begin a connection that the receiver's policies deny, and go on with the right one.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{CtState, Flow, Match};
+use antrea_openflow::{CtState, Field, Flow, Match};
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, MacAddr};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
 use crate::fields::{DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, UNCLAIMED};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::{UntunnelledPods, VIRTUAL_MAC};
 use crate::order::{Stage, Table};
@@ -41,11 +45,13 @@ pub fn replies_to_gateway(layout: &Layout, mac: MacAddr, family: IpFamily) -> Op
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
 }
 
-/// Between Pods of this Node, or from the Node to them: one subnet, the MAC addresses are right.
-pub fn within_subnet(layout: &Layout, pods: IpNet) -> Option<Flow> {
+/// To a Pod of this Node, from another one or from the Node: they are in one subnet. The sender may have a MAC of its choice
+/// there, or that of the Pod that had the address before.
+pub fn to_pod_within_subnet(layout: &Layout, pod: MacAddr, address: IpAddr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
-    Some(flow.marked(REWRITE_MAC.unset()).goto(layout.first_of(Stage::Switching)))
+    let flow = table.flow(NORMAL, Category::PodConnectivity).matching(Match::new().ip_dst(address));
+    let flow = flow.marked(REWRITE_MAC.unset()).set_eth_dst(pod);
+    Some(flow.goto(layout.first_of(Stage::Switching)))
 }
 
 /// To a Pod of this Node, from elsewhere.
@@ -56,12 +62,12 @@ pub fn to_pod(layout: &Layout, gateway: MacAddr, pod: MacAddr, address: IpAddr) 
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
 }
 
-/// To an address of this Node that no Pod has, from elsewhere. Nobody's policies have judged it: were its connection remembered,
-/// the next Pod with the address would have it.
+/// To an address of this Node that no Pod has. Nobody's policies have judged it: were its connection remembered, the next Pod
+/// with the address would have it.
 pub fn to_nobody(layout: &Layout, pods: IpNet) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let flow = table.flow(UNCLAIMED, Category::NetworkPolicy).matching(Match::new().ip_dst(pods));
-    Some(flow.marked(REWRITE_MAC).done())
+    let flow = table.flow(UNCLAIMED, Category::PodConnectivity).matching(Match::new().ip_dst(pods));
+    Some(flow.done())
 }
 
 /// To Pods of a peer, by the tunnel.
@@ -149,7 +155,21 @@ pub fn to_endpoint_behind_gateway(layout: &Layout, mac: MacAddr) -> Option<Flow>
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
 }
 
-/// Everything else leaves by the gateway, whose MAC a Pod has written itself.
+/// Everything else that a Pod sends leaves by the gateway. Frames for a group keep their MAC, which has no port: they go no
+/// further, and the host does not get them as its own.
+pub fn from_pod_to_external(layout: &Layout, gateway: MacAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let to_one = Match::new().masked(Field::EthDst, 0, GROUP_BIT);
+    let flow = table.flow(REST, Category::PodConnectivity).matching(to_one).marked(PktSource::Pod.mark());
+    let flow = flow.set_eth_dst(gateway).load(PktDestination::Gateway.mark());
+    Some(flow.goto(layout.first_of(Stage::Switching)))
+}
+
+/// The bit of a MAC address that is set in those of groups (IEEE 802).
+const GROUP_BIT: u128 = 1 << 40;
+
+/// What the gateway and the tunnel bring for somebody unknown goes where its MAC says: the host knows Pods by their link-local
+/// addresses, too; what peers send has the tunnel's own MAC, and nothing goes back into the tunnel.
 pub fn to_external(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.miss_flow(Category::PodConnectivity).load(PktDestination::Gateway.mark());
