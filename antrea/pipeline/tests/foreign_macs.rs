@@ -161,15 +161,23 @@ fn the_node_reaches_pods_by_their_link_local_addresses() {
     assert!(bridge.walk(packet).ends_with("Output: pod-b"), "{}", bridge.walk(packet));
 }
 
-/// The host is not handed what a Pod sends to everybody.
+/// Neither is the host handed what a Pod sends to everybody, nor are other Pods.
 #[test]
-fn multicast_and_broadcast_of_ipv4_go_nowhere() {
+fn multicast_and_broadcast_go_nowhere() {
     let Some(bridge) = bridge() else { return };
     let to = |mac: &str, address: &str| {
         bridge.walk(&format!(
             "udp,in_port=2,dl_src={A},dl_dst={mac},nw_ttl=64,nw_src=10.10.0.10,nw_dst={address}"
         ))
     };
+    for source in ["fd00:10::a", "fe80::a"] {
+        for kind in ["udp6,udp_dst=5353,ipv6_dst=ff02::fb", "icmp6,icmpv6_type=134,ipv6_dst=ff02::1"] {
+            let walk = bridge.walk(&format!(
+                "{kind},in_port=2,dl_src={A},dl_dst=33:33:00:00:00:01,nw_ttl=255,ipv6_src={source}"
+            ));
+            assert!(walk.ends_with(": drop"), "{walk}");
+        }
+    }
     for (mac, address) in [
         ("01:00:5e:00:00:fb", "224.0.0.251"),
         ("ff:ff:ff:ff:ff:ff", "255.255.255.255"),

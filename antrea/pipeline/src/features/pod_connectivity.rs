@@ -77,7 +77,6 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
 
 fn ipv6_flows(layout: &Layout) -> Vec<Flow> {
     let mut flows = ipv6::neighbour_discovery(layout);
-    flows.extend(ipv6::multicast(layout));
     flows.extend(spoof_guard::from_link_local(layout));
     flows
 }

@@ -47,8 +47,7 @@ pub fn from_pod(layout: &Layout, pod: OfPort, mac: MacAddr, address: IpAddr) -> 
     Some(flow.matching(matching).goto(after(layout, IpFamily::of(&address))))
 }
 
-/// Link-local addresses belong to the kernel of a Pod and are not known here; multicast listener reports and part of
-/// neighbour discovery come from them.
+/// Link-local addresses belong to the kernel of a Pod and are not known here; part of neighbour discovery comes from them.
 pub fn from_link_local(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(NORMAL, Category::PodConnectivity);
