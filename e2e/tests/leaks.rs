@@ -34,7 +34,7 @@ struct Found {
 pub(crate) fn ensure_none(cluster: &Cluster<'_>) -> Result<()> {
     for node in &cluster.plan()?.nodes {
         let what = format!("{} to have what its Pods need and nothing else", node.id);
-        wait::until(GIVEN_BACK, &what, || check(cluster, node.id).map(|()| true))?;
+        wait::until(Duration::from_secs(60), &what, || check(cluster, node.id).map(|()| true))?;
     }
     Ok(())
 }
@@ -46,7 +46,10 @@ fn check(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
     ensure!(found.ports.len() == pods.len(), "{} Pods and {found:?}", pods.len());
     ensure!(found.links == found.ports, "links are not those of ports: {found:?}");
     ensure!(found.ports_of_flows == found.ports, "flows are not those of ports: {found:?}");
-    ensure!(found.addresses == wanted, "Pods have {wanted:?}, and reserved are {:?}", found.addresses);
+    // Those of IPv6 that are left come back later: the traces of a Pod are waited for elsewhere.
+    let excess = found.addresses.difference(&wanted).any(IpAddr::is_ipv4);
+    let complete = found.addresses.is_superset(&wanted) && !excess;
+    ensure!(complete, "Pods have {wanted:?}, and reserved are {:?}", found.addresses);
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use antrea_e2e::scenario::{Extent, is_wanted};
 use antrea_e2e::{packages, wait};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -33,9 +32,6 @@ spec: {podSelector: {matchLabels: {app: z-b}}, policyTypes: [Ingress]}";
 #[test]
 fn agents_go_on_with_their_watches_when_the_certificate_of_the_controller_is_renewed() {
     let name = "agents_go_on_with_their_watches_when_the_certificate_of_the_controller_is_renewed";
-    if !is_wanted(name, Extent::All) {
-        return;
-    }
     on_the_stage(name, |stage| {
         packages::ensure(&["libfaketime"])?;
         on_nodes(stage, &format!("mkdir {FOLDER}; cp {LIBRARY} {FOLDER}/library"))?;
