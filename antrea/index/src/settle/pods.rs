@@ -30,7 +30,7 @@ impl Index {
         for (node, left) in left {
             publish(Update::Pods(PodsUpdate { node: node.clone(), came: Vec::new(), left }));
         }
-        came.sort_unstable();
+        came.sort_by_key(|(node, _)| *node);
         for of_node in came.chunk_by(|(node, _), (other, _)| node == other) {
             let came = of_node.iter().map(|(_, uid)| (*uid).clone()).collect();
             if let Some((rank, _)) = of_node.first() {
