@@ -57,6 +57,8 @@ ids! {
     GroupId,
     /// Of a policy.
     PolicyId,
+    /// Of a list of what has a label.
+    ListId,
 }
 
 /// What a value is found by.
