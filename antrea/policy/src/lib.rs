@@ -3,6 +3,7 @@
 //!
 //! Values are cheap to copy: what many objects have in common is one allocation behind an `Arc`.
 
+mod chunks;
 mod group;
 mod group_name;
 mod member;
@@ -13,6 +14,7 @@ mod text;
 mod uid;
 mod update;
 
+pub use chunks::Chunks;
 pub use group::{AddressGroup, AppliedToGroup};
 pub use group_name::{GroupName, InvalidGroupName};
 pub use member::{GroupMember, NamedPort, Pod, PodIps};

@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use antrea_policy::Span;
+use antrea_policy::{Chunks, Span};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::watchable::Watchable;
@@ -38,14 +38,14 @@ struct Place {
 pub(super) struct Objects<O> {
     places: HashTable<Place>,
     hasher: DefaultHashBuilder,
-    slots: Vec<Option<Object<O>>>,
+    slots: Chunks<Option<Object<O>>>,
     free: Vec<ObjectId>,
 }
 
 impl<O> Default for Objects<O> {
     fn default() -> Self {
         let hasher = DefaultHashBuilder::default();
-        Self { places: HashTable::new(), hasher, slots: Vec::new(), free: Vec::new() }
+        Self { places: HashTable::new(), hasher, slots: Chunks::default(), free: Vec::new() }
     }
 }
 
@@ -99,7 +99,7 @@ impl<O: Watchable> Objects<O> {
     }
 }
 
-fn is_at<O: Watchable>(slots: &[Option<Object<O>>], place: &Place, hash: u32, name: &O::Name) -> bool {
+fn is_at<O: Watchable>(slots: &Chunks<Option<Object<O>>>, place: &Place, hash: u32, name: &O::Name) -> bool {
     let object = || slots.get(place.id.index()).and_then(Option::as_ref);
     place.hash == hash && object().is_some_and(|object| object.object.name() == name)
 }

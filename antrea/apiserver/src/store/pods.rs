@@ -8,17 +8,23 @@ use hashbrown::HashMap;
 /// The Pods of Nodes, by their UIDs.
 #[derive(Default)]
 pub(super) struct Pods {
-    by_node: HashMap<Text, BTreeSet<Uid>>,
+    /// Sorted: a Node has few, and most are told at once.
+    by_node: HashMap<Text, Vec<Uid>>,
     /// Nodes that got Pods since this was asked last.
     fuller: BTreeSet<Text>,
 }
 
 impl Pods {
-    pub(super) fn apply(&mut self, PodsUpdate { node, came, left }: PodsUpdate) {
+    pub(super) fn apply(&mut self, PodsUpdate { node, came, mut left }: PodsUpdate) {
         let pods = self.by_node.entry(node.clone()).or_default();
-        left.iter().for_each(|pod| _ = pods.remove(pod));
+        if !left.is_empty() {
+            left.sort_unstable();
+            pods.retain(|pod| left.binary_search(pod).is_err());
+        }
         if !came.is_empty() {
             pods.extend(came);
+            pods.sort_unstable();
+            pods.dedup();
             self.fuller.insert(node);
         } else if pods.is_empty() {
             self.by_node.remove(&node);
@@ -32,6 +38,6 @@ impl Pods {
 
     /// The Pods of a Node.
     pub(super) fn on(&self, node: &str) -> Vec<Uid> {
-        self.by_node.get(node).into_iter().flatten().cloned().collect()
+        self.by_node.get(node).cloned().unwrap_or_default()
     }
 }

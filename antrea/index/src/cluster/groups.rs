@@ -1,15 +1,13 @@
 //! Groups: a selector of Pods within a scope of Namespaces, each stored once, whatever it is used for.
 
 use std::collections::BTreeSet;
-use std::hash::BuildHasher;
 
 use antrea_policy::GroupName;
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::roles::{Address, AppliedTo};
 use crate::Index;
 use crate::intern::lists::Lists;
-use crate::intern::pool::{GroupId, Hashed, Id, NamespaceId, PairId, Pool, SelectorId, SetId};
+use crate::intern::pool::{GroupId, Id, NamespaceId, PairId, Pool, SelectorId, SetId};
 use crate::intern::vocabulary::ANY;
 
 /// The Namespaces that a group takes its Pods from.
@@ -49,8 +47,6 @@ impl Group {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     pool: Pool<GroupId, Group>,
-    names: HashTable<GroupId>,
-    hasher: DefaultHashBuilder,
     /// Of a Namespace, by a label that members must have.
     own: Lists<(NamespaceId, PairId), GroupId>,
     /// Of selected Namespaces, the same.
@@ -65,7 +61,7 @@ impl Groups {
     /// How many things are stored.
     pub(crate) fn size(&self) -> usize {
         let labels = self.own.len() + self.selected.len();
-        self.pool.len() + self.names.len() + labels + self.scopes.len()
+        self.pool.len() + labels + self.scopes.len()
     }
 
     pub(crate) fn get(&self, id: GroupId) -> &Group {
@@ -84,8 +80,9 @@ impl Groups {
         self.pool.iter().map(|(_, group)| group)
     }
 
+    /// Looks at all groups: nothing that happens in a cluster asks for one by its name.
     pub(crate) fn find(&self, name: GroupName) -> Option<GroupId> {
-        self.names.find(self.hasher.hash_one(name), |id| self.pool.get(*id).name == name).copied()
+        self.pool.iter().find(|(_, group)| group.name == name).map(|(id, _)| id)
     }
 
     /// All groups that have a selector as scope.
@@ -127,23 +124,6 @@ impl Groups {
         let all = (label, SelectorId::MIN)..=(label, SelectorId::MAX);
         self.scopes.range(all).map(|(_, id)| *id)
     }
-
-    fn insert(&mut self, hash: Hashed, group: Group) -> GroupId {
-        let name_hash = self.hasher.hash_one(group.name);
-        let id = self.pool.insert(hash, group);
-        let (pool, hasher) = (&self.pool, &self.hasher);
-        self.names.insert_unique(name_hash, id, |id| hasher.hash_one(pool.get(*id).name));
-        id
-    }
-
-    fn remove(&mut self, id: GroupId) -> Option<Group> {
-        let name = self.pool.get(id).name;
-        let group = self.pool.release(id)?;
-        if let Ok(entry) = self.names.find_entry(self.hasher.hash_one(name), |other| *other == id) {
-            entry.remove();
-        }
-        Some(group)
-    }
 }
 
 impl Index {
@@ -156,7 +136,7 @@ impl Index {
         }
         let name = GroupName::of_parts(&self.parts_of(scope, pods));
         pods.into_iter().for_each(|pods| self.selectors.hold_again(pods));
-        let id = self.groups.insert(hash, Group { name, scope, pods, ..Group::default() });
+        let id = self.groups.pool.insert(hash, Group { name, scope, pods, ..Group::default() });
         for label in self.selectors.anchors(pods) {
             self.groups.note_label(scope, *label, id);
         }
@@ -173,7 +153,7 @@ impl Index {
     }
 
     pub(crate) fn release_group(&mut self, id: GroupId) {
-        let Some(group) = self.groups.remove(id) else { return };
+        let Some(group) = self.groups.pool.release(id) else { return };
         for label in self.selectors.anchors(group.pods) {
             self.groups.forget_label(group.scope, *label, id);
         }

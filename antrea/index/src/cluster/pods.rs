@@ -59,6 +59,9 @@ pub(crate) struct State {
     pub(crate) uid: Uid,
 }
 
+/// Pods that change, and what they were before: mostly nothing, when there are many.
+pub(crate) type Journal = Vec<(PodId, Option<Box<State>>)>;
+
 /// The Pods of a Namespace that have the same labels.
 #[derive(Debug, Default)]
 pub(crate) struct Class {
@@ -81,7 +84,7 @@ pub(crate) struct Pods {
     pub(crate) nodes: Nodes,
     ports: Names<Arc<[NamedPort]>>,
     /// What Pods were at the last settle, where they are something else now.
-    pub(crate) journal: Vec<(PodId, Option<State>)>,
+    pub(crate) journal: Journal,
     pub(crate) listing: Listing,
 }
 
@@ -225,14 +228,14 @@ impl Index {
             return;
         }
         record.is_journaled = true;
-        let before = record.state();
+        let before = record.state().map(Box::new);
         self.pods.pool.hold(id);
         before.iter().for_each(|state| self.pods.classes.hold(state.class));
         self.pods.journal.push((id, before));
     }
 
     /// The journal was read: what it held is let go.
-    pub(crate) fn forget_pod_journal(&mut self, journal: Vec<(PodId, Option<State>)>) {
+    pub(crate) fn forget_pod_journal(&mut self, journal: Journal) {
         for (id, before) in journal {
             self.pods.pool.get_mut(id).is_journaled = false;
             self.release_pod(id);

@@ -54,12 +54,15 @@ pub(crate) struct State {
     pub(crate) links: Links,
 }
 
+/// Policies that change, and what they were before: mostly nothing, when there are many.
+pub(crate) type Journal = Vec<(PolicyId, Option<Box<State>>)>;
+
 /// All policies. A policy is held by itself and by the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     pool: Pool<PolicyId, Record>,
     /// What policies were at the last settle, where they are something else now, with the holds on their groups.
-    pub(crate) journal: Vec<(PolicyId, Option<State>)>,
+    pub(crate) journal: Journal,
     pub(crate) listing: Listing,
 }
 
@@ -163,7 +166,8 @@ impl Index {
     fn journal_policy(&mut self, id: PolicyId) {
         let record = self.policies.pool.get_mut(id);
         let links = record.links.take();
-        let before = record.computed.clone().zip(links).map(|(computed, links)| State { computed, links });
+        let before =
+            record.computed.clone().zip(links).map(|(computed, links)| Box::new(State { computed, links }));
         if record.is_journaled {
             before.iter().for_each(|state| self.release_links(&state.links));
             return;
@@ -174,7 +178,7 @@ impl Index {
     }
 
     /// The journal was read: what it held is let go.
-    pub(crate) fn forget_policy_journal(&mut self, journal: Vec<(PolicyId, Option<State>)>) {
+    pub(crate) fn forget_policy_journal(&mut self, journal: Journal) {
         for (id, before) in journal {
             self.policies.pool.get_mut(id).is_journaled = false;
             self.release_policy(id);

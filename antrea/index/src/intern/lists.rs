@@ -2,18 +2,17 @@
 
 use std::hash::Hash;
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
-
 use super::few::Few;
+use super::pool::{ListId, Pool};
 
-/// Sorted lists by key; an empty one is not kept.
+/// Sorted lists by key; an empty one is not kept. A table grows by copying itself, so it has the numbers of lists rather
+/// than lists.
 #[derive(Debug)]
-pub(crate) struct Lists<K, V>(HashMap<K, Few<V>>);
+pub(crate) struct Lists<K, V>(Pool<ListId, (K, Few<V>)>);
 
 impl<K, V> Default for Lists<K, V> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self(Pool::default())
     }
 }
 
@@ -24,34 +23,38 @@ pub(crate) enum Is {
     Gone,
 }
 
-impl<K: Copy + Eq + Hash, V: Copy + Ord> Lists<K, V> {
+impl<K: Copy + Default + Eq + Hash, V: Copy + Ord> Lists<K, V> {
     /// Tells whether there was a list before.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Is {
-        match self.0.entry(key) {
-            Entry::Occupied(list) => {
-                list.into_mut().insert(value);
-                Is::There
-            }
-            Entry::Vacant(none) => {
-                none.insert(Few::One(value));
-                Is::Gone
-            }
+        let hash = self.0.hash(key);
+        if let Some(id) = self.0.find(hash, |(other, _)| *other == key) {
+            self.0.get_mut(id).1.insert(value);
+            return Is::There;
         }
+        let id = self.0.insert(hash, (key, Few::One(value)));
+        self.0.hold(id);
+        Is::Gone
     }
 
     /// Tells whether there is a list after.
     pub(crate) fn remove(&mut self, key: K, value: &V) -> Is {
-        let Entry::Occupied(mut list) = self.0.entry(key) else { return Is::Gone };
-        list.get_mut().remove(value);
-        if !list.get().is_empty() {
+        let Some(id) = self.find(key) else { return Is::Gone };
+        let (_, list) = self.0.get_mut(id);
+        list.remove(value);
+        if !list.is_empty() {
             return Is::There;
         }
-        list.remove();
+        self.0.release(id);
         Is::Gone
     }
 
     pub(crate) fn get(&self, key: K) -> impl Iterator<Item = V> + '_ {
-        self.0.get(&key).into_iter().flat_map(|list| list.iter().copied())
+        let list = self.find(key).map(|id| &self.0.get(id).1);
+        list.into_iter().flat_map(|list| list.iter().copied())
+    }
+
+    fn find(&self, key: K) -> Option<ListId> {
+        self.0.find(self.0.hash(key), |(other, _)| *other == key)
     }
 
     /// How many lists there are.

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
+use antrea_policy::Chunks;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// A number of a slot.
@@ -56,6 +57,8 @@ ids! {
     GroupId,
     /// Of a policy.
     PolicyId,
+    /// Of a list of what has a label.
+    ListId,
 }
 
 /// What a value is found by.
@@ -90,7 +93,7 @@ struct Place<I> {
 /// Values by number. A slot without holders is empty: its value is the default one, and nobody may know its number.
 #[derive(Debug)]
 pub(crate) struct Pool<I, T> {
-    slots: Vec<Slot<T>>,
+    slots: Chunks<Slot<T>>,
     free: Vec<I>,
     table: HashTable<Place<I>>,
     hasher: DefaultHashBuilder,
@@ -99,7 +102,7 @@ pub(crate) struct Pool<I, T> {
 impl<I, T> Default for Pool<I, T> {
     fn default() -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Chunks::default(),
             free: Vec::new(),
             table: HashTable::new(),
             hasher: DefaultHashBuilder::default(),

@@ -2,13 +2,13 @@
 
 use super::Round;
 use crate::Index;
-use crate::cluster::policies::{Links, State};
+use crate::cluster::policies::{Journal, Links};
 use crate::cluster::roles::SpanReason;
 use crate::intern::pool::{GroupId, PolicyId};
 
 impl Index {
     /// Takes away what policies had, and puts in what they have.
-    pub(super) fn relink(&mut self, journal: &[(PolicyId, Option<State>)], round: &mut Round) {
+    pub(super) fn relink(&mut self, journal: &Journal, round: &mut Round) {
         for (id, before) in journal {
             if let Some(before) = before {
                 self.unlink(*id, &before.links, round);

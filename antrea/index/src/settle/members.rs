@@ -7,8 +7,8 @@ use antrea_policy::{GroupMember, Pod};
 use super::Round;
 use crate::Index;
 use crate::cluster::groups::Scope;
-use crate::cluster::pods::State;
-use crate::intern::pool::{ClassId, GroupId, NamespaceId, PodId, SelectorId, SetId};
+use crate::cluster::pods::{Journal, State};
+use crate::intern::pool::{ClassId, GroupId, NamespaceId, SelectorId, SetId};
 
 /// What became of one possible member of a group: what it was there at the last settle, and what it is.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Index {
     }
 
     /// What became of Pods.
-    pub(super) fn follow_pods(&self, journal: &[(PodId, Option<State>)], round: &mut Round) {
+    pub(super) fn follow_pods(&self, journal: &Journal, round: &mut Round) {
         for (id, before) in journal {
             let after = self.pods.get(*id).state();
             let groups_before = before.as_ref().map(|state| self.groups_with(state, Time::Before));
@@ -88,12 +88,14 @@ impl Index {
             all.sort_unstable();
             all.dedup();
             for group in all {
-                let member = |state: &Option<State>, groups: &[GroupId]| {
+                let member = |state: Option<&State>, groups: &[GroupId]| {
                     let is_in = groups.binary_search(&group).is_ok();
-                    state.as_ref().filter(|_| is_in).map(|state| state.member.clone())
+                    state.filter(|_| is_in).map(|state| state.member.clone())
                 };
-                let delta =
-                    Delta { before: member(before, &groups_before), after: member(&after, &groups_after) };
+                let delta = Delta {
+                    before: member(before.as_deref(), &groups_before),
+                    after: member(after.as_ref(), &groups_after),
+                };
                 self.note(group, delta, round);
             }
         }

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use antrea_policy::{PodsUpdate, Text, Uid, Update};
 
 use crate::Index;
-use crate::cluster::pods::State;
-use crate::intern::pool::PodId;
+use crate::cluster::pods::Journal;
 
 impl Index {
-    pub(super) fn tell_pods(&self, journal: &[(PodId, Option<State>)], publish: &mut dyn FnMut(Update)) {
+    pub(super) fn tell_pods(&self, journal: &Journal, publish: &mut dyn FnMut(Update)) {
         let mut left: BTreeMap<&Text, Vec<Uid>> = BTreeMap::new();
         let mut came = Vec::new();
         for (id, before) in journal {
@@ -31,7 +30,7 @@ impl Index {
         for (node, left) in left {
             publish(Update::Pods(PodsUpdate { node: node.clone(), came: Vec::new(), left }));
         }
-        came.sort_unstable();
+        came.sort_by_key(|(node, _)| *node);
         for of_node in came.chunk_by(|(node, _), (other, _)| node == other) {
             let came = of_node.iter().map(|(_, uid)| (*uid).clone()).collect();
             if let Some((rank, _)) = of_node.first() {

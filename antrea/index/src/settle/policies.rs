@@ -4,18 +4,18 @@ use antrea_policy::{Content, PolicyUpdate, Span, SpanChange, Update};
 
 use super::Round;
 use crate::Index;
-use crate::cluster::policies::State;
+use crate::cluster::policies::{Journal, State};
 use crate::intern::pool::{GroupId, PolicyId};
 
 impl Index {
     pub(super) fn tell_policies(
         &self,
-        journal: &[(PolicyId, Option<State>)],
+        journal: &Journal,
         round: &mut Round,
         publish: &mut dyn FnMut(Update),
     ) {
         for (id, before) in journal {
-            self.policy_updates(*id, before.as_ref(), round)
+            self.policy_updates(*id, before.as_deref(), round)
                 .into_iter()
                 .flatten()
                 .for_each(|update| publish(Update::Policy(update)));
