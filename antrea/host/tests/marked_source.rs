@@ -190,6 +190,32 @@ fn what_the_node_sends_has_the_mac_and_what_it_forwards_its_own() {
     });
 }
 
+/// Of IPv4 the kernel forwards no such packet.
+#[test]
+fn what_comes_from_outside_with_an_address_of_the_node_is_not_the_nodes() {
+    isolated("marked source", async || {
+        let (node, client) = (Node::new().await, OtherNetns::new());
+        node.connect("eth1", MacAddr([0x02, 0, 0, 0, 0, 0x02]), &client).await;
+        sh("ip address add fd00:2::1/64 dev eth1 nodad; sysctl -qw net.ipv6.conf.all.forwarding=1");
+        client
+            .sh("ip address add fd00:2::2/64 dev eth0 nodad; ip address add fd00:11::1/128 dev lo nodad; \
+                 ip -6 route add default via fd00:2::1")
+            .await;
+        firewall::apply_at_start(&marking()).await.unwrap();
+        node.ensure().await;
+        let mut frames = Frames::of(&node.pods).await;
+        let address: SocketAddr = ENDPOINTS[1].parse().unwrap();
+        client
+            .netns()
+            .run(move || UdpSocket::bind("[fd00:11::1]:0").unwrap().send_to(b"antrea", address).unwrap())
+            .await
+            .unwrap();
+        assert_eq!(frames.source(|frame| is_to(frame, address, 17)), OWN_MAC);
+        send_udp(address);
+        assert_eq!(frames.source(|frame| is_to(frame, address, 17)), NODE_MAC);
+    });
+}
+
 #[test]
 fn address_resolution_keeps_the_mac_of_the_gateway() {
     isolated("marked source", async || {

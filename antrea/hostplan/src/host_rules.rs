@@ -102,16 +102,18 @@ fn raw(config: &HostConfig, family: IpFamily, services: &ServiceTraffic) -> Tabl
 }
 
 /// Packets that the Node sends to a Service go to the gateway only once the Service's address is translated, which is after
-/// OUTPUT. Source addresses are translated later.
+/// OUTPUT. Source addresses are translated later. What is forwarded passes POSTROUTING, too, and may have an address of this Node
+/// as its source: the kernel refuses that for IPv4 only.
 fn mangle(config: &HostConfig) -> TableRules {
     let mark = |comment| {
         let rule = Rule::new(comment, Target::OrMark(HOST_LOCAL_SOURCE_MARK));
-        vec![rule.output(InterfaceIs::Only(config.gateway.clone())).matching(Match::SourceLocal)]
+        rule.output(InterfaceIs::Only(config.gateway.clone())).matching(Match::SourceLocal)
     };
+    let of_socket = mark("mark LOCAL packets to Services").matching(Match::OfSocket);
     TableRules::default()
         .with(BuiltinChain::Prerouting, Vec::new())
-        .with(BuiltinChain::Output, mark("mark LOCAL output packets"))
-        .with(BuiltinChain::Postrouting, mark("mark LOCAL packets to Services"))
+        .with(BuiltinChain::Output, vec![mark("mark LOCAL output packets")])
+        .with(BuiltinChain::Postrouting, vec![of_socket])
 }
 
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {

@@ -36,7 +36,7 @@ pub(crate) fn with_our_own(record: &str) -> SavedRuleset {
     let ours = ":ANTREA-POSTROUTING - [0:0]\n\
         -A POSTROUTING -m comment --comment \"Antrea: jump to Antrea postrouting rules\" -j ANTREA-POSTROUTING\n\
         -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment \"Antrea: mark LOCAL packets to Services\" \
-        -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000\n";
+        -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000\n";
     let (before, mangle) = record.split_once("*mangle\n").unwrap();
     let (chains, after) = mangle.split_once("COMMIT\n").unwrap();
     SavedRuleset::parse(&format!("{before}*mangle\n{chains}{ours}COMMIT\n{after}"))
@@ -169,7 +169,7 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
     -A POSTROUTING -m comment --comment "Antrea: jump to Antrea postrouting rules" -j ANTREA-POSTROUTING
     -A ANTREA-OUTPUT -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL output packets" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
-    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL packets to Services" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL packets to Services" -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000
     COMMIT
     *nat
     :ANTREA-POSTROUTING - [0:0]

@@ -51,6 +51,8 @@ pub enum SetDirection {
 pub enum Match {
     /// Its source is an address of this Node.
     SourceLocal,
+    /// A socket of this host has sent it: it is not forwarded, whatever its source address says.
+    OfSocket,
     /// Its source is not an address of the interface that it leaves by.
     SourceNotOfOutput,
     /// Its destination is an address of this Node.
@@ -193,6 +195,7 @@ impl fmt::Display for Match {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SourceLocal => f.write_str("-m addrtype --src-type LOCAL"),
+            Self::OfSocket => f.write_str("-m owner --socket-exists"),
             Self::SourceNotOfOutput => f.write_str("-m addrtype ! --src-type LOCAL --limit-iface-out"),
             Self::DestinationLocal => f.write_str("-m addrtype --dst-type LOCAL"),
             Self::Established => f.write_str("-m conntrack --ctstate ESTABLISHED"),
