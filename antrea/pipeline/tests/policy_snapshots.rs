@@ -89,7 +89,7 @@ fn masks_of_each_table() {
     ARPResponder 3
     Classifier 4
     SpoofGuard 6
-    IPv6 3
+    IPv6 2
     UnSNAT 3
     ConntrackZone 2
     ConntrackState 4
