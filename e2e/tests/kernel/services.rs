@@ -27,6 +27,10 @@ fn a_node_port_with_traffic_policy_local_reaches_local_endpoints_that_see_the_cl
         for (index, pod) in [&cluster.neighbour, &cluster.server].into_iter().enumerate() {
             for (address, own) in node_addresses(index)?.into_iter().zip(ADDRESSES) {
                 let target = SocketAddr::new(address, NODE_PORT);
+                // Agents may know the Service of the test before this one still.
+                wait::until(PATIENCE, &format!("{target} to lead to {}", pod.name), || {
+                    Ok(reach(&listeners, &outside, target)?.name == pod.name)
+                })?;
                 for _ in 0..5 {
                     let reached = reach(&listeners, &outside, target)?;
                     ensure!(
