@@ -12,9 +12,6 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::traces::{BRIDGE, DATABASE};
 
-/// Where Open vSwitch is the userspace datapath an IPv6 address stays reserved for a minute.
-pub(crate) const GIVEN_BACK: Duration = Duration::from_secs(120);
-
 /// Links and ports of a Node that are no Pod's.
 const OWN: [&str; 5] = ["antrea-gw0", "antrea-tun0", "eth0", "eth1", "br-int"];
 

@@ -1,15 +1,19 @@
 //! What a Pod leaves on its Node: OVS ports, links, addresses and flows.
 
+use std::time::Duration;
+
 use antrea_e2e::names::NodeId;
 use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use crate::cluster::Cluster;
-use crate::leaks::GIVEN_BACK;
 
 /// Open vSwitch of a Node, from outside of its container.
 pub(crate) const DATABASE: &str = "--db=unix:/run/antrea/openvswitch/db.sock";
 pub(crate) const BRIDGE: &str = "unix:/run/antrea/openvswitch/br-int.mgmt";
+
+/// Where Open vSwitch is the userspace datapath an IPv6 address stays reserved for a minute.
+pub(crate) const GIVEN_BACK: Duration = Duration::from_secs(120);
 
 /// The names by which a Pod is known on its Node.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::stage::{Stage, namespace_of, on_the_stage, pod};
-use crate::leaks::GIVEN_BACK;
 use crate::services::peers::Peer;
+use crate::traces::GIVEN_BACK;
 
 /// Where host-local keeps who has which address, a file each, and which one it gave last.
 const FILES: &str = "/run/antrea/cni/networks/antrea";
