@@ -1,6 +1,7 @@
 //! The controller's certificate is renewed while agents watch: it is when the clock is not what it was, and its process
 //! gets a clock of its own (libfaketime).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use antrea_e2e::{packages, wait};
@@ -92,12 +93,14 @@ fn replace(stage: &Stage<'_>, command: &[&str]) -> Result<()> {
     kubectl.text(&[command, &["-n", NAMESPACE]].concat())?;
     let status = ["rollout", "status", "deployment/antrea-controller", "-n", NAMESPACE, "--timeout=60s"];
     kubectl.text(&status)?;
-    let all = 2 * WATCHES;
-    wait::until(RENEWAL, "agents to watch", || Ok(watches(stage)? >= before + all))
+    wait::until(RENEWAL, "agents to watch", || {
+        let now = watches(stage)?;
+        Ok(before.iter().all(|(pod, count)| now[pod] >= count + WATCHES))
+    })
 }
 
-/// How often agents have begun to watch.
-fn watches(stage: &Stage<'_>) -> Result<usize> {
+/// How often each agent has begun to watch.
+fn watches(stage: &Stage<'_>) -> Result<BTreeMap<String, usize>> {
     count_in_logs_of_agents(stage, "Watch of antrea-controller begins")
 }
 

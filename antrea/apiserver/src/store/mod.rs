@@ -15,6 +15,7 @@ mod pods;
 mod rounds;
 mod selector;
 mod shown;
+mod watch;
 mod watchable;
 mod watchers;
 
@@ -31,8 +32,8 @@ use fanout::Modification;
 pub(crate) use members::{AddressMembers, AppliedToMembers};
 use pods::Pods;
 pub use selector::Selector;
-pub use watchers::{Counts, Rounds, Watch};
-pub(crate) use watchers::{Crowded, WatcherId};
+pub use watch::{Counts, Rounds, Watch};
+pub(crate) use watch::{Crowded, WatcherId};
 
 /// The kinds that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
