@@ -15,6 +15,22 @@ pub(crate) trait OnALab {
     fn lab(&self) -> &Lab;
 }
 
+/// Takes down what is shared.
+type Down = fn() -> Result<()>;
+
+/// What would be in the way of others, if there is such a thing.
+static IN_THE_WAY: Mutex<Option<Down>> = Mutex::new(None);
+
+/// `down` is to be called before others use what they share: idle clusters slow what follows.
+pub(crate) fn goes_before_others(down: Down) {
+    *IN_THE_WAY.lock().unwrap_or_else(PoisonError::into_inner) = Some(down);
+}
+
+/// Nothing is in the way any more, so that it is not taken down.
+pub(crate) fn stays() {
+    *IN_THE_WAY.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// Runs `test` with what is shared, made when there is none. When it fails, the lab's state is printed and the lab is
 /// taken down: the next test gets a new one. The last one goes with this process.
 pub(crate) fn with<S: OnALab>(
@@ -22,6 +38,8 @@ pub(crate) fn with<S: OnALab>(
     make: impl FnOnce() -> Result<S>,
     test: impl FnOnce(&S) -> Result<()>,
 ) -> Result<()> {
+    let others = IN_THE_WAY.lock().unwrap_or_else(PoisonError::into_inner).take();
+    others.map_or(Ok(()), |down| down())?;
     let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let stage = shared.take().map_or_else(make, Ok)?;
     let outcome = catch_unwind(AssertUnwindSafe(|| run_or_dump(stage.lab(), |_| test(&stage))));

@@ -1,8 +1,7 @@
 //! The ClusterSet that the tests share: three clusters of two Nodes, A leads and is a member, B and C export Service
 //! `nginx`, which Pod `pod-a` of A asks. Everything is on that is off by default.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use antrea_e2e::install::{NAMESPACE, Product, multicluster};
@@ -19,9 +18,6 @@ use serde_json::Value;
 
 use crate::shared::{self, OnALab};
 
-/// How many tests there are on the stage: the last one takes it down. Three idle clusters slow what follows.
-const TESTS: usize = 24;
-
 /// A Common Area of A without ClusterSet.
 pub(super) const SECOND_AREA: &str = "second-area";
 
@@ -29,7 +25,6 @@ pub(super) const SECOND_AREA: &str = "second-area";
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 static SHARED: Mutex<Option<Stage>> = Mutex::new(None);
-static RUN: AtomicUsize = AtomicUsize::new(0);
 
 /// The clusters and everybody on them.
 pub(super) struct Stage {
@@ -49,7 +44,9 @@ pub(super) fn on_the_stage(name: &str, test: impl FnOnce(&Stage) -> Result<()>) 
     if !is_wanted(name, Extent::Standard) {
         return;
     }
-    let result = shared::with(&SHARED, make, test).and_then(|()| down_after_the_last());
+    shared::stays();
+    let result = shared::with(&SHARED, make, test);
+    shared::goes_before_others(down);
     assert!(result.is_ok(), "{name}: {:?}", result.err());
 }
 
@@ -80,11 +77,9 @@ fn with_everything_on(mut product: Product, request: &Request) -> Result<Product
     Ok(product)
 }
 
-fn down_after_the_last() -> Result<()> {
-    if RUN.fetch_add(1, Ordering::Relaxed) + 1 < TESTS {
-        return Ok(());
-    }
-    let stage = SHARED.lock().map_or(None, |mut shared| shared.take());
+/// Three idle clusters slow what follows.
+fn down() -> Result<()> {
+    let stage = SHARED.lock().unwrap_or_else(PoisonError::into_inner).take();
     stage.map_or(Ok(()), |stage| stage.lab.down())
 }
 
