@@ -25,16 +25,17 @@ const SERVICES: &str = "
     iptables -t nat -A PREROUTING -p udp --dport 1003 -j DNAT --to 172.18.0.11:6081
     iptables -t nat -A PREROUTING -p udp --dport 1004 -j DNAT --to 10.11.0.7:6081";
 
-fn bound(port: u16) -> UdpSocket {
-    let socket = UdpSocket::bind(("0.0.0.0", port)).unwrap();
+fn bound(address: &str, port: u16) -> UdpSocket {
+    let socket = UdpSocket::bind((address, port)).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
 }
 
 /// Whether a datagram arrives at a port.
 async fn arrives(from: &Netns, to: &str, at: &Netns, port: u16, length: usize) -> bool {
-    let receiver = at.run(move || bound(port)).await.unwrap();
-    let sender = from.run(|| bound(0)).await.unwrap();
+    let receiver = at.run(move || bound("::", port)).await.unwrap();
+    let any = if to.starts_with('[') { "::" } else { "0.0.0.0" };
+    let sender = from.run(move || bound(any, 0)).await.unwrap();
     sender.send_to(&vec![0; length], to).unwrap();
     receiver.recv(&mut [0; LARGE]).is_ok_and(|received| received == length)
 }
@@ -52,6 +53,9 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
             (&pod, "172.18.0.11:6081", &node, 6081, false),
             (&pod, "10.11.0.1:6081", &node, 6081, false),
             (&pod, "10.11.0.1:6082", &node, 6082, true),
+            (&pod, "[fd00:18::2]:6081", &peer, 6081, false),
+            (&pod, "[fd00:18::2]:6082", &peer, 6082, true),
+            (&pod, "[fd00:18::11]:6081", &node, 6081, false),
             (&pod, "10.96.0.99:1001", &peer, 6081, false),
             (&pod, "10.96.0.99:1002", &peer, 6082, true),
             (&pod, "172.18.0.11:1003", &node, 6081, false),

@@ -121,9 +121,9 @@ fn mangle(config: &HostConfig, family: IpFamily) -> TableRules {
         .with(BuiltinChain::Postrouting, vec![of_socket])
 }
 
-/// What a Node would take for the packets of a peer, whose sources nobody looks at: those of its Pods, and those that a Service
-/// leads to a tunnel. The bridge drops what its Pods send there, but does not always see ports of fragments, nor what kube-proxy
-/// makes of a packet. Here addresses are translated, and nobody has accepted the packet yet, as in table filter.
+/// What a Node would take for packets of a peer, at whose sources nobody looks: what Pods send to a tunnel, and what a Service
+/// leads to one. The bridge drops what Pods send there, but does not always see the ports of fragments, nor what kube-proxy makes
+/// of a packet. Here destinations are translated, and nobody has accepted the packet yet, as others may in table filter.
 fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
     let drop = |comment| Rule::new(comment, Target::Drop).layer4(layer4);
