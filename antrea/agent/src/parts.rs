@@ -17,7 +17,7 @@ use antrea_ovs::openflow::Connection;
 use antrea_ovs::{Round, Switch};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
 use anyhow::Result;
 
 use crate::bridge::Ports;
@@ -49,7 +49,7 @@ pub(crate) fn pipeline_config(
     let ips = gateway_ips(&node.pod_cidrs);
     PipelineConfig {
         gateway: Gateway { of_port: ports.gateway, mac: ports.gateway_mac, ips },
-        tunnel_port: Some(ports.tunnel),
+        tunnel: Some(Tunnel { of_port: ports.tunnel, traffic: tunnel::traffic(config.tunnel) }),
         local_pod_cidrs: node.pod_cidrs,
         services: match proxy {
             Some(proxy) => Services::ByProxy(proxy.pipeline.clone()),

@@ -6,9 +6,8 @@ use antrea_agent_routing::mtu::{self, Checksum, Encryption, Wrapping};
 use antrea_agent_routing::{TrafficMode, TunnelProtocol};
 use antrea_config::{AgentConfig, Tunnel, TunnelType};
 use antrea_host::NodeTransport;
-use antrea_hostplan::TunnelTraffic;
 use antrea_ovs::ovsdb::{InterfaceType, PortSpec};
-use antrea_types::{DualStack, IpFamily, OfPort};
+use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 

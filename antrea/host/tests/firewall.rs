@@ -2,7 +2,8 @@
 
 use antrea_host::{Outcome, firewall};
 use antrea_hostplan::iptables::SourcePorts;
-use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, ServiceTraffic, TunnelTraffic, host_rules};
+use antrea_hostplan::{ExternalMasquerade, HostConfig, HostPlan, ServiceTraffic, host_rules};
+use antrea_types::TunnelTraffic;
 
 use crate::sandbox::{isolated, sh};
 

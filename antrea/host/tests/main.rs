@@ -4,6 +4,7 @@
 
 mod announce;
 mod firewall;
+mod forged_tunnels;
 mod ingress_drop;
 mod link_watch;
 mod links;

@@ -2,20 +2,11 @@
 
 use std::fmt;
 
-use antrea_types::{DualStack, InterfaceName};
+use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::iptables::{Ruleset, SourcePorts};
 use crate::{IpSet, ServiceTraffic, Sysctl};
-
-/// How traffic between Nodes is encapsulated, as a firewall sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TunnelTraffic {
-    /// Geneve, VXLAN and the like, by their UDP port.
-    Udp(u16),
-    /// GRE, which has no ports.
-    Gre,
-}
 
 /// What becomes of the source of packets from Pods to the outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

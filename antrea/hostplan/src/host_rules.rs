@@ -1,6 +1,6 @@
 //! The iptables rules, IP sets and sysctls of a Node that carries Pod traffic.
 
-use antrea_types::IpFamily;
+use antrea_types::{IpFamily, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::iptables::{
@@ -11,7 +11,7 @@ use crate::service_rules::{
     node_port_dnat, untracked_incoming, untracked_outgoing, virtual_source_masquerade,
 };
 use crate::service_traffic::service_sets;
-use crate::{ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, Sysctl, TunnelTraffic};
+use crate::{ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, Sysctl};
 
 /// Marks packets that the Node itself sends to its Pods, so that no policy applies to the kubelet's probes.
 pub(crate) const HOST_LOCAL_SOURCE_MARK: u32 = 0x8000_0000;
@@ -63,7 +63,7 @@ fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
     Ruleset {
         tables: [
             (Table::Raw, raw(config, IpFamily::of_net(&pod_cidr), &config.services)),
-            (Table::Mangle, mangle(config)),
+            (Table::Mangle, mangle(config, IpFamily::of_net(&pod_cidr))),
             (Table::Nat, nat(config, pod_cidr)),
             (Table::Filter, filter(config, IpFamily::of_net(&pod_cidr))),
         ]
@@ -104,16 +104,33 @@ fn raw(config: &HostConfig, family: IpFamily, services: &ServiceTraffic) -> Tabl
 /// Packets that the Node sends to a Service go to the gateway only once the Service's address is translated, which is after
 /// OUTPUT. Source addresses are translated later. What is forwarded passes POSTROUTING, too, and may have an address of this Node
 /// as its source: the kernel refuses that for IPv4 only.
-fn mangle(config: &HostConfig) -> TableRules {
+fn mangle(config: &HostConfig, family: IpFamily) -> TableRules {
     let mark = |comment| {
         let rule = Rule::new(comment, Target::OrMark(HOST_LOCAL_SOURCE_MARK));
         rule.output(InterfaceIs::Only(config.gateway.clone())).matching(Match::SourceLocal)
     };
     let of_socket = mark("mark LOCAL packets to Services").matching(Match::OfSocket);
+    let forged = forged_tunnel_packets(config, family);
+    // Packets to Pods may have any port.
+    let to_others = |rule: &Rule| rule.clone().output(InterfaceIs::Not(config.gateway.clone()));
     TableRules::default()
         .with(BuiltinChain::Prerouting, Vec::new())
+        .with(BuiltinChain::Forward, forged.iter().map(to_others).collect())
+        .with(BuiltinChain::Input, forged)
         .with(BuiltinChain::Output, vec![mark("mark LOCAL output packets")])
         .with(BuiltinChain::Postrouting, vec![of_socket])
+}
+
+/// What a Node would take for packets of a peer, at whose sources nobody looks: what Pods send to a tunnel, and what a Service
+/// leads to one. The bridge drops what Pods send there, but does not always see the ports of fragments, nor what kube-proxy makes
+/// of a packet. Here destinations are translated, and nobody has accepted the packet yet, as others may in table filter.
+fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
+    let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
+    let drop = |comment| Rule::new(comment, Target::Drop).layer4(layer4);
+    vec![
+        drop("drop encapsulation packets from Pods").input(InterfaceIs::Only(config.gateway.clone())),
+        drop("drop encapsulation packets to Services").matching(Match::Translated),
+    ]
 }
 
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {

@@ -24,7 +24,7 @@ mod uplink_text;
 
 pub use address::{Address, InvalidAddress, PrefixRoute};
 pub use changes::{Changes, neighbour_changes, route_changes};
-pub use host_plan::{ExternalMasquerade, HostConfig, HostPlan, TunnelTraffic};
+pub use host_plan::{ExternalMasquerade, HostConfig, HostPlan};
 pub use host_rules::host_rules;
 pub use ip_set::{IpSet, IpSetContent, IpSetEntry, IpSetKind, replace_ip_sets};
 pub use ip_set_save::{ip_set_changes, ip_set_updates, parse_ip_set_save};

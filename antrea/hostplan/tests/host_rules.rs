@@ -2,9 +2,9 @@
 
 use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, ServiceTraffic, TunnelTraffic, host_rules, ip_set_changes,
-    parse_ip_set_save,
+    ExternalMasquerade, HostConfig, ServiceTraffic, host_rules, ip_set_changes, parse_ip_set_save,
 };
+use antrea_types::TunnelTraffic;
 
 const IPTABLES_SAVE: &str = include_str!("golden/iptables-save.txt");
 const IPSET_SAVE: &str = include_str!("golden/ipset-save.txt");
@@ -31,9 +31,20 @@ pub(crate) fn ipv6_node() -> HostConfig {
     }
 }
 
-/// Upstream's rules, and the one that it has not: it takes packets that the Node sends to a Service for somebody else's.
+/// Upstream's rules, and those that it has not: it takes packets that the Node sends to a Service for somebody else's, and lets
+/// anybody send to tunnels.
 pub(crate) fn with_our_own(record: &str) -> SavedRuleset {
-    let ours = ":ANTREA-POSTROUTING - [0:0]\n\
+    let ours = ":ANTREA-INPUT - [0:0]\n:ANTREA-FORWARD - [0:0]\n:ANTREA-POSTROUTING - [0:0]\n\
+        -A INPUT -m comment --comment \"Antrea: jump to Antrea input rules\" -j ANTREA-INPUT\n\
+        -A FORWARD -m comment --comment \"Antrea: jump to Antrea forwarding rules\" -j ANTREA-FORWARD\n\
+        -A ANTREA-INPUT -i antrea-gw0 -p udp -m comment --comment \"Antrea: drop encapsulation packets from Pods\" \
+        -m udp --dport 6081 -j DROP\n\
+        -A ANTREA-INPUT -p udp -m comment --comment \"Antrea: drop encapsulation packets to Services\" \
+        -m udp --dport 6081 -m conntrack --ctstate DNAT -j DROP\n\
+        -A ANTREA-FORWARD -i antrea-gw0 ! -o antrea-gw0 -p udp -m comment --comment \
+        \"Antrea: drop encapsulation packets from Pods\" -m udp --dport 6081 -j DROP\n\
+        -A ANTREA-FORWARD ! -o antrea-gw0 -p udp -m comment --comment \
+        \"Antrea: drop encapsulation packets to Services\" -m udp --dport 6081 -m conntrack --ctstate DNAT -j DROP\n\
         -A POSTROUTING -m comment --comment \"Antrea: jump to Antrea postrouting rules\" -j ANTREA-POSTROUTING\n\
         -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment \"Antrea: mark LOCAL packets to Services\" \
         -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000\n";
@@ -113,6 +124,19 @@ fn gre_is_let_in_and_not_tracked_either() {
     -A ANTREA-PREROUTING -p gre -m comment --comment "Antrea: do not track incoming encapsulation packets" -m addrtype --dst-type LOCAL -j NOTRACK
     -A ANTREA-OUTPUT -p gre -m comment --comment "Antrea: do not track outgoing encapsulation packets" -m addrtype --src-type LOCAL -j NOTRACK
     COMMIT
+    *mangle
+    :ANTREA-FORWARD - [0:0]
+    :ANTREA-INPUT - [0:0]
+    :ANTREA-OUTPUT - [0:0]
+    :ANTREA-POSTROUTING - [0:0]
+    :ANTREA-PREROUTING - [0:0]
+    -A ANTREA-FORWARD -i antrea-gw0 ! -o antrea-gw0 -p gre -m comment --comment "Antrea: drop encapsulation packets from Pods" -j DROP
+    -A ANTREA-FORWARD ! -o antrea-gw0 -p gre -m comment --comment "Antrea: drop encapsulation packets to Services" -m conntrack --ctstate DNAT -j DROP
+    -A ANTREA-INPUT -i antrea-gw0 -p gre -m comment --comment "Antrea: drop encapsulation packets from Pods" -j DROP
+    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: drop encapsulation packets to Services" -m conntrack --ctstate DNAT -j DROP
+    -A ANTREA-OUTPUT -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL output packets" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
+    -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL packets to Services" -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000
+    COMMIT
     *filter
     :ANTREA-FORWARD - [0:0]
     :ANTREA-INPUT - [0:0]
@@ -133,7 +157,7 @@ fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
     assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
     let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
     assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
-    assert_eq!(vxlan.matches("--dport 4789").count(), 4);
+    assert_eq!(vxlan.matches("--dport 4789").count(), 8);
 }
 
 #[test]
@@ -163,11 +187,19 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     COMMIT
     *mangle
     :ANTREA-PREROUTING - [0:0]
+    :ANTREA-FORWARD - [0:0]
+    :ANTREA-INPUT - [0:0]
     :ANTREA-OUTPUT - [0:0]
     :ANTREA-POSTROUTING - [0:0]
     -A PREROUTING -m comment --comment "Antrea: jump to Antrea prerouting rules" -j ANTREA-PREROUTING
+    -A FORWARD -m comment --comment "Antrea: jump to Antrea forwarding rules" -j ANTREA-FORWARD
+    -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
     -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
     -A POSTROUTING -m comment --comment "Antrea: jump to Antrea postrouting rules" -j ANTREA-POSTROUTING
+    -A ANTREA-FORWARD -i antrea-gw0 ! -o antrea-gw0 -p udp -m comment --comment "Antrea: drop encapsulation packets from Pods" -m udp --dport 6081 -j DROP
+    -A ANTREA-FORWARD ! -o antrea-gw0 -p udp -m comment --comment "Antrea: drop encapsulation packets to Services" -m udp --dport 6081 -m conntrack --ctstate DNAT -j DROP
+    -A ANTREA-INPUT -i antrea-gw0 -p udp -m comment --comment "Antrea: drop encapsulation packets from Pods" -m udp --dport 6081 -j DROP
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop encapsulation packets to Services" -m udp --dport 6081 -m conntrack --ctstate DNAT -j DROP
     -A ANTREA-OUTPUT -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL output packets" -m addrtype --src-type LOCAL -j MARK --set-xmark 0x80000000/0x80000000
     -A ANTREA-POSTROUTING -o antrea-gw0 -m comment --comment "Antrea: mark LOCAL packets to Services" -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000
     COMMIT

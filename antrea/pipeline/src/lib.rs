@@ -22,6 +22,6 @@ pub mod tables;
 
 pub use model::{
     Gateway, HOST_LOCAL_MAC, NodeTraffic, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface,
-    PolicyEnforcement,
+    PolicyEnforcement, Tunnel,
 };
 pub use pipeline::Pipeline;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort};
+use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::multicluster::Multicluster;
@@ -13,8 +13,8 @@ use crate::service::{DirectServerReturn, ServiceProxy, Services};
 pub struct PipelineConfig {
     /// The Node's gateway; the families that it has an address of are the families of the pipeline.
     pub gateway: Gateway,
-    /// The port of the tunnel; none where Nodes reach one another without encapsulation.
-    pub tunnel_port: Option<OfPort>,
+    /// The way to other Nodes; none where they reach one another without encapsulation.
+    pub tunnel: Option<Tunnel>,
     /// The networks that this Node's Pods get their addresses from.
     pub local_pod_cidrs: DualStack<IpNet>,
     /// Who serves Services.
@@ -79,6 +79,15 @@ pub struct Gateway {
     pub mac: MacAddr,
     /// Its address in each of the Node's Pod networks.
     pub ips: DualStack<IpAddr>,
+}
+
+/// The way between Nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Its port on the bridge.
+    pub of_port: OfPort,
+    /// What it looks like outside of the bridge.
+    pub traffic: TunnelTraffic,
 }
 
 /// A Pod's interface on the bridge.

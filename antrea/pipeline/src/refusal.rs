@@ -31,7 +31,7 @@ pub(crate) fn meter(rate: u32) -> Meter {
 pub(crate) fn packet_out(config: &PipelineConfig, port: OfPort, answer: Vec<u8>) -> PacketOut {
     let gateway = gateway_of_client(&answer);
     let packet = PacketOut::new(reserved_port::CONTROLLER, answer);
-    match (config.tunnel_port, gateway) {
+    match (config.tunnel.map(|tunnel| tunnel.of_port), gateway) {
         (Some(tunnel), Some(gateway)) if tunnel == port && multicluster::tunnel(config).is_some() => packet
             .action(Action::set_mac(Field::EthSrc, config.gateway.mac))
             .action(Action::set_mac(Field::EthDst, VIRTUAL_MAC))

@@ -7,9 +7,9 @@ use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{
     Gateway, NodeTraffic, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface,
-    PolicyEnforcement,
+    PolicyEnforcement, Tunnel,
 };
-use antrea_types::{DualStack, IpFamily, OfPort};
+use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 use ipnet::IpNet;
 
 /// The families of a cluster.
@@ -51,7 +51,7 @@ pub(crate) fn node_with(families: Families, services: Services) -> Pipeline {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: families.keep(dual(["10.10.0.1", "fd00:10::1"])),
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: families.keep(dual(["10.10.0.0/24", "fd00:10::/64"])),
         services,
         multicluster: Multicluster::On,

@@ -66,7 +66,7 @@ pub(crate) fn multicluster_services() -> Served {
     served
 }
 
-fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints: EndpointKind) {
+pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints: EndpointKind) {
     let (id, affinity) = (GroupId(number.into()), SessionAffinity::None);
     let family = IpFamily::V4;
     let group = EndpointGroup { id, family, endpoints: vec![endpoint], affinity, mode: GroupMode::Nat };

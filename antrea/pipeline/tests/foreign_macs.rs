@@ -131,6 +131,14 @@ fn what_a_pod_sends_to_another_cluster_goes_there() {
     check(&bridge, POD_A, "trk,est", ["10.10.0.10", "10.20.0.5"], "172.18.2.1");
 }
 
+/// The MAC of packets between clusters makes a Pod's packet none of these.
+#[test]
+fn what_a_pod_sends_to_pods_that_are_reached_without_a_tunnel_goes_to_the_host() {
+    let Some(bridge) = gateway_bridge() else { return };
+    check(&bridge, POD_A, "trk,new", ["10.10.0.10", "10.10.2.10"], "antrea-gw0");
+    check(&bridge, POD_A, "trk,est", ["10.10.0.10", "10.10.2.10"], "antrea-gw0");
+}
+
 /// The host may have the MAC of the Pod that had the address before.
 #[test]
 fn what_the_node_sends_to_a_pod_goes_to_the_one_that_has_the_address() {

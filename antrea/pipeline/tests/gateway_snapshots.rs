@@ -75,7 +75,7 @@ fn without_multi_cluster_proxy_or_tunnel_there_are_no_flows() {
     for pipeline in [
         changed(|config| PipelineConfig { multicluster: Multicluster::Off, ..config }),
         changed(|config| PipelineConfig { services: by_host, ..config }),
-        changed(|config| PipelineConfig { tunnel_port: None, ..config }),
+        changed(|config| PipelineConfig { tunnel: None, ..config }),
     ] {
         assert_eq!(flows(&pipeline, &gateway()), []);
     }

@@ -7,6 +7,7 @@ mod cluster;
 mod clusters;
 mod counted_packets;
 mod foreign_macs;
+mod forged_tunnels;
 mod forgetting;
 mod former_pods;
 mod gateway_passages;

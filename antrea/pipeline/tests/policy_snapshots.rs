@@ -111,7 +111,7 @@ fn masks_of_each_table() {
     IngressDefaultRule 2
     IngressMetric 2
     ConntrackCommit 2
-    Output 3
+    Output 4
     ");
 }
 

@@ -113,7 +113,7 @@ fn without_service_networks_there_is_no_dnat_table() {
 #[test]
 fn without_a_tunnel_no_flow_is_for_its_port_or_mac() {
     let with_tunnel = node(DUAL, services());
-    let config = PipelineConfig { tunnel_port: None, ..with_tunnel.config().clone() };
+    let config = PipelineConfig { tunnel: None, ..with_tunnel.config().clone() };
     let pipeline = Pipeline::new(config);
     let flows = text(&pipeline, &pipeline.base_flows());
     assert!(!flows.contains("32768") && !flows.contains("aa:bb:cc:dd:ee:ff"), "{flows}");

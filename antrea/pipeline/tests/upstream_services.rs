@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{
-    Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement,
+    Gateway, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement, Tunnel,
 };
-use antrea_types::{DualStack, IpFamily, OfPort};
+use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 
 use crate::cluster::{BridgeNames, POD_A, POD_B, all_flows};
 use crate::recorded_services::ServiceTable;
 use crate::served::Served;
-use crate::upstream::by_destination;
+use crate::upstream::by_design;
 
 /// Upstream's tables by number.
 pub(crate) const TABLES: [&str; 30] = [
@@ -125,7 +125,7 @@ fn expected(recorded: &str) -> BTreeSet<String> {
         let tables = NOT_REALIZED.iter().any(|(table, _)| line.contains(&format!(" table={table}, ")));
         tables || OF_OTHER_FEATURES.iter().any(|cookie| line.starts_with(cookie)) || line.contains("type=all")
     };
-    let differs = |line: &str| of_other_features(line) || line.contains(LEARNED) || by_destination(line);
+    let differs = |line: &str| of_other_features(line) || line.contains(LEARNED) || by_design(line);
     let lines = recorded.lines().map(named).filter(|line| !differs(line));
     lines.map(|line| ours_instead(&line)).collect()
 }
@@ -170,7 +170,7 @@ impl Recorded {
                 mac: self.gateway_mac.parse().unwrap(),
                 ips: v4(format!("10.11.{}.1", self.subnet)).map(|text| text.parse().unwrap()),
             },
-            tunnel_port: Some(OfPort::TUNNEL),
+            tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
             local_pod_cidrs: v4(format!("10.11.{}.0/24", self.subnet)).map(|text| text.parse().unwrap()),
             services: Services::ByProxy(ServiceProxy {
                 external: ExternalTraffic::ByAgent {
@@ -225,7 +225,7 @@ impl Recorded {
         };
         let to_itself = self.never_endpoint.map(|pod| format!("nw_src={pod},nw_dst={pod}"));
         let counts =
-            |text: &String| to_itself.as_ref().is_none_or(|pod| !text.contains(pod)) && !by_destination(text);
+            |text: &String| to_itself.as_ref().is_none_or(|pod| !text.contains(pod)) && !by_design(text);
         check_same(&expected(self.flows), &flows.into_iter().map(in_round_three).filter(counts).collect());
         let groups = served.groups(&pipeline);
         let groups = groups.iter().map(|group| as_upstream(group.display(&names).to_string())).collect();

@@ -9,14 +9,14 @@ use antrea_agent_policy::{ConjunctionIds, PolicyEvent, Reconciler, Refused, Rule
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::policy::{FlowCounts, PolicyFlows, Target};
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
 use antrea_shared_api::controlplane::v1beta2::{
     AddressGroup, AddressGroupPatch, AppliedToGroup, Direction, GroupMember, NetworkPolicy,
     NetworkPolicyRule, PodReference, RuleAction,
 };
 use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::watch::Event;
-use antrea_types::{DualStack, MacAddr, OfPort, PodRef};
+use antrea_types::{DualStack, MacAddr, OfPort, PodRef, TunnelTraffic};
 use anyhow::{Context, Result};
 use ipnet::{IpNet, Ipv4Net};
 
@@ -165,7 +165,7 @@ fn pipeline() -> Pipeline {
             mac: MacAddr([2, 0, 0, 0, 0, 1]),
             ips: DualStack { v4: Some(IpAddr::V4(gateway)), v6: None },
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: DualStack { v4: Some(IpNet::V4(pods)), v6: None },
         services: Services::ByHost { cidrs: DualStack::default() },
         multicluster: Multicluster::Off,

@@ -8,6 +8,7 @@ mod churn;
 mod controllers;
 mod established;
 mod expected;
+mod forged_tunnels;
 mod former_pods;
 mod isolation;
 pub(crate) mod kube_proxy;

@@ -6,6 +6,7 @@ mod names;
 mod ofport;
 mod protocol;
 mod tls;
+mod tunnel;
 pub mod virtual_ip;
 
 pub use family::{DualStack, IpFamily};
@@ -14,3 +15,4 @@ pub use names::{InterfaceName, InvalidName, NodeName, PodRef, PodUid};
 pub use ofport::OfPort;
 pub use protocol::{Protocol, UnknownProtocol};
 pub use tls::MinimumTls;
+pub use tunnel::TunnelTraffic;

@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::order::{Miss, ORDER, PipelineName, Table};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
-use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
+use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC, IpFamily, OfPort, TunnelTraffic};
 use anyhow::Result;
 use ipnet::IpNet;
 
@@ -131,7 +131,7 @@ fn names(families: &[IpFamily], services: Services, policies: PolicyEnforcement)
     let ips = ips.into_iter().filter(|ip| families.contains(&IpFamily::of(ip))).collect();
     let pipeline = Pipeline::new(PipelineConfig {
         gateway: Gateway { of_port: OfPort::GATEWAY, mac: GLOBAL_VIRTUAL_MAC, ips },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: nets(families, "10.10.0.0/24", "fd00:10::/64")?,
         services,
         multicluster: Multicluster::Off,

@@ -12,8 +12,8 @@ use antrea_pipeline::service::{
     Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
     Origin, ServiceProxy, Services, SessionAffinity,
 };
-use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement};
-use antrea_types::{DualStack, IpFamily, OfPort};
+use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
+use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub(crate) fn pipeline() -> Pipeline {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: DualStack { v4: "10.10.0.1".parse().ok(), v6: "fd00:10::1".parse().ok() },
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: DualStack { v4: "10.10.0.0/24".parse().ok(), v6: "fd00:10::/64".parse().ok() },
         services: Services::ByProxy(ServiceProxy {
             external: ExternalTraffic::ByAgent { node_port_addresses: vec!["172.18.0.1".parse().unwrap()] },

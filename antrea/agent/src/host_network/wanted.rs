@@ -8,10 +8,10 @@ use antrea_config::{AgentConfig, DatapathType};
 use antrea_hostplan::iptables::SourcePorts;
 use antrea_hostplan::{
     ExternalMasquerade, HostConfig, HostPlan, MarkedSource, Neighbour, Route, RouteProtocol, ServiceTraffic,
-    TunnelTraffic, host_rules, is_service_route, service_neighbours, service_routes,
+    host_rules, is_service_route, service_neighbours, service_routes,
 };
 use antrea_pipeline::{HOST_LOCAL_MAC, PeerRoute};
-use antrea_types::{DualStack, InterfaceName};
+use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::tunnel;

@@ -59,6 +59,8 @@ pub enum Match {
     DestinationLocal,
     /// It belongs to a connection that has seen packets both ways.
     Established,
+    /// Its destination has been translated.
+    Translated,
     /// It is in the IP set.
     InSet(String, SetDirection),
     /// It is not in the IP set.
@@ -79,6 +81,8 @@ pub enum SourcePorts {
 pub enum Target {
     /// It passes.
     Accept,
+    /// It goes no further.
+    Drop,
     /// It is not tracked.
     NoTrack,
     /// The bits of the mark are set (`--or-mark`).
@@ -199,6 +203,7 @@ impl fmt::Display for Match {
             Self::SourceNotOfOutput => f.write_str("-m addrtype ! --src-type LOCAL --limit-iface-out"),
             Self::DestinationLocal => f.write_str("-m addrtype --dst-type LOCAL"),
             Self::Established => f.write_str("-m conntrack --ctstate ESTABLISHED"),
+            Self::Translated => f.write_str("-m conntrack --ctstate DNAT"),
             Self::InSet(set, direction) => write!(f, "-m set --match-set {set} {direction}"),
             Self::NotInSet(set, direction) => write!(f, "-m set ! --match-set {set} {direction}"),
         }
@@ -219,6 +224,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accept => f.write_str("ACCEPT"),
+            Self::Drop => f.write_str("DROP"),
             Self::NoTrack => f.write_str("NOTRACK"),
             Self::OrMark(bits) => write!(f, "MARK --set-xmark {bits:#x}/{bits:#x}"),
             Self::Masquerade(SourcePorts::Kept) => f.write_str("MASQUERADE"),

@@ -17,7 +17,11 @@ use crate::tables::{
 
 /// The port of the tunnel, if the Node has all that the feature needs.
 pub(crate) fn tunnel(config: &PipelineConfig) -> Option<OfPort> {
-    config.proxy().filter(|_| config.multicluster == Multicluster::On).and(config.tunnel_port)
+    config
+        .proxy()
+        .filter(|_| config.multicluster == Multicluster::On)
+        .and(config.tunnel)
+        .map(|tunnel| tunnel.of_port)
 }
 
 /// The flows of the Node's own part, whichever other clusters there are.

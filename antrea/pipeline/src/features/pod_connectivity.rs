@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 
 use antrea_openflow::Flow;
-use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, OfPort};
+use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
 
 use crate::layout::Layout;
-use crate::model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
+use crate::model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface, Tunnel};
 use crate::order::Table;
 use crate::tables::{
     arp_responder, arp_spoof_guard, classifier, conntrack_commit, conntrack_state, conntrack_zone, ipv6,
@@ -50,7 +50,7 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
     flows.extend(l3_forwarding::to_external(layout));
     flows.extend(output::to_port(layout));
     flows.extend(gateway_flows(layout, &config.gateway));
-    flows.extend(config.tunnel_port.into_iter().flat_map(|port| tunnel_flows(layout, port)));
+    flows.extend(config.tunnel.into_iter().flat_map(|tunnel| tunnel_flows(layout, config, tunnel)));
     flows
 }
 
@@ -98,10 +98,13 @@ fn gateway_flows(layout: &Layout, gateway: &Gateway) -> Vec<Flow> {
 }
 
 /// The flows of the tunnel port.
-fn tunnel_flows(layout: &Layout, port: OfPort) -> Vec<Flow> {
+fn tunnel_flows(layout: &Layout, config: &PipelineConfig, tunnel: Tunnel) -> Vec<Flow> {
+    let Tunnel { of_port, traffic } = tunnel;
     let mut flows = Vec::new();
-    flows.extend(classifier::from_tunnel(layout, port));
-    flows.extend(l2_forwarding_calc::to_port(layout, GLOBAL_VIRTUAL_MAC, port));
+    flows.extend(classifier::from_tunnel(layout, of_port));
+    flows.extend(l2_forwarding_calc::to_port(layout, GLOBAL_VIRTUAL_MAC, of_port));
+    let forged = |family| output::forged_tunnel_packets(layout, config.gateway.of_port, traffic, family);
+    flows.extend(config.families().filter_map(forged));
     flows
 }
 

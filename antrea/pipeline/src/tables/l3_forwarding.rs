@@ -113,7 +113,8 @@ pub fn answers_to_cluster(
 pub fn from_other_clusters(layout: &Layout, gateway: MacAddr, to: &UntunnelledPods) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let matching = Match::new().ip_dst(to.pods).eth_dst(VIRTUAL_MAC);
-    let flow = table.flow(HIGH, Category::Multicluster).matching(matching).set_eth_src(gateway);
+    let flow = table.flow(HIGH, Category::Multicluster).matching(matching);
+    let flow = flow.marked(PktSource::Tunnel.mark()).set_eth_src(gateway);
     let flow = flow.set_tunnel_dst(to.node).load(PktDestination::Tunnel.mark());
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
 }

@@ -1,14 +1,15 @@
-//! Output: sends the packet out of the port that was found. What has no port is dropped.
+//! Output: sends the packet out of the port that was found. What has no port is dropped, and what a peer would take for a packet
+//! of the tunnel.
 //!
-//! Stage Output, the last table. Matches Output, TargetOFPort and the mark Hairpin. Filled by PodConnectivity, Services
-//! and Multicluster.
+//! Stage Output, the last table. Matches Output, TargetOFPort, the mark Hairpin, the protocol and its destination port. Filled by
+//! PodConnectivity, Services and Multicluster.
 
-use antrea_openflow::{Flow, Match};
-use antrea_types::OfPort;
+use antrea_openflow::{Flow, Match, Transport, protocol};
+use antrea_types::{IpFamily, OfPort, TunnelTraffic};
 
 use crate::cookie::Category;
 use crate::fields::{HAIRPIN, OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
-use crate::flow::{HIGH, NORMAL};
+use crate::flow::{FORBIDDEN, HIGH, NORMAL};
 use crate::layout::Layout;
 use crate::order::Table;
 
@@ -28,6 +29,30 @@ pub fn between_tunnels(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
     let matching = Match::new().bits(TARGET_OF_PORT, tunnel.0).in_port(tunnel);
     let flow = table.flow(HIGH, Category::Multicluster).matching(matching);
     Some(flow.output_to_in_port().done())
+}
+
+/// To the host, and from there to an end of the tunnel: that of a Node, which takes it for what a peer sends. Nobody has checked
+/// the source of the packet inside, and a Pod could write there whom policies of other Nodes admit.
+///
+/// Wherever the packet goes: Nodes have addresses that are not known here, above all new Nodes. Whoever sent it: what Pods send
+/// comes from the tunnel, too, to this Node's gateway, and by the gateway, through a NodePort. The port is that which the packet
+/// leaves with. Fragments have none here. The kernel's datapath has put them together by now; those of the userspace one, and
+/// what kube-proxy translates, the rules of the host drop.
+pub fn forged_tunnel_packets(
+    layout: &Layout,
+    gateway: OfPort,
+    traffic: TunnelTraffic,
+    family: IpFamily,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = match traffic {
+        TunnelTraffic::Udp(port) => {
+            Match::new().transport(family, Transport::Udp).port_dst(Transport::Udp, port.into())
+        }
+        TunnelTraffic::Gre => Match::new().ip_proto(family, protocol::GRE),
+    };
+    let matching = matching.bits(TARGET_OF_PORT, gateway.0);
+    Some(table.flow(FORBIDDEN, Category::PodConnectivity).matching(matching).done())
 }
 
 /// To the port in the register.

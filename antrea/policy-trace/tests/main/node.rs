@@ -7,9 +7,9 @@ use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy, Services};
 use antrea_pipeline::{
     Gateway, NodeTraffic, Peer, PeerNetwork, PeerRoute, Pipeline, PipelineConfig, PodInterface,
-    PolicyEnforcement,
+    PolicyEnforcement, Tunnel,
 };
-use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort};
+use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort, TunnelTraffic};
 use ipnet::IpNet;
 
 /// Their numbers, which are in names and addresses.
@@ -72,7 +72,7 @@ impl Node {
                 mac: gateway_mac(number),
                 ips: both(|family| pod_address(number, 1, family)),
             },
-            tunnel_port: Some(OfPort::TUNNEL),
+            tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
             local_pod_cidrs: both(|family| pod_network(number, family)),
             services: Services::ByProxy(ServiceProxy {
                 external: ExternalTraffic::ByHost,

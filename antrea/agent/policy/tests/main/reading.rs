@@ -7,9 +7,11 @@ use antrea_agent_policy::{CompletedRule, RuleCache};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::policy::Direction;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement};
+use antrea_pipeline::{
+    Gateway, NodeTraffic, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement, Tunnel,
+};
 use antrea_shared_api::controlplane::v1beta2::{self as api, GroupMember, IpBlock, NamedPort, Port};
-use antrea_types::{DualStack, OfPort, Protocol};
+use antrea_types::{DualStack, OfPort, Protocol, TunnelTraffic};
 
 use crate::node::Node;
 use crate::random::{Cluster, WATCHED};
@@ -33,7 +35,7 @@ pub(crate) fn pipeline() -> Pipeline {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: dual("10.0.0.254", "fd00::fe"),
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: dual("10.0.0.0/16", "fd00::/64"),
         services: Services::ByHost { cidrs: dual("10.96.0.0/12", "fd00:96::/112") },
         multicluster: Multicluster::Off,

@@ -16,9 +16,9 @@ use antrea_openflow::{Names, TableId};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::policy::Target;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement};
+use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
 use antrea_shared_api::protobuf::WATCH_MEDIA_TYPE;
-use antrea_types::{DualStack, OfPort, PodRef};
+use antrea_types::{DualStack, OfPort, PodRef, TunnelTraffic};
 use ipnet::IpNet;
 
 use super::super::Heard;
@@ -51,7 +51,7 @@ fn pipeline() -> Pipeline {
             mac: "02:83:db:9d:af:a1".parse().unwrap(),
             ips: ["10.11.0.1".parse::<IpAddr>().unwrap()].into_iter().collect(),
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: ["10.11.0.0/24".parse::<IpNet>().unwrap()].into_iter().collect(),
         services: Services::ByHost { cidrs: DualStack::default() },
         multicluster: Multicluster::Off,

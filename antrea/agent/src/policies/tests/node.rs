@@ -10,8 +10,10 @@ use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
-use antrea_pipeline::{Gateway, NodeTraffic, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement};
-use antrea_types::{DualStack, InterfaceName, OfPort, PodRef};
+use antrea_pipeline::{
+    Gateway, NodeTraffic, Pipeline, PipelineConfig, PodInterface, PolicyEnforcement, Tunnel,
+};
+use antrea_types::{DualStack, InterfaceName, OfPort, PodRef, TunnelTraffic};
 use ipnet::IpNet;
 use tempfile::TempDir;
 
@@ -71,7 +73,7 @@ fn pipeline() -> Pipeline {
             mac: "0a:00:00:00:00:01".parse().unwrap(),
             ips: ["10.10.0.1".parse::<IpAddr>().unwrap()].into_iter().collect(),
         },
-        tunnel_port: Some(OfPort::TUNNEL),
+        tunnel: Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Udp(6081) }),
         local_pod_cidrs: ["10.10.0.0/24".parse::<IpNet>().unwrap()].into_iter().collect(),
         services: Services::ByHost { cidrs: DualStack::default() },
         multicluster: Multicluster::Off,
