@@ -34,8 +34,9 @@ fn a_pod_is_one_client_whatever_link_local_address_it_writes() {
 /// The limit of the Node, made smaller: the first clients are remembered, and all are served.
 #[test]
 fn the_switch_remembers_as_many_clients_as_a_service_may_have() {
+    let test = "the_switch_remembers_as_many_clients_as_a_service_may_have";
     if let Some(reason) = why_not() {
-        println!("SKIPPED the_switch_remembers_as_many_clients_as_a_service_may_have: {reason}");
+        println!("SKIPPED {test}: {reason}");
         return;
     }
     let pipeline = served::node(DUAL, everything(DUAL));

@@ -4,7 +4,7 @@ use antrea_types::{DualStack, OfPort};
 
 use crate::bridge::{Bridge, bridge, why_not};
 use crate::cluster::{A_LINK_LOCAL, B_LINK_LOCAL, BridgeNames, DUAL, POD_A, all_flows, node, pods};
-use crate::pod_namespace::{PodNamespace, set_up_host};
+use crate::pod_namespace::{PodNamespace, is_missing, set_up_host};
 use crate::service_passages::{A, B, GATEWAY};
 
 const HERE: &str = "fd00:10::a";
@@ -160,8 +160,10 @@ fn a_pod_has_one_link_local_address() {
 /// Two kernels with nothing but the flows between them.
 #[test]
 fn a_pod_and_its_host_find_each_other() {
-    if let Some(reason) = why_not() {
-        println!("SKIPPED a_pod_and_its_host_find_each_other: {reason}");
+    let test = "a_pod_and_its_host_find_each_other";
+    let missing = ["ping", "ethtool"].into_iter().find(|program| is_missing(program));
+    if let Some(reason) = why_not().or(missing.map(|program| format!("there is no program {program}"))) {
+        println!("SKIPPED {test}: {reason}");
         return;
     }
     let pipeline = node(DUAL, DualStack::default());

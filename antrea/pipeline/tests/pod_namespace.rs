@@ -70,3 +70,7 @@ fn run(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
+
+pub(crate) fn is_missing(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_err()
+}

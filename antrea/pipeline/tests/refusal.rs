@@ -16,12 +16,8 @@ use antrea_types::{OfPort, Protocol};
 use crate::bridge::{Bridge, shared};
 use crate::cluster::{BridgeNames, DUAL};
 use crate::packets::{Packet, SYN};
-use crate::pod_namespace::{PodNamespace, set_up_host};
+use crate::pod_namespace::{PodNamespace, is_missing, set_up_host};
 use crate::served::{self, Served, answering_directly};
-
-fn is_missing(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_err()
-}
 
 /// Bash opens the socket, sends a byte and waits for an answer; what it says of that.
 fn attempt(namespace: &str, protocol: &str, address: &str) -> String {
