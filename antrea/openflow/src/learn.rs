@@ -21,6 +21,8 @@ pub struct Learn {
     pub fin_hard_timeout: u16,
     /// More of its behaviour.
     pub flags: LearnFlags,
+    /// As many flows with this cookie the table may have: what would be one more is not learned. 0 is without limit.
+    pub limit: u32,
     /// What it matches and does.
     pub specs: Vec<LearnSpec>,
 }

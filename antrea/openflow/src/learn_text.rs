@@ -23,6 +23,9 @@ pub(crate) fn write_learn(f: &mut fmt::Formatter<'_>, learn: &Learn, names: &dyn
     if learn.cookie.0 != 0 {
         arguments.add(|f| write!(f, "cookie={}", learn.cookie))?;
     }
+    if learn.limit != 0 {
+        arguments.add(|f| write!(f, "limit={}", learn.limit))?;
+    }
     for spec in &learn.specs {
         arguments.add(|f| write_spec(f, spec, names))?;
     }

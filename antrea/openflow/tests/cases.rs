@@ -154,6 +154,7 @@ fn learning() {
         &[
             "tcp actions=learn(table=3,idle_timeout=160,hard_timeout=300,fin_idle_timeout=5,fin_hard_timeout=6,priority=200,send_flow_rem,delete_learned,cookie=0x203000000000a,eth_type=0x800,nw_proto=6,NXM_OF_TCP_DST[],NXM_OF_IP_DST[]=NXM_OF_IP_SRC[],load:NXM_NX_REG4[0..15]->NXM_NX_REG4[0..15],load:0x2->NXM_NX_REG4[16..18],reg3=0x5,output:NXM_OF_IN_PORT[])",
             "tcp6 actions=learn(table=3,eth_type=0x86dd,nw_proto=6,NXM_OF_TCP_DST[],NXM_NX_IPV6_DST[],ipv6_src=fd00::1,load:NXM_NX_XXREG3[]->NXM_NX_XXREG3[],NXM_NX_REG4[0..3]=0x2,load:0x1->NXM_NX_REG0[9],metadata=0x5,tun_id=0x4)",
+            "udp actions=learn(table=3,hard_timeout=300,delete_learned,cookie=0xa,limit=5,eth_type=0x800,nw_proto=17,NXM_OF_IP_SRC[],load:0x2->NXM_NX_REG4[16..18])",
             "sctp actions=learn(table=3,eth_type=0x800,nw_proto=132,OXM_OF_SCTP_DST[],ip_dst=1.2.3.4)",
         ],
     );

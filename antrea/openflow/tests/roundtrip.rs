@@ -102,8 +102,8 @@ fn spec() -> impl Strategy<Value = LearnSpec> {
 }
 
 fn learn() -> impl Strategy<Value = Action> {
-    (table(), any::<[u16; 5]>(), any::<u64>(), vec(spec(), 0..6)).prop_map(
-        |(table, numbers, cookie, specs)| {
+    (table(), any::<[u16; 5]>(), any::<u64>(), any::<u32>(), vec(spec(), 0..6)).prop_map(
+        |(table, numbers, cookie, limit, specs)| {
             let [priority, idle_timeout, hard_timeout, fin_idle_timeout, fin_hard_timeout] = numbers;
             let (priority, cookie, flags) =
                 (FlowPriority(priority), Cookie(cookie), LearnFlags::DELETE_LEARNED);
@@ -116,6 +116,7 @@ fn learn() -> impl Strategy<Value = Action> {
                 fin_idle_timeout,
                 fin_hard_timeout,
                 flags,
+                limit,
                 specs,
             }
             .into()

@@ -27,8 +27,8 @@ pub const UNCLAIMED: FlowPriority = FlowPriority(195);
 pub const NORMAL: FlowPriority = FlowPriority(200);
 /// For exceptions.
 pub const HIGH: FlowPriority = FlowPriority(210);
-/// For what nobody may do, exceptions included.
-pub const FORBIDDEN: FlowPriority = FlowPriority(220);
+/// For exceptions from those, and for what nobody may do.
+pub const HIGHEST: FlowPriority = FlowPriority(220);
 
 /// The `arp_op` of an answer (RFC 826).
 const ARP_ANSWER: u16 = 2;

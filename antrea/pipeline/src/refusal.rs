@@ -8,7 +8,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::message::PacketOut;
-use antrea_openflow::{Action, Band, Field, Meter, MeterFlags, MeterId, reserved_port};
+use antrea_openflow::{Action, Band, Field, Meter, MeterFlags, MeterId, ethertype, reserved_port};
 use antrea_types::OfPort;
 
 use crate::features::multicluster;
@@ -48,7 +48,8 @@ pub(crate) fn packet_out(config: &PipelineConfig, port: OfPort, answer: Vec<u8>)
 /// The Gateway of another cluster that the client of an answer is behind, if its packet came from one.
 fn gateway_of_client(answer: &[u8]) -> Option<IpAddr> {
     // The source of an Ethernet frame, and the destination of an IPv4 packet in it (RFC 791 §3.1).
-    let (source, destination) = (answer.get(6..12)?, answer.get(30..34)?);
+    let (source, kind, destination) = (answer.get(6..12)?, answer.get(12..14)?, answer.get(30..34)?);
     let address: [u8; 4] = destination.try_into().ok()?;
-    (source == VIRTUAL_MAC.octets()).then(|| Ipv4Addr::from(address).into())
+    let between_clusters = source == VIRTUAL_MAC.octets() && kind == ethertype::IPV4.to_be_bytes();
+    between_clusters.then(|| Ipv4Addr::from(address).into())
 }

@@ -32,6 +32,10 @@ impl Families {
 pub(crate) const POD_A: OfPort = OfPort(2);
 pub(crate) const POD_B: OfPort = OfPort(3);
 
+/// The addresses that their kernels make of their MACs.
+pub(crate) const A_LINK_LOCAL: &str = "fe80::800:ff:fe00:a";
+pub(crate) const B_LINK_LOCAL: &str = "fe80::800:ff:fe00:b";
+
 /// What `text` says, one value of each family.
 pub(crate) fn dual<T: std::str::FromStr>(text: [&str; 2]) -> DualStack<T> {
     let [v4, v6] = text.map(|text| text.parse().ok());

@@ -7,7 +7,7 @@ use antrea_pipeline::NodeTraffic;
 use antrea_types::{IpFamily, OfPort, Protocol};
 
 use crate::bridge::{Bridge, bridge, shared};
-use crate::cluster::{POD_A, POD_B};
+use crate::cluster::{A_LINK_LOCAL, B_LINK_LOCAL, POD_A, POD_B};
 use crate::clusters::gateway_bridge;
 use crate::gateway_passages::BETWEEN_CLUSTERS;
 use crate::packets::{ACK, Packet};
@@ -76,11 +76,11 @@ fn an_isolated_pod_gets_nothing_by_a_service_that_the_host_answers() {
     check_isolated("10.10.0.10", &cluster_ip(IpFamily::V4, 3).to_string(), 5061);
 }
 
-/// Nobody but a Pod's kernel knows its link-local address, so packets to it have no MAC but the one that they came with.
+/// No flow leads to a Pod's link-local address, so packets to it have no MAC but the one that they came with.
 #[test]
 fn an_isolated_pod_gets_nothing_by_its_link_local_address() {
-    check_isolated("fe80::a", "fe80::b", 5081);
-    check_isolated("fd00:10::a", "fe80::b", 5091);
+    check_isolated(A_LINK_LOCAL, B_LINK_LOCAL, 5081);
+    check_isolated("fd00:10::a", B_LINK_LOCAL, 5091);
 }
 
 /// Where a packet leaves to, whatever its MAC. Without policies: those would drop some of it earlier.
@@ -165,8 +165,15 @@ fn a_pod_is_no_hop_away_from_another_one() {
 #[test]
 fn the_node_reaches_pods_by_their_link_local_addresses() {
     let Some(bridge) = bridge() else { return };
-    let packet = "tcp6,in_port=32769,dl_src=0a:00:00:00:00:01,dl_dst=0a:00:00:00:00:0b,nw_ttl=64,ipv6_src=fe80::1,ipv6_dst=fe80::b";
-    assert!(bridge.walk(packet).ends_with("Output: pod-b"), "{}", bridge.walk(packet));
+    let request = format!(
+        "tcp6,in_port=32769,dl_src={GATEWAY},dl_dst={B},nw_ttl=64,ipv6_src=fe80::1,ipv6_dst={B_LINK_LOCAL}"
+    );
+    assert!(bridge.walk(&request).ends_with("Output: pod-b"), "{}", bridge.walk(&request));
+    let answer = format!(
+        "tcp6,in_port=3,dl_src={B},dl_dst={GATEWAY},ct_mark=2,nw_ttl=64,ipv6_src={B_LINK_LOCAL},ipv6_dst=fe80::1"
+    );
+    let walk = bridge.walk_in("trk,est,rpl", &answer);
+    assert!(walk.ends_with("antrea-gw0"), "{walk}");
 }
 
 /// Neither is the host handed what a Pod sends to everybody, nor are other Pods.
@@ -178,7 +185,7 @@ fn multicast_and_broadcast_go_nowhere() {
             "udp,in_port=2,dl_src={A},dl_dst={mac},nw_ttl=64,nw_src=10.10.0.10,nw_dst={address}"
         ))
     };
-    for source in ["fd00:10::a", "fe80::a"] {
+    for source in ["fd00:10::a", A_LINK_LOCAL] {
         for kind in ["udp6,udp_dst=5353,ipv6_dst=ff02::fb", "icmp6,icmpv6_type=134,ipv6_dst=ff02::1"] {
             let walk = bridge.walk(&format!(
                 "{kind},in_port=2,dl_src={A},dl_dst=33:33:00:00:00:01,nw_ttl=255,ipv6_src={source}"

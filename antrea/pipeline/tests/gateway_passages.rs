@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use antrea_packet::refusal;
-use antrea_types::{OfPort, Protocol};
+use antrea_types::{IpFamily, OfPort, Protocol};
 
 use crate::bridge::Bridge;
 use crate::cluster::{DUAL, POD_A, POD_B};
@@ -199,6 +199,8 @@ fn clients_in_other_clusters_are_refused_through_the_tunnel() {
         @"set_field:0a:00:00:00:00:01->eth_src,set_field:aa:bb:cc:dd:ee:f0->eth_dst,set_field:172.18.2.1->tun_dst,output:32768"
     );
     insta::assert_snapshot!(refused(VIRTUAL, "192.0.2.9", (ip("192.0.2.80"), 80)), @"set_field:0a:00:00:00:00:01->eth_dst,output:32769");
+    // Between clusters there is IPv4 alone.
+    insta::assert_snapshot!(refused(BETWEEN_CLUSTERS, "2001:db8::9", (cluster_ip(IpFamily::V6, 5), 80)), @"set_field:0a:00:00:00:00:01->eth_dst,output:32769");
 }
 
 /// A packet of another cluster, with the outer source of its tunnel.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
+mod affinity;
 mod bridge;
 mod cluster;
 mod clusters;
@@ -14,8 +15,10 @@ mod gateway_passages;
 mod gateway_ports;
 mod gateway_probes;
 mod gateway_snapshots;
+mod neighbours;
 mod packets;
 mod passage;
+mod pod_namespace;
 mod policed;
 mod policies;
 mod policy_changes;

@@ -88,8 +88,8 @@ fn masks_of_each_table() {
     ARPSpoofGuard 2
     ARPResponder 3
     Classifier 4
-    SpoofGuard 6
-    IPv6 2
+    SpoofGuard 7
+    IPv6 4
     UnSNAT 3
     ConntrackZone 2
     ConntrackState 4

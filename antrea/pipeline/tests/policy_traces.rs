@@ -8,7 +8,9 @@ use antrea_pipeline::policy::Direction;
 use antrea_types::Protocol;
 
 use crate::bridge::{Bridge, shared};
-use crate::cluster::{BridgeNames, DUAL, POD_A, POD_B, node, pods, policed, services};
+use crate::cluster::{
+    A_LINK_LOCAL, B_LINK_LOCAL, BridgeNames, DUAL, POD_A, POD_B, node, pods, policed, services,
+};
 use crate::policed::{RULES, addressing, flows, marking, serving};
 use crate::policies::rules;
 use crate::served::everything;
@@ -217,17 +219,19 @@ fn the_node_reaches_pods_of_other_nodes_where_its_packets_have_a_mac_of_their_ow
     assert!(outcome.ends_with("tunnel to 172.18.0.2"), "{outcome}");
 }
 
-/// A Pod's kernel has a link-local address that nobody knows; neighbours are still found.
+/// A Pod's kernel has a link-local address as well; neighbours are still found by it.
 #[test]
 fn link_local_addresses_lead_past_no_policy() {
     let Some(bridge) = marking() else { return };
-    let a_to_b = format!("{A_TO_B},tcp6,tp_dst=80,ipv6_src=fe80::a,ipv6_dst=fe80::b");
+    let a_to_b = format!("{A_TO_B},tcp6,tp_dst=80,ipv6_src={A_LINK_LOCAL},ipv6_dst={B_LINK_LOCAL}");
     assert_eq!(bridge.outcome(&a_to_b), EGRESS_DENIED);
-    let gateway_to_b = format!("{GATEWAY_TO_B},tcp6,tp_dst=80,ipv6_src=fe80::1,ipv6_dst=fe80::b");
+    let gateway_to_b = format!("{GATEWAY_TO_B},tcp6,tp_dst=80,ipv6_src=fe80::1,ipv6_dst={B_LINK_LOCAL}");
     assert_eq!(bridge.outcome(&gateway_to_b), INGRESS_DENIED);
-    let solicitation =
-        format!("{A_TO_GATEWAY},icmp6,icmpv6_type=135,icmpv6_code=0,ipv6_src=fe80::a,ipv6_dst=fd00:10::1");
-    assert!(bridge.outcome(&solicitation).starts_with("IPv6: "), "{}", bridge.outcome(&solicitation));
+    let solicitation = format!(
+        "{A_TO_GATEWAY},icmp6,icmpv6_type=135,icmpv6_code=0,nw_ttl=255,ipv6_src={A_LINK_LOCAL},ipv6_dst=fd00:10::1"
+    );
+    let outcome = last(&bridge.walk(&solicitation));
+    assert!(outcome.starts_with("IPv6: "), "{outcome}");
 }
 
 /// Where kube-proxy serves Services, what it sends back to a Pod is policed then.

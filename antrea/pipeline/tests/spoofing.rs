@@ -42,6 +42,8 @@ fn spoofed_arp_is_dropped() {
         "in_port=2,arp,arp_op=1,arp_tpa=10.10.0.1,dl_src=0a:00:00:00:00:0a,dl_dst=ff:ff:ff:ff:ff:ff";
     insta::assert_snapshot!(bridge.walk(&format!("{request},arp_spa=10.10.0.11,arp_sha=0a:00:00:00:00:0a")), @"PipelineRootClassifier > ARPSpoofGuard: drop");
     insta::assert_snapshot!(bridge.walk(&format!("{request},arp_spa=10.10.0.10,arp_sha=0a:00:00:00:00:0b")), @"PipelineRootClassifier > ARPSpoofGuard: drop");
+    let foreign = request.replace("dl_src=0a:00:00:00:00:0a", "dl_src=0a:00:00:00:00:0b");
+    insta::assert_snapshot!(bridge.walk(&format!("{foreign},arp_spa=10.10.0.10,arp_sha=0a:00:00:00:00:0a")), @"PipelineRootClassifier > ARPSpoofGuard: drop");
 }
 
 #[test]
@@ -62,7 +64,7 @@ fn arp_for_a_peers_gateway_is_answered_with_the_global_virtual_mac() {
 #[test]
 fn neighbour_solicitations_are_switched() {
     let Some(bridge) = bridge() else { return };
-    let pod = "in_port=2,dl_src=0a:00:00:00:00:0a,icmp6";
+    let pod = "in_port=2,dl_src=0a:00:00:00:00:0a,icmp6,nw_ttl=255";
     let solicited = "dl_dst=33:33:ff:00:00:01,ipv6_dst=ff02::1:ff00:1,icmpv6_type=135,icmpv6_code=0";
     insta::assert_snapshot!(bridge.walk(&format!("{pod},ipv6_src=fd00:10::a,{solicited}")), @"PipelineRootClassifier > Classifier > SpoofGuard > IPv6: antrea-gw0,br-int,pod-b,stranger");
     insta::assert_snapshot!(bridge.walk(&format!("{pod},ipv6_src=fd00:10::b,{solicited}")), @"PipelineRootClassifier > Classifier > SpoofGuard: drop");

@@ -17,7 +17,7 @@ use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 use crate::cluster::{BridgeNames, POD_A, POD_B, all_flows};
 use crate::recorded_services::ServiceTable;
 use crate::served::Served;
-use crate::upstream::by_design;
+use crate::upstream::{by_design, with_source_of_frame};
 
 /// Upstream's tables by number.
 pub(crate) const TABLES: [&str; 30] = [
@@ -131,7 +131,7 @@ fn expected(recorded: &str) -> BTreeSet<String> {
 }
 
 fn ours_instead(line: &str) -> String {
-    let mut line = format!("{}\n", line.trim());
+    let mut line = format!("{}\n", with_source_of_frame(line.trim()));
     for (table, instead) in NOT_REALIZED {
         line = line.replace(&format!("goto_table:{table}\n"), &format!("goto_table:{instead}\n"));
         line = line.replace(&format!("commit,table={table},"), &format!("commit,table={instead},"));
@@ -144,7 +144,9 @@ fn ours_instead(line: &str) -> String {
     line = line
         .replace(UNANSWERED_LOST, " table=ConntrackState, priority=190,ct_state=+trk,ct_mark=0x10/0x10,ip ");
     // Learned flows carry no round: clients keep their endpoint over a restart of the agent.
-    line.replace("delete_learned,cookie=0x3030000", "delete_learned,cookie=0x30000").trim().to_owned()
+    line = line.replace("delete_learned,cookie=0x3030000", "delete_learned,cookie=0x30000");
+    // And there are not as many of them as clients want.
+    line.replace(",eth_type=", ",limit=16384,eth_type=").trim().to_owned()
 }
 
 pub(crate) struct Recorded {

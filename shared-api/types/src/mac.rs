@@ -1,6 +1,7 @@
 //! Ethernet addresses.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,13 @@ impl MacAddr {
     pub const fn local_unicast(mut random: [u8; 6]) -> Self {
         random[0] = (random[0] & 0xfc) | 0x02;
         Self(random)
+    }
+
+    /// The link-local address that a kernel gives the interface with this address (RFC 4291 §2.5.6, appendix A).
+    pub fn link_local(self) -> Ipv6Addr {
+        let [a, b, c, d, e, g] = self.0;
+        let [first, second] = [[a ^ 0x02, b, c, 0xff], [0xfe, d, e, g]].map(u32::from_be_bytes);
+        Ipv6Addr::from_bits(0xfe80 << 112 | u128::from(first) << 32 | u128::from(second))
     }
 }
 
@@ -95,6 +103,17 @@ mod tests {
             "a:bb:cc:dd:ee:ff",
         ] {
             assert!(text.parse::<MacAddr>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_link_local_address_says_the_mac() {
+        for (mac, address) in [
+            ("34:56:78:9a:bc:de", "fe80::3656:78ff:fe9a:bcde"),
+            ("0a:00:00:00:00:01", "fe80::800:ff:fe00:1"),
+            ("02:ff:ff:ff:ff:ff", "fe80::ff:ffff:feff:ffff"),
+        ] {
+            assert_eq!(mac.parse::<MacAddr>().unwrap().link_local().to_string(), address);
         }
     }
 

@@ -42,6 +42,7 @@ pub(crate) mod subtype {
     pub(crate) const NAT: u16 = 36;
     pub(crate) const CONTROLLER2: u16 = 37;
     pub(crate) const CT_CLEAR: u16 = 43;
+    pub(crate) const LEARN2: u16 = 45;
 }
 
 /// The table that stands for none.
@@ -194,6 +195,7 @@ fn extension_from(subtype: u16, mut reader: Reader<'_>, place: Place) -> Result<
         subtype::CT_CLEAR => Some(Action::CtClear),
         subtype::NOTE => Some(Action::Note(reader.rest().to_vec())),
         subtype::LEARN => learn::learn_from(&mut reader)?.map(Action::from),
+        subtype::LEARN2 => learn::learn2_from(&mut reader)?.map(Action::from),
         subtype::CONTROLLER => Some(controller::controller_from(&mut reader)?.into()),
         subtype::CONTROLLER2 => controller::controller2_from(&mut reader)?.map(Action::from),
         subtype::CT if place == Place::Flow => conntrack::ct_from(&mut reader)?,

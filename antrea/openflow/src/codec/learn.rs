@@ -1,4 +1,4 @@
-//! `NXAST_LEARN` and its specifications.
+//! `NXAST_LEARN`, with a limit `NXAST_LEARN2`, and their specifications.
 //!
 //! The header of a specification has in bit 13 whether the source is a value, in bits 11 and 12 what is done (match,
 //! load, output), below the width.
@@ -7,7 +7,7 @@ use super::actions::{put_extension, subtype};
 use super::error::DecodeError;
 use super::oxm::{Numbering, header_from, put_header, subfield};
 use super::reader::Reader;
-use super::writer::{put_number, put_u8, put_u16, put_u64, put_zeros};
+use super::writer::{put_number, put_u8, put_u16, put_u32, put_u64, put_zeros};
 use crate::field::low_bits;
 use crate::{Cookie, FlowPriority, Learn, LearnFlags, LearnSpec, SubField, TableId};
 
@@ -18,7 +18,8 @@ const OUTPUT: u16 = 2 << 11;
 const WIDTH: u16 = 0x7ff;
 
 pub(crate) fn put_learn(out: &mut Vec<u8>, learn: &Learn) {
-    put_extension(out, subtype::LEARN, |out| {
+    let subtype = if learn.limit == 0 { subtype::LEARN } else { subtype::LEARN2 };
+    put_extension(out, subtype, |out| {
         put_u16(out, learn.idle_timeout);
         put_u16(out, learn.hard_timeout);
         put_u16(out, learn.priority.0);
@@ -28,6 +29,11 @@ pub(crate) fn put_learn(out: &mut Vec<u8>, learn: &Learn) {
         put_zeros(out, 1);
         put_u16(out, learn.fin_idle_timeout);
         put_u16(out, learn.fin_hard_timeout);
+        if learn.limit != 0 {
+            put_u32(out, learn.limit);
+            // Where the result goes, which nobody asks for here.
+            put_zeros(out, 4);
+        }
         for spec in &learn.specs {
             put_spec(out, spec);
         }
@@ -71,16 +77,28 @@ fn value_bytes(bits: u16) -> usize {
 
 /// None for a `learn` that [`Learn`] cannot say.
 pub(crate) fn learn_from(reader: &mut Reader<'_>) -> Result<Option<Learn>, DecodeError> {
+    let Some(learn) = header_of(reader)? else { return Ok(None) };
+    Ok(specs_from(reader)?.map(|specs| Learn { specs, ..learn }))
+}
+
+/// As [`learn_from`], with a limit.
+pub(crate) fn learn2_from(reader: &mut Reader<'_>) -> Result<Option<Learn>, DecodeError> {
+    let Some(learn) = header_of(reader)? else { return Ok(None) };
+    let limit = reader.u32()?;
+    // Where the result goes is behind a flag that [`LearnFlags`] does not have.
+    reader.skip(4)?;
+    Ok(specs_from(reader)?.map(|specs| Learn { limit, specs, ..learn }))
+}
+
+/// Everything up to the specifications.
+fn header_of(reader: &mut Reader<'_>) -> Result<Option<Learn>, DecodeError> {
     let (idle_timeout, hard_timeout) = (reader.u16()?, reader.u16()?);
     let (priority, cookie) = (FlowPriority(reader.u16()?), Cookie(reader.u64()?));
     let flags = reader.u16()?;
     let table = TableId(reader.u8()?);
     reader.skip(1)?;
     let (fin_idle_timeout, fin_hard_timeout) = (reader.u16()?, reader.u16()?);
-    let (Some(flags), Some(specs)) = (LearnFlags::from_bits(flags), specs_from(reader)?) else {
-        return Ok(None);
-    };
-    Ok(Some(Learn {
+    let learn = |flags| Learn {
         table,
         priority,
         cookie,
@@ -89,8 +107,9 @@ pub(crate) fn learn_from(reader: &mut Reader<'_>) -> Result<Option<Learn>, Decod
         fin_idle_timeout,
         fin_hard_timeout,
         flags,
-        specs,
-    }))
+        ..Learn::default()
+    };
+    Ok(LearnFlags::from_bits(flags).map(learn))
 }
 
 /// Padding is headers of zero.

@@ -154,11 +154,12 @@ fn elements(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || reader.element(8, 1).ok())
 }
 
-/// The table of a `learn` action (`struct nx_action_learn`).
+/// The table of a `learn` action (`struct nx_action_learn`, with which that of a limited one begins).
 fn learned_table(kind: u16, action: &[u8]) -> Option<TableId> {
     let mut reader = Reader::new(action, "action");
     reader.skip(4).ok()?;
-    let learns = kind == EXPERIMENTER && reader.u32().ok()? == NICIRA && reader.u16().ok()? == subtype::LEARN;
+    let extends = kind == EXPERIMENTER && reader.u32().ok()? == NICIRA;
+    let learns = extends && matches!(reader.u16().ok()?, subtype::LEARN | subtype::LEARN2);
     // Two timeouts and the priority, cookie, flags.
     reader.skip(6 + 8 + 2).ok()?;
     reader.u8().ok().filter(|_| learns).map(TableId)
@@ -195,6 +196,13 @@ mod tests {
         assert_eq!(packed.unpack().unwrap(), flow);
         assert_eq!((packed.table(), packed.cookie()), (flow.table, flow.cookie));
         assert_eq!(packed.learned_tables().collect::<Vec<_>>(), [TableId(7)]);
+    }
+
+    #[test]
+    fn what_is_learned_up_to_a_limit_has_a_table_as_well() {
+        let learn = Learn { table: TableId(7), limit: 5, ..Learn::default() };
+        let flow = Flow::new(TableId(3), FlowPriority(200)).action(learn);
+        assert_eq!(packed(&flow).learned_tables().collect::<Vec<_>>(), [TableId(7)]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Pods reach one another, their Node, other Nodes and what is behind them, over IPv4 and IPv6.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use antrea_openflow::Flow;
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
@@ -60,7 +60,7 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     let mut flows = Vec::new();
     flows.extend(match family {
         IpFamily::V4 => arp_responder::others(layout).into_iter().collect(),
-        IpFamily::V6 => ipv6_flows(layout),
+        IpFamily::V6 => ipv6_flows(layout, config),
     });
     flows.extend(spoof_guard::from_gateway(layout, gateway.of_port, family));
     flows.extend(conntrack_zone::track(layout, family));
@@ -75,9 +75,9 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     flows
 }
 
-fn ipv6_flows(layout: &Layout) -> Vec<Flow> {
-    let mut flows = ipv6::neighbour_discovery(layout);
-    flows.extend(spoof_guard::from_link_local(layout));
+fn ipv6_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
+    let mut flows = ipv6::neighbour_discovery(layout, config.local_pod_cidrs.v6);
+    flows.extend(spoof_guard::advertised_wrongly(layout));
     flows
 }
 
@@ -116,6 +116,9 @@ pub fn pod_flows(layout: &Layout, config: &PipelineConfig, pod: &PodInterface) -
         flows.extend(arp_spoof_guard::of_owner(layout, *of_port, address, *mac));
     }
     flows.extend(classifier::from_pod(layout, *of_port));
+    if let Some(IpAddr::V6(address)) = ips.v6 {
+        flows.extend(ipv6_pod_flows(layout, pod, address));
+    }
     for address in ips.iter() {
         flows.extend(spoof_guard::from_pod(layout, *of_port, *mac, *address));
         flows.extend(l3_forwarding::to_pod_within_subnet(layout, *mac, *address));
@@ -123,6 +126,15 @@ pub fn pod_flows(layout: &Layout, config: &PipelineConfig, pod: &PodInterface) -
     }
     flows.extend(l2_forwarding_calc::to_port(layout, *mac, *of_port));
     flows
+}
+
+/// What a Pod says to its neighbours, and what it sends from the link-local address of its kernel.
+fn ipv6_pod_flows(layout: &Layout, pod: &PodInterface, address: Ipv6Addr) -> Vec<Flow> {
+    let (of_port, mac, link_local) = (pod.of_port, pod.mac, pod.mac.link_local());
+    let advertised = [address, link_local]
+        .into_iter()
+        .filter_map(|address| spoof_guard::advertised_by_pod(layout, of_port, mac, address));
+    advertised.chain(spoof_guard::from_pod(layout, of_port, mac, link_local.into())).collect()
 }
 
 /// The flows of another Node.

@@ -9,6 +9,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use super::{ConjunctionId, Direction, Peers, PolicyRule, PortRange, Ports, Sender, Services, Traffic};
 use crate::fields::TARGET_OF_PORT;
 use crate::service::transport;
+use crate::tables::ipv6::LINK_LOCAL;
 
 /// Packets that a rule, default or metric table matches, other than by a rule's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +18,7 @@ pub(super) enum Selector {
     ToPort(OfPort),
     /// From a port of the bridge.
     FromPort(OfPort),
-    /// From a Pod's link-local addresses, which are not known here.
+    /// From a Pod's link-local address, which is known by the port here: SpoofGuard has dropped those of others.
     FromLinkLocalOf(OfPort),
     /// From a network.
     From(IpNet),
@@ -26,9 +27,6 @@ pub(super) enum Selector {
     /// To ports of a protocol.
     Service(IpFamily, Protocol, PortMask),
 }
-
-/// `fe80::/10` (RFC 4291 §2.5.6).
-const LINK_LOCAL: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10);
 
 const EVERY_PORT: PortMask = PortMask { value: 0, mask: 0 };
 

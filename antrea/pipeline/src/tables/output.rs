@@ -9,7 +9,7 @@ use antrea_types::{IpFamily, OfPort, TunnelTraffic};
 
 use crate::cookie::Category;
 use crate::fields::{HAIRPIN, OUTPUT_TO_OF_PORT, TARGET_OF_PORT};
-use crate::flow::{FORBIDDEN, HIGH, NORMAL};
+use crate::flow::{HIGH, HIGHEST, NORMAL};
 use crate::layout::Layout;
 use crate::order::Table;
 
@@ -52,7 +52,7 @@ pub fn forged_tunnel_packets(
         TunnelTraffic::Gre => Match::new().ip_proto(family, protocol::GRE),
     };
     let matching = matching.bits(TARGET_OF_PORT, gateway.0);
-    Some(table.flow(FORBIDDEN, Category::PodConnectivity).matching(matching).done())
+    Some(table.flow(HIGHEST, Category::PodConnectivity).matching(matching).done())
 }
 
 /// To the port in the register.

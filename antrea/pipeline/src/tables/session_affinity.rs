@@ -26,6 +26,10 @@ const DIRECT_IDLE_TIMEOUT: u16 = 160;
 /// And after so many when one side has ended it.
 const DIRECT_FIN_IDLE_TIMEOUT: u16 = 5;
 
+/// So many clients of a Service stay with their endpoint at a time. Who comes from outside may have any number of addresses,
+/// each of which is a flow for as long as the affinity lasts. To one more, each connection is a first one.
+const CLIENTS: u32 = 16_384;
+
 /// Clients that are not known.
 pub fn others(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
@@ -42,7 +46,7 @@ pub fn client(layout: &Layout, frontend: &Frontend, timeout_seconds: u16) -> Opt
         specs.push(load(TO_EXTERNAL_ADDRESS));
     }
     let learn = learn(layout.id(&TABLE)?, NORMAL, frontend);
-    Some(Learn { hard_timeout: timeout_seconds, specs, ..learn })
+    Some(Learn { hard_timeout: timeout_seconds, limit: CLIENTS, specs, ..learn })
 }
 
 /// The connection stays with its endpoint: connection tracking sees one direction of it only.

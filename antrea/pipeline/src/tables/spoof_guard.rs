@@ -1,17 +1,16 @@
 //! SpoofGuard: lets packets pass only from the address and MAC that belong to the port they came from.
 //!
-//! Stage Validation. Matches in_port, dl_src, nw_src or ipv6_src; next tables: for IPv6 the IPv6 table, for IPv4 the
-//! one behind it; the rest is dropped. Filled by PodConnectivity (gateway, Pods) and NetworkPolicy (the Node itself).
+//! Stage Validation. Matches in_port, dl_src, nw_src or ipv6_src, nd_target; next tables: for IPv6 the IPv6 table, for IPv4
+//! the one behind it; the rest is dropped. Filled by PodConnectivity (gateway, Pods) and NetworkPolicy (the Node itself).
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use antrea_openflow::{Flow, Match, TableId};
 use antrea_types::{IpFamily, MacAddr, OfPort};
-use ipnet::{IpNet, Ipv6Net};
 
 use crate::cookie::Category;
-use crate::fields::FROM_NODE;
-use crate::flow::{HIGH, NORMAL};
+use crate::fields::{FROM_NODE, PktSource};
+use crate::flow::{HIGH, HIGHEST, NORMAL};
 use crate::layout::Layout;
 use crate::model::HOST_LOCAL_MAC;
 use crate::order::Table;
@@ -19,9 +18,6 @@ use crate::tables::ipv6;
 
 /// The table.
 pub const TABLE: Table = Table::guard("SpoofGuard");
-
-/// Link-local unicast addresses, `fe80::/10` (RFC 4291 §2.5.6).
-const LINK_LOCAL: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10);
 
 /// The Node forwards for others, so whatever comes from its gateway passes.
 pub fn from_gateway(layout: &Layout, gateway: OfPort, family: IpFamily) -> Option<Flow> {
@@ -47,11 +43,20 @@ pub fn from_pod(layout: &Layout, pod: OfPort, mac: MacAddr, address: IpAddr) -> 
     Some(flow.matching(matching).goto(after(layout, IpFamily::of(&address))))
 }
 
-/// Link-local addresses belong to the kernel of a Pod and are not known here; part of neighbour discovery comes from them.
-pub fn from_link_local(layout: &Layout) -> Option<Flow> {
+/// A Pod says that it has one of its addresses, and what its MAC is. A kernel says so from that address (RFC 4861 §7.2.4).
+pub fn advertised_by_pod(layout: &Layout, pod: OfPort, mac: MacAddr, address: Ipv6Addr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let flow = table.flow(NORMAL, Category::PodConnectivity);
-    Some(flow.matching(Match::new().ip_src(IpNet::V6(LINK_LOCAL))).goto(after(layout, IpFamily::V6)))
+    let matching = ipv6::advertisement().in_port(pod).eth_src(mac).ip_src(IpAddr::V6(address));
+    let flow = table.flow(HIGHEST, Category::PodConnectivity).matching(matching.nd_target(address));
+    Some(flow.goto(after(layout, IpFamily::V6)))
+}
+
+/// A Pod says that it has another address: whoever believes that sends to the Pod what is somebody else's, or gives up an
+/// address of its own (RFC 4862 §5.4.4).
+pub fn advertised_wrongly(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(HIGH, Category::PodConnectivity).matching(ipv6::advertisement());
+    Some(flow.marked(PktSource::Pod.mark()).done())
 }
 
 fn after(layout: &Layout, family: IpFamily) -> Option<TableId> {
