@@ -35,4 +35,5 @@ mod upstream;
 mod upstream_passages;
 mod upstream_policies;
 mod upstream_services;
+mod userspace;
 mod verdicts;

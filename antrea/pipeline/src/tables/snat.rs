@@ -4,18 +4,20 @@
 //! table: that of stage Switching. Answers are translated back by [`super::un_snat`]. Filled by Services and
 //! Multicluster.
 //!
-//! No source must be translated to what it is already: ovs-vswitchd 3.1 ends by an assertion of its userspace datapath
-//! (`conn->conn_type == CT_CONN_TYPE_DEFAULT`) when such a connection has run out and is opened again before it is swept.
+//! No address must be translated to what it is already: ovs-vswitchd 3.1 ends by an assertion of its userspace datapath
+//! (`conn->conn_type == CT_CONN_TYPE_DEFAULT`) when such a connection has run out and is opened again before it is swept. It
+//! may keep the port, and does where there is none. There, connections that have the source already are only committed, so
+//! that no other gets their port.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{CtState, Flow, FlowPriority, Match, Nat};
+use antrea_openflow::{CtCommit, CtState, Flow, FlowPriority, Match, Nat};
 use antrea_types::IpFamily;
 use ipnet::Ipv4Net;
 
 use crate::cookie::Category;
 use crate::fields::{CONN_SNAT, HAIRPIN, Mark, PktSource, SERVICE_CONNECTION, snat_ct_zone};
-use crate::flow::{LOW, NORMAL, commit_marked};
+use crate::flow::{HIGH, LOW, NORMAL, UNCLAIMED, commit_marked};
 use crate::layout::Layout;
 use crate::order::Table;
 
@@ -31,6 +33,11 @@ pub fn through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Gateway, service)
 }
 
+/// The same from that address.
+pub fn own_through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
+    kept(layout, (HIGH, HAIRPIN), PktSource::Gateway, service)
+}
+
 /// From a Pod to itself: from the gateway.
 pub fn to_oneself(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Pod, gateway)
@@ -39,6 +46,11 @@ pub fn to_oneself(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
 /// In by the gateway and on to another Node: from the gateway.
 pub fn from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     translated(layout, (LOW, CONN_SNAT), PktSource::Gateway, gateway)
+}
+
+/// The same from the gateway itself.
+pub fn own_from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
+    kept(layout, (UNCLAIMED, CONN_SNAT), PktSource::Gateway, gateway)
 }
 
 /// Later packets of all these.
@@ -59,6 +71,14 @@ pub fn to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Optio
     Some(flow.commit_as(commit.nat(translation(gateway.into())), table.next()).done())
 }
 
+/// The same from the Gateway itself.
+pub fn own_to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = new(IpFamily::V4).ip_src(IpAddr::V4(gateway)).ip_dst(network);
+    let flow = table.flow(HIGH, Category::Multicluster).matching(matching);
+    Some(flow.commit_as(commit_marked(snat_ct_zone(IpFamily::V4), &[CONN_SNAT]), table.next()).done())
+}
+
 /// From another cluster to an endpoint on a host: from an address that the host has a route to the gateway for.
 pub fn from_other_clusters_to_host(layout: &Layout, service: IpAddr) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
@@ -66,6 +86,15 @@ pub fn from_other_clusters_to_host(layout: &Layout, service: IpAddr) -> Option<F
     let flow = flow.marked(PktSource::Tunnel.mark());
     let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[SERVICE_CONNECTION, CONN_SNAT]);
     Some(flow.commit_as(commit.nat(translation(service)), table.next()).done())
+}
+
+/// The same from that address.
+pub fn own_from_other_clusters_to_host(layout: &Layout, service: IpAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(UNCLAIMED, Category::Multicluster).matching(new(IpFamily::V4).ip_src(service));
+    let flow = flow.marked(CONN_SNAT).marked(PktSource::Tunnel.mark());
+    let commit = commit_marked(snat_ct_zone(IpFamily::V4), &[SERVICE_CONNECTION, CONN_SNAT]);
+    Some(flow.commit_as(commit, table.next()).done())
 }
 
 fn translation(address: IpAddr) -> Nat {
@@ -85,10 +114,27 @@ fn translated(
     let table = layout.open(&TABLE)?;
     let family = IpFamily::of(&address);
     let flow = table.flow(priority, Category::Service).matching(new(family));
+    let commit = commit(family, mark).nat(translation(address));
+    Some(flow.marked(mark).marked(source.mark()).commit_as(commit, table.next()).done())
+}
+
+/// What [`translated`] must not translate.
+fn kept(
+    layout: &Layout,
+    (priority, mark): (FlowPriority, Mark),
+    source: PktSource,
+    address: IpAddr,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let family = IpFamily::of(&address);
+    let flow = table.flow(priority, Category::Service).matching(new(family).ip_src(address));
+    Some(flow.marked(mark).marked(source.mark()).commit_as(commit(family, mark), table.next()).done())
+}
+
+fn commit(family: IpFamily, mark: Mark) -> CtCommit {
     let marks: &[Mark] = match mark {
         HAIRPIN => &[SERVICE_CONNECTION, CONN_SNAT, HAIRPIN],
         _ => &[SERVICE_CONNECTION, CONN_SNAT],
     };
-    let commit = commit_marked(snat_ct_zone(family), marks).nat(translation(address));
-    Some(flow.marked(mark).marked(source.mark()).commit_as(commit, table.next()).done())
+    commit_marked(snat_ct_zone(family), marks)
 }
