@@ -168,7 +168,12 @@ impl Served {
         }
     }
 
-    pub(crate) fn add_group(&mut self, family: IpFamily, number: u32, endpoints: &[Endpoint]) -> &mut EndpointGroup {
+    pub(crate) fn add_group(
+        &mut self,
+        family: IpFamily,
+        number: u32,
+        endpoints: &[Endpoint],
+    ) -> &mut EndpointGroup {
         self.groups.push(EndpointGroup {
             id: GroupId(group_number(family, number)),
             family,

@@ -10,8 +10,8 @@ use crate::layout::Layout;
 use crate::model::{Datapath, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
 use crate::order::Table;
 use crate::service::{
-    Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace, ExternalTraffic, Frontend,
-    GroupMode, ServiceProxy, SessionAffinity, ip_bits,
+    Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace, ExternalTraffic,
+    Frontend, GroupMode, ServiceProxy, SessionAffinity, ip_bits,
 };
 use crate::tables::{
     conntrack_state, dsr_service_mark, endpoint_dnat, l3_forwarding, node_port_mark, output,
@@ -84,7 +84,9 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     }
     if config.datapath() == Datapath::Userspace {
         flows.extend(snat::own_through_gateway(layout, service));
-        flows.extend(config.gateway.ips.get(family).and_then(|gateway| snat::own_from_gateway(layout, *gateway)));
+        flows.extend(
+            config.gateway.ips.get(family).and_then(|gateway| snat::own_from_gateway(layout, *gateway)),
+        );
     }
     flows
 }
@@ -143,9 +145,7 @@ pub fn frontend_flows(layout: &Layout, config: &PipelineConfig, frontend: &Front
     flows.extend(dsr_service_mark::mark(layout, frontend));
     if config.datapath() == Datapath::Userspace {
         let addresses = addresses(config, frontend.destination);
-        flows.extend(
-            addresses.filter_map(|address| endpoint_dnat::already_there(layout, frontend, address)),
-        );
+        flows.extend(addresses.filter_map(|address| endpoint_dnat::already_there(layout, frontend, address)));
     }
     flows
 }

@@ -32,8 +32,8 @@ pub fn ip(layout: &Layout, family: IpFamily) -> Option<Flow> {
 const FRAGMENT: u128 = 1;
 
 /// Fragments, where the userspace datapath would track them. It holds them back until they are complete or 15 seconds old.
-/// Of more than 32 the rest goes on with the next packet of the datapath, and so do all that are too old: behind the
-/// policies, where that packet is. Up to Open vSwitch 3.1 at least, ovs-vswitchd ends when their packet is completed then.
+/// Of more than 32 the rest goes on with the next packet that is tracked, and so do all that are too old: behind the
+/// policies, where that packet is. And ovs-vswitchd 3.1 ends where the last fragment comes when some are gone already.
 pub fn fragments(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let matching = Match::new().ip(family).masked(Field::IpFrag, FRAGMENT, FRAGMENT);
