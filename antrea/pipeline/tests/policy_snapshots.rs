@@ -57,8 +57,14 @@ fn where_packets_lose_their_mark_other_flows_know_the_node_and_spare_the_datapat
     cookie=0x10000000000, table=SpoofGuard, priority=210,ipv6,in_port=32769,dl_src=02:6d:80:00:00:00 actions=set_field:0x20000000/0x20000000->reg4,set_field:0a:00:00:00:00:01->eth_src,goto_table:IPv6
     cookie=0x30000000000, table=SNAT, priority=210,ct_state=+new+trk,ct_mark=0x40/0x40,ip,reg0=0x2/0xf,nw_src=169.254.0.253 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark,set_field:0x40/0x40->ct_mark))
     cookie=0x30000000000, table=SNAT, priority=210,ct_state=+new+trk,ct_mark=0x40/0x40,ipv6,reg0=0x2/0xf,ipv6_src=fc01::aabb:ccdd:eeff actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark,set_field:0x40/0x40->ct_mark))
-    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,ip,reg0=0x2/0xf,nw_src=10.10.0.1 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
-    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,ipv6,reg0=0x2/0xf,ipv6_src=fd00:10::1 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,tcp,reg0=0x2/0xf,nw_src=10.10.0.1,tp_src=0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,udp,reg0=0x2/0xf,nw_src=10.10.0.1,tp_src=0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,sctp,reg0=0x2/0xf,nw_src=10.10.0.1 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,icmp,reg0=0x2/0xf,nw_src=10.10.0.1 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,tcp6,reg0=0x2/0xf,ipv6_src=fd00:10::1,tp_src=0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,udp6,reg0=0x2/0xf,ipv6_src=fd00:10::1,tp_src=0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,sctp6,reg0=0x2/0xf,ipv6_src=fd00:10::1 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,icmp6,reg0=0x2/0xf,ipv6_src=fd00:10::1 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
     cookie=0x10000000000, table=IngressSecurityClassifier, priority=210,ct_state=-rpl+trk,ip,reg4=0x20000000/0x20000000 actions=goto_table:ConntrackCommit
     cookie=0x10000000000, table=IngressSecurityClassifier, priority=210,ct_state=-rpl+trk,ipv6,reg4=0x20000000/0x20000000 actions=goto_table:ConntrackCommit
     ");
@@ -110,7 +116,7 @@ fn masks_of_each_table() {
     L3Forwarding 10
     L3DecTTL 3
     SNATMark 5
-    SNAT 8
+    SNAT 12
     L2ForwardingCalc 2
     IngressSecurityClassifier 5
     IngressRule 11

@@ -12,12 +12,13 @@ use antrea_types::{IpFamily, OfPort, Protocol};
 
 use crate::bridge::{Bridge, shared};
 use crate::cluster::{DUAL, POD_A};
-use crate::clusters::{bridge_of, gateway};
+use crate::clusters::{bridge_of, flows, gateway};
 use crate::gateway_passages::{BETWEEN_CLUSTERS, REMOTE_GATEWAY, enters};
 use crate::packets::Packet;
 use crate::policed::serving;
 use crate::served::{Served, cluster_ip, everything, host, local};
 use crate::service_passages::{A, GATEWAY, V4, VIRTUAL, ip, opens};
+use crate::snapshots::text;
 
 /// The groups of [`own_addresses`] begin here.
 const GROUPS: u32 = 30;
@@ -84,16 +85,18 @@ fn from_gateway(source: &str, to: (IpAddr, u16), port: u16) -> Packet {
 }
 
 #[test]
-fn what_the_gateway_sends_to_other_clusters_keeps_its_source() {
+fn what_the_gateway_sends_to_other_clusters_keeps_a_port_that_it_might_get() {
     let to = (ip("10.111.0.9"), 80);
     check_source(&from_gateway("172.18.0.1", to, 3001), false);
+    check_source(&from_gateway("172.18.0.1", to, 43001), true);
     check_source(&from_gateway("10.10.0.1", to, 3002), true);
 }
 
 #[test]
-fn what_the_node_sends_to_endpoints_of_other_nodes_keeps_its_source() {
+fn what_the_node_sends_to_endpoints_of_other_nodes_keeps_a_port_that_it_might_get() {
     let to = (ip("169.254.0.252"), 30002);
     check_source(&from_gateway("10.10.0.1", to, 3003), false);
+    check_source(&from_gateway("10.10.0.1", to, 43003), true);
     check_source(&from_gateway("192.0.2.9", to, 3004), true);
 }
 
@@ -111,6 +114,29 @@ fn other_gateways_keep_ports_that_theirs_would_become() {
     let to = (ip("10.10.0.11"), 81);
     check_source(&enters(BETWEEN_CLUSTERS, REMOTE_GATEWAY, to, 40001), false);
     check_source(&enters(BETWEEN_CLUSTERS, REMOTE_GATEWAY, to, 3009), true);
+}
+
+/// SCTP has no ports that the datapath knows.
+#[test]
+fn other_gateways_keep_the_ports_of_sctp() {
+    let pipeline = serving(everything(DUAL), NodeTraffic::SourceMac);
+    let flows = text(&pipeline, &flows(&pipeline, &gateway()));
+    let of_one = |line: &&str| line.contains("table=ConntrackCommit,") && line.contains(REMOTE_GATEWAY);
+    insta::assert_snapshot!(flows.lines().filter(of_one).collect::<Vec<_>>().join("\n"), @"");
+}
+
+#[test]
+fn a_frontend_is_ready_for_an_endpoint_that_has_its_address_and_port() {
+    let pipeline = serving(everything(DUAL), NodeTraffic::SourceMac);
+    let served = own_addresses();
+    let flows = served.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
+    let of_dnat = text(&pipeline, &flows.collect::<Vec<_>>());
+    let lines: Vec<&str> = of_dnat.lines().filter(|line| line.contains("table=EndpointDNAT,")).collect();
+    insta::assert_snapshot!(lines[..3].join("\n"), @"
+    cookie=0x30000000000, table=EndpointDNAT, priority=210,tcp,reg3=0xa0a000b,reg4=0x21f90/0x307ffff,nw_dst=10.10.0.11,tp_dst=8080 actions=ct(commit,table=EgressRule,zone=65520,exec(set_field:0x10/0x10->ct_mark))
+    cookie=0x30000000000, table=EndpointDNAT, priority=210,udp,reg3=0xa0a000b,reg4=0x21f90/0x307ffff,nw_dst=10.10.0.11,tp_dst=8080 actions=ct(commit,table=EgressRule,zone=65520,exec(set_field:0x10/0x10->ct_mark))
+    cookie=0x30000000000, table=EndpointDNAT, priority=210,tcp,reg3=0xac120001,reg4=0xa192b/0x30fffff,nw_dst=172.18.0.1,tp_dst=6443 actions=ct(commit,table=EgressRule,zone=65520,exec(set_field:0x10/0x10->ct_mark))
+    ");
 }
 
 /// Connections that have run out are kept for some seconds; in the meantime this one begins again.

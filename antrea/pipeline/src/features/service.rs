@@ -84,9 +84,8 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
     }
     if config.datapath() == Datapath::Userspace {
         flows.extend(snat::own_through_gateway(layout, service));
-        flows.extend(
-            config.gateway.ips.get(family).and_then(|gateway| snat::own_from_gateway(layout, *gateway)),
-        );
+        let gateway = config.gateway.ips.get(family).copied();
+        flows.extend(gateway.into_iter().flat_map(|gateway| snat::own_from_gateway(layout, gateway)));
     }
     flows
 }

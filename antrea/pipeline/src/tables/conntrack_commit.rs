@@ -32,8 +32,8 @@ pub fn commit(layout: &Layout, family: IpFamily) -> Option<Flow> {
 /// The ports of Gateways that Pods see. Gateways take lower ones themselves (see [`super::snat`]).
 const GATEWAY_PORTS: (u16, u16) = (32768, 65535);
 
-/// Those below.
-const OTHER_PORTS: PortMask = PortMask { value: 0, mask: 0x8000 };
+/// Those of Gateways, and all that are no ports of Gateways that Pods see.
+const LOWER_HALF: PortMask = PortMask { value: 0, mask: 0x8000 };
 
 /// From another cluster's Gateway to a Pod. The Gateway may have the same port for a Service of which the Pod is the endpoint;
 /// the Pod sees another one. The userspace datapath keeps a port that it finds among those, which [`super::snat`] tells why
@@ -49,7 +49,7 @@ pub fn from_other_cluster(
     let matching = match (datapath, transport) {
         (Datapath::Kernel, _) => matching,
         (Datapath::Userspace, Transport::Sctp) => return None,
-        (Datapath::Userspace, _) => matching.port_src(transport, OTHER_PORTS),
+        (Datapath::Userspace, _) => matching.port_src(transport, LOWER_HALF),
     };
     let flow = table.flow(HIGH, Category::Multicluster).matching(matching).marked(PktSource::Tunnel.mark());
     let flow = flow.marked(SERVICE_CONNECTION.unset()).marked(CONN_SNAT.unset());

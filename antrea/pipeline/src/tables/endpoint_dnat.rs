@@ -60,6 +60,7 @@ pub fn already_there(layout: &Layout, frontend: &Frontend, address: SocketAddr) 
     let matching = frontend.matching().ip_dst(address.ip());
     let matching = matching.bits(endpoint_ip(family), ip_bits(address.ip()));
     let flow = table.flow(HIGH, Category::Service).matching(matching).marked(selected_port(address.port()));
+    let flow = flow.marked(DSR_SERVICE.unset()).marked(NESTED_SERVICE.unset());
     Some(flow.commit_as(commit_marked(ct_zone(family), &[SERVICE_CONNECTION]), table.next()).done())
 }
 

@@ -5,13 +5,12 @@
 //! Multicluster.
 //!
 //! No address must be translated to what it is already: ovs-vswitchd 3.1 ends by an assertion of its userspace datapath
-//! (`conn->conn_type == CT_CONN_TYPE_DEFAULT`) when such a connection has run out and is opened again before it is swept. It
-//! may keep the port, and does where there is none. There, connections that have the source already are only committed, so
-//! that no other gets their port.
+//! (`conn->conn_type == CT_CONN_TYPE_DEFAULT`) when such a connection has run out and is opened again before it is swept.
+//! There, connections that have the source already, and might keep their port, are only committed, so that no other gets it.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{CtCommit, CtState, Flow, FlowPriority, Match, Nat};
+use antrea_openflow::{CtCommit, CtState, Flow, FlowPriority, Match, Nat, PortMask, Transport, protocol};
 use antrea_types::IpFamily;
 use ipnet::Ipv4Net;
 
@@ -28,6 +27,9 @@ pub const TABLE: Table = Table::pass("SNAT");
 /// on (`net.ipv4.ip_local_port_range`): to an endpoint, no two connections come from one port.
 const PORTS: (u16, u16) = (1024, 32767);
 
+/// Where those are.
+const LOWER_HALF: PortMask = PortMask { value: 0, mask: 0x8000 };
+
 /// In by the gateway and out by it again: from an address that the host has a route to the gateway for.
 pub fn through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
     translated(layout, (NORMAL, HAIRPIN), PktSource::Gateway, service)
@@ -35,7 +37,11 @@ pub fn through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
 
 /// The same from that address.
 pub fn own_through_gateway(layout: &Layout, service: IpAddr) -> Option<Flow> {
-    kept(layout, (HIGH, HAIRPIN), PktSource::Gateway, service)
+    let table = layout.open(&TABLE)?;
+    let family = IpFamily::of(&service);
+    let flow = table.flow(HIGH, Category::Service).matching(new(family).ip_src(service));
+    let flow = flow.marked(HAIRPIN).marked(PktSource::Gateway.mark());
+    Some(flow.commit_as(commit(family, HAIRPIN), table.next()).done())
 }
 
 /// From a Pod to itself: from the gateway.
@@ -49,8 +55,14 @@ pub fn from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
 }
 
 /// The same from the gateway itself.
-pub fn own_from_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
-    kept(layout, (UNCLAIMED, CONN_SNAT), PktSource::Gateway, gateway)
+pub fn own_from_gateway(layout: &Layout, gateway: IpAddr) -> Vec<Flow> {
+    let Some(table) = layout.open(&TABLE) else { return Vec::new() };
+    let flow = |matching| {
+        let flow = table.flow(UNCLAIMED, Category::Service).matching(matching);
+        let flow = flow.marked(CONN_SNAT).marked(PktSource::Gateway.mark());
+        flow.commit_as(commit(IpFamily::of(&gateway), CONN_SNAT), table.next()).done()
+    };
+    perhaps_unchanged(gateway).map(flow).to_vec()
 }
 
 /// Later packets of all these.
@@ -72,11 +84,13 @@ pub fn to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Optio
 }
 
 /// The same from the Gateway itself.
-pub fn own_to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Option<Flow> {
-    let table = layout.open(&TABLE)?;
-    let matching = new(IpFamily::V4).ip_src(IpAddr::V4(gateway)).ip_dst(network);
-    let flow = table.flow(HIGH, Category::Multicluster).matching(matching);
-    Some(flow.commit_as(commit_marked(snat_ct_zone(IpFamily::V4), &[CONN_SNAT]), table.next()).done())
+pub fn own_to_cluster(layout: &Layout, network: Ipv4Net, gateway: Ipv4Addr) -> Vec<Flow> {
+    let Some(table) = layout.open(&TABLE) else { return Vec::new() };
+    let flow = |matching: Match| {
+        let flow = table.flow(HIGH, Category::Multicluster).matching(matching.ip_dst(network));
+        flow.commit_as(commit_marked(snat_ct_zone(IpFamily::V4), &[CONN_SNAT]), table.next()).done()
+    };
+    perhaps_unchanged(gateway.into()).map(flow).to_vec()
 }
 
 /// From another cluster to an endpoint on a host: from an address that the host has a route to the gateway for.
@@ -118,17 +132,21 @@ fn translated(
     Some(flow.marked(mark).marked(source.mark()).commit_as(commit, table.next()).done())
 }
 
-/// What [`translated`] must not translate.
-fn kept(
-    layout: &Layout,
-    (priority, mark): (FlowPriority, Mark),
-    source: PktSource,
-    address: IpAddr,
-) -> Option<Flow> {
-    let table = layout.open(&TABLE)?;
-    let family = IpFamily::of(&address);
-    let flow = table.flow(priority, Category::Service).matching(new(family).ip_src(address));
-    Some(flow.marked(mark).marked(source.mark()).commit_as(commit(family, mark), table.next()).done())
+/// What has this source, and might have it and its port once it is translated: by chance, or because it has none that the
+/// userspace datapath knows.
+fn perhaps_unchanged(source: IpAddr) -> [Match; 4] {
+    let family = IpFamily::of(&source);
+    let of_protocol = |protocol| new(family).ip_proto(family, protocol).ip_src(source);
+    let icmp = match family {
+        IpFamily::V4 => protocol::ICMP,
+        IpFamily::V6 => protocol::ICMPV6,
+    };
+    [
+        of_protocol(protocol::TCP).port_src(Transport::Tcp, LOWER_HALF),
+        of_protocol(protocol::UDP).port_src(Transport::Udp, LOWER_HALF),
+        of_protocol(protocol::SCTP),
+        of_protocol(icmp),
+    ]
 }
 
 fn commit(family: IpFamily, mark: Mark) -> CtCommit {
