@@ -123,8 +123,8 @@ fn other_gateways_keep_the_ports_of_sctp() {
     let flows = text(&pipeline, &flows(&pipeline, &gateway()));
     let of_one = |line: &&str| line.contains("table=ConntrackCommit,") && line.contains(REMOTE_GATEWAY);
     insta::assert_snapshot!(flows.lines().filter(of_one).collect::<Vec<_>>().join("\n"), @"
-    cookie=0x60000000000, table=ConntrackCommit, priority=210,ct_state=+new+trk,ct_mark=0/0x30,tcp,reg0=0x1/0xf,nw_src=172.18.2.1,tp_src=0/0x8000 actions=ct(commit,table=Output,zone=65520,nat(src=172.18.2.1:32768-65535),exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[0..3]))
-    cookie=0x60000000000, table=ConntrackCommit, priority=210,ct_state=+new+trk,ct_mark=0/0x30,udp,reg0=0x1/0xf,nw_src=172.18.2.1,tp_src=0/0x8000 actions=ct(commit,table=Output,zone=65520,nat(src=172.18.2.1:32768-65535),exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[0..3]))
+    cookie=0x60000000000, table=ConntrackCommit, priority=210,ct_state=+new+trk,ct_mark=0/0x30,tcp,reg0=0x1/0xf,nw_src=172.18.2.1,tp_src=0x0/0x8000 actions=ct(commit,table=Output,zone=65520,nat(src=172.18.2.1:32768-65535),exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[0..3]))
+    cookie=0x60000000000, table=ConntrackCommit, priority=210,ct_state=+new+trk,ct_mark=0/0x30,udp,reg0=0x1/0xf,nw_src=172.18.2.1,tp_src=0x0/0x8000 actions=ct(commit,table=Output,zone=65520,nat(src=172.18.2.1:32768-65535),exec(move:NXM_NX_REG0[0..3]->NXM_NX_CT_MARK[0..3]))
     ");
 }
 
