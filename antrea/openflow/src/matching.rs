@@ -167,7 +167,9 @@ mod tests {
         let tcp = Match::new().transport(IpFamily::V4, Transport::Tcp);
         check(&tcp.clone().port_dst(Transport::Tcp, 443.into()), "tcp,tp_dst=443");
         let range = PortMask { value: 0x1f40, mask: 0xffc0 };
-        check(&tcp.port_dst(Transport::Tcp, range), "tcp,tp_dst=0x1f40/0xffc0");
+        check(&tcp.clone().port_dst(Transport::Tcp, range), "tcp,tp_dst=0x1f40/0xffc0");
+        let lower_half = PortMask { value: 0, mask: 0x8000 };
+        check(&tcp.port_src(Transport::Tcp, lower_half), "tcp,tp_src=0x0/0x8000");
         check(&Match::new().icmp(IpFamily::V4, 8, Some(0)), "icmp,icmp_type=8,icmp_code=0");
         check(&Match::new().icmp(IpFamily::V6, 135, None), "icmp6,icmp_type=135");
     }

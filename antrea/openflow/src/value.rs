@@ -29,7 +29,7 @@ pub(crate) fn write_value(
         Format::Hexadecimal if exact => write_hexadecimal(f, value),
         Format::Hexadecimal => write_pair(f, value, mask, write_hexadecimal),
         Format::Decimal if exact => write!(f, "{value}"),
-        Format::Decimal if place == Place::Match => write_pair(f, value, mask, write_hexadecimal),
+        Format::Decimal if place == Place::Match => write_pair(f, value, mask, write_prefixed),
         Format::Decimal => {
             write!(f, "{value}/")?;
             write_hexadecimal(f, mask)
@@ -59,6 +59,11 @@ fn write_pair(
 /// Zero has no `0x`, as C's `%#x` has it.
 pub(crate) fn write_hexadecimal(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {
     if value == 0 { f.write_str("0") } else { write!(f, "{value:#x}") }
+}
+
+/// Zero has its `0x`, as in ports that are matched by some bits.
+fn write_prefixed(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {
+    write!(f, "{value:#x}")
 }
 
 fn write_ethernet(f: &mut fmt::Formatter<'_>, value: u128) -> fmt::Result {

@@ -21,7 +21,7 @@ pub mod service;
 pub mod tables;
 
 pub use model::{
-    Gateway, HOST_LOCAL_MAC, NodeTraffic, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface,
-    PolicyEnforcement, Tunnel,
+    Datapath, Gateway, HOST_LOCAL_MAC, NodeTraffic, Peer, PeerNetwork, PeerRoute, PipelineConfig,
+    PodInterface, PolicyEnforcement, Tunnel,
 };
 pub use pipeline::Pipeline;

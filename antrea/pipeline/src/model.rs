@@ -47,10 +47,30 @@ pub enum NodeTraffic {
     SourceMac,
 }
 
+/// Whose connection tracking there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Datapath {
+    /// The kernel's (`system`).
+    Kernel,
+    /// That of ovs-vswitchd (`netdev`). It must see no fragments ([`crate::tables::pipeline_root_classifier::fragments`]) and
+    /// no translations that change nothing ([`crate::tables::snat`]).
+    Userspace,
+}
+
 /// The source MAC of the Node's own packets where they cannot keep their mark: `02:6d` and the mark, big-endian.
 pub const HOST_LOCAL_MAC: MacAddr = MacAddr([0x02, 0x6d, 0x80, 0x00, 0x00, 0x00]);
 
 impl PipelineConfig {
+    /// Whose connection tracking there is. Where policies are not enforced, nothing is done for the userspace datapath.
+    pub const fn datapath(&self) -> Datapath {
+        match self.policies {
+            PolicyEnforcement::On { node_traffic: NodeTraffic::SourceMac } => Datapath::Userspace,
+            PolicyEnforcement::On { node_traffic: NodeTraffic::PacketMark } | PolicyEnforcement::Off => {
+                Datapath::Kernel
+            }
+        }
+    }
+
     /// The IP families in use.
     pub fn families(&self) -> impl Iterator<Item = IpFamily> {
         self.gateway.ips.families()

@@ -103,7 +103,7 @@ impl Pipeline {
 
     /// The flows of a frontend of a Service; none where the host serves Services.
     pub fn frontend_flows(&self, frontend: &Frontend) -> Vec<Flow> {
-        service::frontend_flows(&self.layout, frontend)
+        service::frontend_flows(&self.layout, &self.config, frontend)
     }
 
     /// The flow of an endpoint, whichever Services have it; none where the host serves Services.

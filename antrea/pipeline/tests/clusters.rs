@@ -103,10 +103,13 @@ pub(crate) fn gateway_bridge() -> Option<Arc<Bridge>> {
 }
 
 fn start(role: &GatewayRole) -> Bridge {
-    let pipeline = served::node(DUAL, everything(DUAL));
-    let services = multicluster_services();
-    let flows = [served::node_flows(&pipeline, DUAL), services.flows(&pipeline), flows(&pipeline, role)];
-    let mut groups = Served::by(&everything(DUAL), DUAL).groups(&pipeline);
-    groups.extend(services.groups(&pipeline));
-    Bridge::start(BridgeNames::of(&pipeline), &flows.concat(), &groups)
+    bridge_of(&served::node(DUAL, everything(DUAL)), role, &multicluster_services())
+}
+
+/// The bridge of a Node that serves everything, and these Services, too.
+pub(crate) fn bridge_of(pipeline: &Pipeline, role: &GatewayRole, services: &Served) -> Bridge {
+    let flows = [served::node_flows(pipeline, DUAL), services.flows(pipeline), flows(pipeline, role)];
+    let mut groups = Served::by(&everything(DUAL), DUAL).groups(pipeline);
+    groups.extend(services.groups(pipeline));
+    Bridge::start(BridgeNames::of(pipeline), &flows.concat(), &groups)
 }

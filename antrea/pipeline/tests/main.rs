@@ -39,4 +39,5 @@ mod upstream;
 mod upstream_passages;
 mod upstream_policies;
 mod upstream_services;
+mod userspace;
 mod verdicts;

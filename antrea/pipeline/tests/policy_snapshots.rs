@@ -45,14 +45,26 @@ fn flows_of_a_node_that_enforces_policies() {
 }
 
 #[test]
-fn where_packets_lose_their_mark_other_flows_know_the_node() {
+fn where_packets_lose_their_mark_other_flows_know_the_node_and_spare_the_datapath() {
     let marked = added(NodeTraffic::PacketMark);
     let addressed = added(NodeTraffic::SourceMac);
     let both: BTreeSet<&str> = marked.lines().collect();
     let only: Vec<&str> = addressed.lines().filter(|line| !both.contains(line)).collect();
     insta::assert_snapshot!(only.join("\n"), @"
+    table=PipelineRootClassifier, priority=210,ip,nw_frag=yes actions=drop
+    table=PipelineRootClassifier, priority=210,ipv6,nw_frag=yes actions=drop
     cookie=0x10000000000, table=SpoofGuard, priority=210,ip,in_port=32769,dl_src=02:6d:80:00:00:00 actions=set_field:0x20000000/0x20000000->reg4,set_field:0a:00:00:00:00:01->eth_src,goto_table:UnSNAT
     cookie=0x10000000000, table=SpoofGuard, priority=210,ipv6,in_port=32769,dl_src=02:6d:80:00:00:00 actions=set_field:0x20000000/0x20000000->reg4,set_field:0a:00:00:00:00:01->eth_src,goto_table:IPv6
+    cookie=0x30000000000, table=SNAT, priority=210,ct_state=+new+trk,ct_mark=0x40/0x40,ip,reg0=0x2/0xf,nw_src=169.254.0.253 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark,set_field:0x40/0x40->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=210,ct_state=+new+trk,ct_mark=0x40/0x40,ipv6,reg0=0x2/0xf,ipv6_src=fc01::aabb:ccdd:eeff actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark,set_field:0x40/0x40->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,tcp,reg0=0x2/0xf,nw_src=10.10.0.1,tp_src=0x0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,udp,reg0=0x2/0xf,nw_src=10.10.0.1,tp_src=0x0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,sctp,reg0=0x2/0xf,nw_src=10.10.0.1 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,icmp,reg0=0x2/0xf,nw_src=10.10.0.1 actions=ct(commit,table=L2ForwardingCalc,zone=65521,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,tcp6,reg0=0x2/0xf,ipv6_src=fd00:10::1,tp_src=0x0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,udp6,reg0=0x2/0xf,ipv6_src=fd00:10::1,tp_src=0x0/0x8000 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,sctp6,reg0=0x2/0xf,ipv6_src=fd00:10::1 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
+    cookie=0x30000000000, table=SNAT, priority=195,ct_state=+new+trk,ct_mark=0x20/0x20,icmp6,reg0=0x2/0xf,ipv6_src=fd00:10::1 actions=ct(commit,table=L2ForwardingCalc,zone=65511,exec(set_field:0x10/0x10->ct_mark,set_field:0x20/0x20->ct_mark))
     cookie=0x10000000000, table=IngressSecurityClassifier, priority=210,ct_state=-rpl+trk,ip,reg4=0x20000000/0x20000000 actions=goto_table:ConntrackCommit
     cookie=0x10000000000, table=IngressSecurityClassifier, priority=210,ct_state=-rpl+trk,ipv6,reg4=0x20000000/0x20000000 actions=goto_table:ConntrackCommit
     ");
@@ -84,7 +96,7 @@ fn masks_of_each_table() {
     let lines = lines.collect::<Vec<_>>().join("\n");
     println!("masks of each table\n{lines}");
     insta::assert_snapshot!(lines, @"
-    PipelineRootClassifier 2
+    PipelineRootClassifier 3
     ARPSpoofGuard 2
     ARPResponder 3
     Classifier 4
@@ -97,14 +109,14 @@ fn masks_of_each_table() {
     NodePortMark 3
     SessionAffinity 1
     ServiceLB 5
-    EndpointDNAT 7
+    EndpointDNAT 11
     EgressRule 24
     EgressDefaultRule 4
     EgressMetric 2
     L3Forwarding 10
     L3DecTTL 3
     SNATMark 5
-    SNAT 4
+    SNAT 12
     L2ForwardingCalc 2
     IngressSecurityClassifier 5
     IngressRule 11

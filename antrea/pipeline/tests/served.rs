@@ -60,7 +60,7 @@ pub(crate) fn remote(family: IpFamily) -> Endpoint {
 }
 
 /// This Node itself.
-fn host(family: IpFamily) -> Endpoint {
+pub(crate) fn host(family: IpFamily) -> Endpoint {
     endpoint(family, ([172, 18, 0, 1], "fd00:18::1"), 6443, EndpointPlace::ThisNode)
 }
 
@@ -168,7 +168,12 @@ impl Served {
         }
     }
 
-    fn add_group(&mut self, family: IpFamily, number: u32, endpoints: &[Endpoint]) -> &mut EndpointGroup {
+    pub(crate) fn add_group(
+        &mut self,
+        family: IpFamily,
+        number: u32,
+        endpoints: &[Endpoint],
+    ) -> &mut EndpointGroup {
         self.groups.push(EndpointGroup {
             id: GroupId(group_number(family, number)),
             family,
@@ -179,7 +184,7 @@ impl Served {
         self.groups.last_mut().unwrap()
     }
 
-    fn add_frontend(
+    pub(crate) fn add_frontend(
         &mut self,
         family: IpFamily,
         group: u32,

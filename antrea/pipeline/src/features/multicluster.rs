@@ -8,7 +8,7 @@ use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
 
 use crate::layout::Layout;
-use crate::model::PipelineConfig;
+use crate::model::{Datapath, PipelineConfig};
 use crate::multicluster::{GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
 use crate::service::ExternalTraffic;
 use crate::tables::{
@@ -52,7 +52,11 @@ fn host_endpoint_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
     let mut flows = Vec::new();
     flows.extend(l3_forwarding::from_other_clusters_to_host(layout, config.gateway.mac));
     flows.extend(snat_mark::from_other_clusters_to_host(layout));
-    flows.extend(snat::from_other_clusters_to_host(layout, virtual_ip::SERVICE.of(IpFamily::V4)));
+    let service = virtual_ip::SERVICE.of(IpFamily::V4);
+    flows.extend(snat::from_other_clusters_to_host(layout, service));
+    if config.datapath() == Datapath::Userspace {
+        flows.extend(snat::own_from_other_clusters_to_host(layout, service));
+    }
     flows
 }
 
@@ -73,6 +77,9 @@ pub fn cluster_flows(
         if let GatewayRole::Gateway { address } = role {
             flows.extend(snat_mark::to_cluster(layout, *network));
             flows.extend(snat::to_cluster(layout, *network, *address));
+            if config.datapath() == Datapath::Userspace {
+                flows.extend(snat::own_to_cluster(layout, *network, *address));
+            }
         }
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
@@ -83,10 +90,9 @@ pub fn cluster_flows(
         }
         if let GatewayRole::Gateway { .. } = role {
             let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
-            flows
-                .extend(transports.filter_map(|transport| {
-                    conntrack_commit::from_other_cluster(layout, gateway, transport)
-                }));
+            flows.extend(transports.filter_map(|transport| {
+                conntrack_commit::from_other_cluster(layout, config.datapath(), gateway, transport)
+            }));
         }
     }
     flows

@@ -5,7 +5,7 @@ use antrea_types::IpFamily;
 
 use crate::cookie::Category;
 use crate::layout::{Layout, OpenTable};
-use crate::model::PipelineConfig;
+use crate::model::{Datapath, PipelineConfig};
 use crate::order::{Miss, Table};
 use crate::tables::pipeline_root_classifier;
 
@@ -19,6 +19,9 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
         flows.extend(pipeline_root_classifier::ip(layout, family));
         if family == IpFamily::V4 {
             flows.extend(pipeline_root_classifier::arp(layout));
+        }
+        if config.datapath() == Datapath::Userspace {
+            flows.extend(pipeline_root_classifier::fragments(layout, family));
         }
     }
     flows

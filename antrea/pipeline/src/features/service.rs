@@ -1,17 +1,17 @@
 //! Services, where the agent proxies them: their addresses are translated in the pipeline.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use antrea_openflow::{Action, Bucket, BucketId, Flow, Group, GroupKind, SubField, TableId};
 use antrea_types::{IpFamily, virtual_ip};
 
 use crate::fields::{ENDPOINT_PORT, Mark, REMOTE_ENDPOINT, SERVICE_WITHOUT_ENDPOINT, endpoint_ip};
 use crate::layout::Layout;
-use crate::model::{Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
+use crate::model::{Datapath, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
 use crate::order::Table;
 use crate::service::{
-    Backend, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace, ExternalTraffic, Frontend,
-    GroupMode, ServiceProxy, SessionAffinity, ip_bits,
+    Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace, ExternalTraffic,
+    Frontend, GroupMode, ServiceProxy, SessionAffinity, ip_bits,
 };
 use crate::tables::{
     conntrack_state, dsr_service_mark, endpoint_dnat, l3_forwarding, node_port_mark, output,
@@ -82,7 +82,19 @@ fn family_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> V
         flows.extend(snat::to_oneself(layout, gateway));
         flows.extend(snat::from_gateway(layout, gateway));
     }
+    if config.datapath() == Datapath::Userspace {
+        flows.extend(snat::own_through_gateway(layout, service));
+        let gateway = config.gateway.ips.get(family).copied();
+        flows.extend(gateway.into_iter().flat_map(|gateway| snat::own_from_gateway(layout, gateway)));
+    }
     flows
+}
+
+fn node_port_addresses(config: &PipelineConfig) -> &[IpAddr] {
+    match config.proxy().map(|proxy| &proxy.external) {
+        Some(ExternalTraffic::ByAgent { node_port_addresses }) => node_port_addresses,
+        Some(ExternalTraffic::ByHost) | None => &[],
+    }
 }
 
 /// The addresses that NodePorts are served on.
@@ -123,14 +135,31 @@ pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<
 }
 
 /// The flows of a frontend.
-pub fn frontend_flows(layout: &Layout, frontend: &Frontend) -> Vec<Flow> {
+pub fn frontend_flows(layout: &Layout, config: &PipelineConfig, frontend: &Frontend) -> Vec<Flow> {
     let mut flows = Vec::with_capacity(1);
     flows.extend(service_lb::short_circuit(layout, frontend));
     flows.extend(service_lb::sent_on(layout, frontend));
     flows.extend(service_lb::select(layout, frontend));
     flows.extend(service_lb::remember(layout, frontend));
     flows.extend(dsr_service_mark::mark(layout, frontend));
+    if config.datapath() == Datapath::Userspace {
+        let addresses = addresses(config, frontend.destination);
+        flows.extend(addresses.filter_map(|address| endpoint_dnat::already_there(layout, frontend, address)));
+    }
     flows
+}
+
+/// What packets to a frontend may have for a destination.
+fn addresses(config: &PipelineConfig, destination: Destination) -> impl Iterator<Item = SocketAddr> {
+    let (address, node_port) = match destination {
+        Destination::Address(address) => (Some(address), None),
+        Destination::NodePort { family, port } => (None, Some((family, port))),
+    };
+    let of_node = node_port.into_iter().flat_map(|(family, port)| {
+        let own = node_port_addresses(config).iter().filter(move |own| IpFamily::of(own) == family);
+        own.map(move |own| SocketAddr::new(*own, port))
+    });
+    address.into_iter().chain(of_node)
 }
 
 /// A group of endpoints. Without any it marks packets for the agent to refuse.

@@ -3,6 +3,8 @@
 //! Stage PreRouting. Matches EndpointIP, EndpointPort and ServiceEPState, DSRService, NestedService, SvcNoEp; commits
 //! with the mark Service; next table: that of stage EgressSecurity. Filled by Services.
 
+use std::net::SocketAddr;
+
 use antrea_openflow::{CtCommit, CtState, Flow, Match, Nat};
 use antrea_types::IpFamily;
 
@@ -15,7 +17,7 @@ use crate::flow::{HIGH, LOW, NORMAL, commit_marked};
 use crate::layout::Layout;
 use crate::order::Table;
 use crate::refusal;
-use crate::service::{Backend, ip_bits, transport};
+use crate::service::{Backend, Frontend, ip_bits, transport};
 use crate::tables::service_lb;
 
 /// The table.
@@ -48,6 +50,18 @@ pub fn to_endpoint(layout: &Layout, backend: &Backend) -> Option<Flow> {
             flow.marked(NESTED_SERVICE).group(group).done()
         }
     })
+}
+
+/// To an endpoint that has the address and port of its Service, and is the packet's destination already: that must not be
+/// translated (see [`super::snat`]).
+pub fn already_there(layout: &Layout, frontend: &Frontend, address: SocketAddr) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let family = IpFamily::of(&address.ip());
+    let matching = frontend.matching().ip_dst(address.ip());
+    let matching = matching.bits(endpoint_ip(family), ip_bits(address.ip()));
+    let flow = table.flow(HIGH, Category::Service).matching(matching).marked(selected_port(address.port()));
+    let flow = flow.marked(DSR_SERVICE.unset()).marked(NESTED_SERVICE.unset());
+    Some(flow.commit_as(commit_marked(ct_zone(family), &[SERVICE_CONNECTION]), table.next()).done())
 }
 
 /// To an endpoint that answers directly: it has to see the address that the client knows.
