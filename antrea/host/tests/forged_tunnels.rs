@@ -31,13 +31,12 @@ fn bound(address: &str, port: u16) -> UdpSocket {
     socket
 }
 
-/// Whether a datagram arrives at a port.
-async fn arrives(from: &Netns, to: &str, at: &Netns, port: u16, length: usize) -> bool {
-    let receiver = at.run(move || bound("::", port)).await.unwrap();
+/// Whether a datagram arrives at a socket.
+async fn arrives(from: &Netns, to: &str, at: &UdpSocket, length: usize) -> bool {
     let any = if to.starts_with('[') { "::" } else { "0.0.0.0" };
     let sender = from.run(move || bound(any, 0)).await.unwrap();
     sender.send_to(&vec![0; length], to).unwrap();
-    receiver.recv(&mut [0; LARGE]).is_ok_and(|received| received == length)
+    at.recv(&mut [0; LARGE]).is_ok_and(|received| received == length)
 }
 
 #[test]
@@ -47,26 +46,30 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
         firewall::apply_at_start(&host_rules(&config())).await.unwrap();
         sh(SERVICES);
         let (pod, node, peer) = (cabling.bridge.netns(), Netns::current().unwrap(), cabling.client.netns());
-        for (from, to, at, port, expected) in [
-            (&pod, "172.18.0.2:6081", &peer, 6081, false),
-            (&pod, "172.18.0.2:6082", &peer, 6082, true),
-            (&pod, "172.18.0.11:6081", &node, 6081, false),
-            (&pod, "10.11.0.1:6081", &node, 6081, false),
-            (&pod, "10.11.0.1:6082", &node, 6082, true),
-            (&pod, "[fd00:18::2]:6081", &peer, 6081, false),
-            (&pod, "[fd00:18::2]:6082", &peer, 6082, true),
-            (&pod, "[fd00:18::11]:6081", &node, 6081, false),
-            (&pod, "10.96.0.99:1001", &peer, 6081, false),
-            (&pod, "10.96.0.99:1002", &peer, 6082, true),
-            (&pod, "172.18.0.11:1003", &node, 6081, false),
-            (&peer, "172.18.0.11:1003", &node, 6081, false),
-            (&peer, "172.18.0.11:1004", &pod, 6081, true),
-            (&node, "10.11.0.7:6081", &pod, 6081, true),
-            (&node, "172.18.0.2:6081", &peer, 6081, true),
-            (&peer, "172.18.0.11:6081", &node, 6081, true),
+        let receivers = || [6081, 6082].map(|port| bound("::", port));
+        let [in_pod, _] = pod.run(receivers).await.unwrap();
+        let [at_node, beside_node] = node.run(receivers).await.unwrap();
+        let [at_peer, beside_peer] = peer.run(receivers).await.unwrap();
+        for (from, to, at, expected) in [
+            (&pod, "172.18.0.2:6081", &at_peer, false),
+            (&pod, "172.18.0.2:6082", &beside_peer, true),
+            (&pod, "172.18.0.11:6081", &at_node, false),
+            (&pod, "10.11.0.1:6081", &at_node, false),
+            (&pod, "10.11.0.1:6082", &beside_node, true),
+            (&pod, "[fd00:18::2]:6081", &at_peer, false),
+            (&pod, "[fd00:18::2]:6082", &beside_peer, true),
+            (&pod, "[fd00:18::11]:6081", &at_node, false),
+            (&pod, "10.96.0.99:1001", &at_peer, false),
+            (&pod, "10.96.0.99:1002", &beside_peer, true),
+            (&pod, "172.18.0.11:1003", &at_node, false),
+            (&peer, "172.18.0.11:1003", &at_node, false),
+            (&peer, "172.18.0.11:1004", &in_pod, true),
+            (&node, "10.11.0.7:6081", &in_pod, true),
+            (&node, "172.18.0.2:6081", &at_peer, true),
+            (&peer, "172.18.0.11:6081", &at_node, true),
         ] {
             for length in [100, LARGE] {
-                let arrived = arrives(from, to, at, port, length).await;
+                let arrived = arrives(from, to, at, length).await;
                 assert_eq!(
                     arrived,
                     expected,
