@@ -36,8 +36,8 @@ pub fn between_tunnels(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
 ///
 /// Wherever the packet goes: Nodes have addresses that are not known here, above all new Nodes. Whoever sent it: what Pods send
 /// comes from the tunnel, too, to this Node's gateway, and by the gateway, through a NodePort. The port is that which the packet
-/// leaves with. Fragments have none here. The kernel's datapath has put them together by now; those of the userspace one, and
-/// what kube-proxy translates, the rules of the host drop.
+/// leaves with. Fragments, which have none, do not come here: the kernel's datapath has put them together, and the userspace one
+/// has dropped them. What kube-proxy translates later the rules of the host drop.
 pub fn forged_tunnel_packets(
     layout: &Layout,
     gateway: OfPort,
