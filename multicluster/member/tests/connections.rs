@@ -3,7 +3,7 @@
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Link, Wish, status, wish};
+use antrea_mc_member::leader::{Credentials, Link, Said, Wish, status, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
@@ -118,7 +118,8 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let action = ensure_status(&key, set, &status(set, &link, not_renewed, "east", now));
+        let said = Said { link: &link, not_renewed, conflict: None };
+        let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");
             continue;

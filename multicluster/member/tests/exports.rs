@@ -1,6 +1,6 @@
 //! What a member exports, and what it says of that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
@@ -23,6 +23,7 @@ fn exporter() -> Exporter {
             naming: Naming::Upstream,
             unreachable: None,
         },
+        excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
     }
 }

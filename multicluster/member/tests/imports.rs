@@ -1,6 +1,6 @@
 //! What a member makes of ResourceImports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
@@ -14,6 +14,7 @@ fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: vec![IpFamily::V4],
+        excluded: BTreeSet::new(),
     }
 }
 
