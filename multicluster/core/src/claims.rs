@@ -78,7 +78,8 @@ impl ClaimBook {
             self.claimed.get(other).is_some_and(|theirs| (theirs.created, other) < (since, cluster))
         };
         let mut problems = new_problems(&self.settled_without(cluster), cluster, old, new);
-        problems.retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
+        problems
+            .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
         problems
     }
 

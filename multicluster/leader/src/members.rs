@@ -44,7 +44,12 @@ pub(crate) struct Members {
 impl Members {
     pub(crate) fn new(times: LeaseTimes) -> Self {
         let membership = Membership::new(times);
-        Self { announces: Objects::default(), membership, answers: Answers::default(), leaving: BTreeSet::new() }
+        Self {
+            announces: Objects::default(),
+            membership,
+            answers: Answers::default(),
+            leaving: BTreeSet::new(),
+        }
     }
 
     pub(crate) const fn is_complete(&self) -> bool {

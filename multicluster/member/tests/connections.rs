@@ -2,6 +2,7 @@
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
+use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::leader::{Credentials, Link, Said, Wish, status, wish};
 use antrea_mc_member::objects::{Key, Objects};
@@ -94,6 +95,29 @@ fn a_token_says_when_it_expires() {
         assert_eq!(credentials.expire().map(|time| time.to_string()).as_deref(), expire, "{token}");
         assert!(!format!("{credentials:?}").contains(token), "the token is in the log");
     }
+}
+
+#[test]
+fn the_cluster_set_says_what_collides_with_other_members() {
+    let cluster = Cluster::of(SET);
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let conflict = Condition::new("Conflict", "True", "NetworkRefused", "10.2.0.0/24 is of cluster west");
+    let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
+    let said = |link, conflict| {
+        let status = status(set, &Said { link, not_renewed: None, conflict }, "east", Timestamp::UNIX_EPOCH);
+        let all = status["conditions"].as_array().unwrap().clone();
+        let line = |of: &serde_json::Value| {
+            let part = |name: &str| of[name].as_str().unwrap_or_default().to_owned();
+            format!("{}={} {}\n", part("type"), part("status"), part("reason"))
+        };
+        all.iter().map(line).collect::<String>()
+    };
+    assert_eq!(
+        said(&Link::Connected, Some(&conflict)),
+        "Ready=True \nCredentialExpired=False TokenValid\nConflict=True NetworkRefused\n"
+    );
+    assert_eq!(said(&Link::Connected, None), "Ready=True \nCredentialExpired=False TokenValid\n");
+    assert_eq!(said(&taken, Some(&conflict)), "Ready=False \nConflict=True DuplicateClusterID\n");
 }
 
 #[test]

@@ -138,6 +138,21 @@ fn what_is_no_longer_exported_is_withdrawn() {
 }
 
 #[test]
+fn nothing_is_exported_of_namespaces_that_are_excluded() {
+    let mut cluster = exported();
+    let excluding = Exporter { excluded: BTreeSet::from(["shop".to_owned()]), ..exporter() };
+    let told = cluster.settle(&excluding);
+    for said in [
+        "delete ResourceExport area/west-shop-web-endpoints\n",
+        "delete ResourceExport area/west-shop-web-service\n",
+        r#"{"type":"Valid","status":"False","reason":"ExcludedNamespace","#,
+        r#"{"type":"Ready","status":"False","reason":"Failed","#,
+    ] {
+        assert!(told.contains(said), "{said} is not in {told}");
+    }
+}
+
+#[test]
 fn exports_of_other_clusters_are_left_alone() {
     let other = "{kind: ResourceExport, metadata: {name: east-shop-web-service, namespace: area}, spec: {clusterID: east, kind: Service, namespace: shop, name: web}}";
     assert_eq!(Cluster::of(other).settle(&exporter()), "");

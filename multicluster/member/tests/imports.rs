@@ -163,6 +163,27 @@ fn without_the_namespace_an_import_waits() {
 }
 
 #[test]
+fn nothing_is_imported_into_namespaces_that_are_excluded() {
+    let excluding = Importer { excluded: BTreeSet::from(["shop".to_owned()]), ..importer() };
+    let problem = "problem: Namespace shop is excluded by member.excludedNamespaces of the configuration\n";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
+    let told = cluster.settle(&excluding);
+    assert!(!told.is_empty() && told.replace(problem, "").is_empty(), "{told}");
+    let mut before = web();
+    insta::assert_snapshot!(before.settle_briefly(&excluding), @"
+    delete ServiceImport shop/web
+    delete EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    delete EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    delete Service shop/antrea-mc-web
+    problem: Namespace shop is excluded by member.excludedNamespaces of the configuration
+    ");
+    for kind in [Kind::Service, Kind::EndpointSlice, Kind::ServiceImport] {
+        assert_eq!(before.objects.all(kind).count(), 0, "what was imported before goes: {kind:?}");
+    }
+    insta::assert_snapshot!(Cluster::of(NAMESPACE).settle(&excluding), @"");
+}
+
+#[test]
 fn foreign_objects_are_left_alone_and_reported() {
     let foreign =
         "{kind: Service, metadata: {name: antrea-mc-web, namespace: shop}, spec: {clusterIP: 10.96.7.7}}";

@@ -190,7 +190,9 @@ impl Connection {
         tokio::spawn(async move {
             match timeout(PATIENCE, say_goodbye(&local, &client, &target)).await {
                 Ok(Ok(true)) => info!(leader = target.leader, "Left the ClusterSet"),
-                Ok(Ok(false)) => info!(leader = target.leader, "The leader does not have this cluster as a member"),
+                Ok(Ok(false)) => {
+                    info!(leader = target.leader, "The leader does not have this cluster as a member")
+                }
                 Ok(Err(error)) => {
                     warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
                 }
@@ -310,7 +312,8 @@ impl Connection {
             return;
         };
         let leader = text(set, "/spec/leaders/0/clusterID");
-        let said = Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
+        let said =
+            Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
         let wanted = status(set, &said, leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients { local: self.local.clone(), leader: None };

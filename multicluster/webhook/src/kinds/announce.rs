@@ -32,6 +32,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     let change = Change::<MemberClusterAnnounce>::read(request)?;
     if let Caller::Member(cluster) = &caller {
         is_own(&change, cluster)?;
+        is_the_same_cluster(&change, request)?;
     }
     change.validate()?;
     match &change {
@@ -40,10 +41,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
             is_told_apart(announce, area)?;
             takes_nothing_from_others(None, announce, area)
         }
-        Change::Update { old, new } => {
-            is_the_same_cluster(old, new, request)?;
-            takes_nothing_from_others(Some(old), new, area)
-        }
+        Change::Update { old, new } => takes_nothing_from_others(Some(old), new, area),
         Change::Delete(_) => Ok(()),
     }
 }
@@ -101,11 +99,8 @@ fn is_told_apart(announce: &MemberClusterAnnounce, area: &Area) -> Result<(), De
 }
 
 /// Two clusters with one ID and one token, as when one was copied, would take turns in all that is exported.
-fn is_the_same_cluster(
-    old: &MemberClusterAnnounce,
-    new: &MemberClusterAnnounce,
-    request: &Request,
-) -> Result<(), Denied> {
+fn is_the_same_cluster(change: &Change<MemberClusterAnnounce>, request: &Request) -> Result<(), Denied> {
+    let (old, new) = change.both();
     if old.cluster_uid.is_empty() || old.cluster_uid == new.cluster_uid {
         return Ok(());
     }
