@@ -191,7 +191,7 @@ impl Connection {
             match timeout(PATIENCE, say_goodbye(&local, &client, &target)).await {
                 Ok(Ok(true)) => info!(leader = target.leader, "Left the ClusterSet"),
                 Ok(Ok(false)) => {
-                    info!(leader = target.leader, "The leader does not have this cluster as a member")
+                    info!(leader = target.leader, "The leader does not have this cluster as a member");
                 }
                 Ok(Err(error)) => {
                     warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
