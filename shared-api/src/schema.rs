@@ -39,6 +39,11 @@ pub(crate) fn rule(schema: &mut Schema, rule: &str, message: &str) {
     }
 }
 
+/// The UID of an object, or nothing.
+pub(crate) fn uid(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "maxLength": 128 })
+}
+
 /// The ID of a cluster or a ClusterSet: a DNS label, or nothing.
 pub(crate) fn optional_id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$" })

@@ -8,6 +8,7 @@
     controller.gatewayIPPrecedence: private
     controller.endpointIPType: ClusterIP
     controller.member.tokenLifetime: 168h
+    controller.member.excludedNamespaces: [kube-system, kube-public, kube-node-lease]
     clusterSet.leaderClusterID: ""
     clusterSet.leaderAPIServer: ""
     clusterSet.leaderNamespace: ""

@@ -2,12 +2,14 @@
 //! first Node of each cluster its Gateway.
 
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::antctl::Antctl;
+use crate::command::Run as _;
 use crate::install::{NAMESPACE, Product};
 use crate::kubectl::Kubectl;
 use crate::lab::Lab;
@@ -161,9 +163,21 @@ impl Member {
     /// # Errors
     /// What antctl says.
     pub fn join(&self) -> Result<()> {
+        self.joining()?.run()
+    }
+
+    /// The same, without waiting for the leader.
+    ///
+    /// # Errors
+    /// When antctl cannot start.
+    pub fn begin_to_join(&self) -> Result<Child> {
+        self.joining()?.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("cannot start antctl")
+    }
+
+    fn joining(&self) -> Result<Command> {
         let (config, token) = (self.join_config()?, self.token_file()?);
         let join = ["join", "-f", &config, "--clusterid", &self.id(), "--token-secret-file", &token];
-        self.antctl.text(&join).map(drop)
+        self.antctl.command(&join)
     }
 
     /// Leaves the ClusterSet.

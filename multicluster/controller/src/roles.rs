@@ -141,7 +141,15 @@ impl Membership {
     }
 
     fn settings(&self, service_cidrs: &[IpNet]) -> Settings {
-        let Member { pod_cidrs, precedence, addresses, label_identities, token_lifetime, .. } = &self.config;
+        let Member {
+            pod_cidrs,
+            precedence,
+            addresses,
+            label_identities,
+            token_lifetime,
+            excluded_namespaces,
+            ..
+        } = &self.config;
         Settings {
             namespace: self.namespace.clone(),
             networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
@@ -150,6 +158,7 @@ impl Membership {
             naming: Naming::Unambiguous,
             label_identities: *label_identities,
             token_lifetime: *token_lifetime,
+            excluded_namespaces: excluded_namespaces.clone(),
             version: self.version.to_owned(),
         }
     }

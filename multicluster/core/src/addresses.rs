@@ -110,6 +110,18 @@ pub enum ClaimRefused {
     Unusable(ClaimedNetwork),
 }
 
+impl ClaimRefused {
+    /// Whose network it is, and what that member is told of `claimant`; nothing where it is nobody's.
+    pub(crate) fn told_to_owner(&self, claimant: &ClusterId) -> Option<(&ClusterId, String)> {
+        let Self::Overlap { claimed, cluster, others } = self else { return None };
+        let told = format!(
+            "{others} overlaps {claimed} of cluster {claimant}, which is refused: clusters of a ClusterSet need networks \
+             of their own"
+        );
+        Some((cluster, told))
+    }
+}
+
 /// Why an address is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefused {

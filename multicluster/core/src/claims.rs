@@ -20,6 +20,8 @@ pub struct ClaimBook {
     settled: Claims,
     /// Why claims do not stand.
     refused: BTreeMap<ClusterId, Vec<String>>,
+    /// Which refused claims overlap with those that stand.
+    contested: BTreeMap<ClusterId, Vec<String>>,
 }
 
 impl ClaimBook {
@@ -31,6 +33,11 @@ impl ClaimBook {
     /// Why a member's claim does not stand; nothing where it does.
     pub fn refused(&self, cluster: &ClusterId) -> &[String] {
         self.refused.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Which refused claims of others overlap with that of a member.
+    pub fn contested(&self, cluster: &ClusterId) -> &[String] {
+        self.contested.get(cluster).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Takes in what a cluster says of its networks. Whether anything that matters to others changes.
@@ -57,15 +64,38 @@ impl ClaimBook {
         Claims::settle(&others.collect::<Vec<_>>()).0
     }
 
+    /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
+    /// claim has is let in, and refused when claims are settled, so that both clusters are told. The claim of an older
+    /// announce would win: nobody loses a network to that.
+    pub fn not_to_be_announced(
+        &self,
+        cluster: &ClusterId,
+        old: Networks<'_>,
+        new: Networks<'_>,
+    ) -> Vec<ClaimRefused> {
+        let since = old.announce.map_or(Timestamp::MAX, |announce| created(&announce.metadata));
+        let loses_to = |other: &ClusterId| {
+            self.claimed.get(other).is_some_and(|theirs| (theirs.created, other) < (since, cluster))
+        };
+        let mut problems = new_problems(&self.settled_without(cluster), cluster, old, new);
+        problems
+            .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
+        problems
+    }
+
     fn settle(&mut self) -> bool {
         let claims: Vec<&Export<Claim>> = self.claimed.values().collect();
         let (settled, refused) = Claims::settle(&claims);
         let mut reasons = self.unreadable.clone();
+        let mut contested = BTreeMap::<ClusterId, Vec<String>>::new();
         for (cluster, refused) in refused {
+            for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
+                contested.entry(owner.clone()).or_default().push(told);
+            }
             reasons.entry(cluster).or_default().extend(refused.iter().map(ToString::to_string));
         }
-        let changed = settled != self.settled || reasons != self.refused;
-        (self.settled, self.refused) = (settled, reasons);
+        let changed = settled != self.settled || reasons != self.refused || contested != self.contested;
+        (self.settled, self.refused, self.contested) = (settled, reasons, contested);
         changed
     }
 }

@@ -45,6 +45,8 @@ pub enum Invalid {
     Imported,
     /// It has no ClusterIP, or none that other clusters can reach.
     NoClusterIp,
+    /// Its Namespace is kept out of the ClusterSet.
+    ExcludedNamespace,
 }
 
 /// How far the export of a Service has come in the Common Area.
@@ -208,6 +210,10 @@ impl Invalid {
             Self::NoClusterIp => {
                 ("ServiceNoClusterIP", "Service does not have a valid ClusterIP: only IPv4 crosses clusters")
             }
+            Self::ExcludedNamespace => (
+                "ExcludedNamespace",
+                "Services of this Namespace are not exported: member.excludedNamespaces of the configuration names it",
+            ),
         }
     }
 }

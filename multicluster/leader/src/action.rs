@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use antrea_shared_api::multicluster::v1alpha1::{ResourceExportStatus, ResourceImport, ResourceImportSpec};
+use antrea_shared_api::multicluster::v1alpha1::{
+    MemberClusterAnnounceStatus, ResourceExportStatus, ResourceImport, ResourceImportSpec,
+};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSetStatus;
 
 use crate::change::Change;
@@ -37,6 +39,8 @@ pub(crate) enum Action {
     KeepExportFinalizers(Target, Vec<String>),
     /// The announce gets, or loses, the finalizer of the leader.
     KeepAnnounceFinalizers(Target, Vec<String>),
+    /// The member has not been told of its networks yet.
+    WriteAnnounceStatus(Change<MemberClusterAnnounceStatus>),
     /// Something has become of members.
     WriteClusterSetStatus(Change<ClusterSetStatus>),
 }
@@ -69,6 +73,9 @@ impl fmt::Display for Action {
             }
             Self::KeepAnnounceFinalizers(target, kept) => {
                 write!(f, "keep finalizers {kept:?} of MemberClusterAnnounce {}", target.name)
+            }
+            Self::WriteAnnounceStatus(change) => {
+                write!(f, "write the status of MemberClusterAnnounce {}", change.name)
             }
             Self::WriteClusterSetStatus(change) => {
                 write!(f, "write the status of ClusterSet {}", change.name)

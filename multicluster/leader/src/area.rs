@@ -93,6 +93,7 @@ impl Area {
                 self.sets_changed();
             }
             Answer::Announce(announce) => {
+                self.members.note_answer(action, &announce);
                 let names = self.members.learn_answer(*announce);
                 self.announces_changed(&names, now);
             }
@@ -126,13 +127,11 @@ impl Area {
         match task {
             Task::Import(name) => self.imports.plan(&self.namespace, name),
             Task::Export(name) => self.exports.plan(name, now),
-            Task::Announce(name) => {
-                self.members.plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
-            }
-            Task::ClusterSet(name) => {
-                let refused = |cluster: &ClusterId| self.claims.refused(cluster);
-                self.sets.plan(name, &self.members.standings(), refused, now)
-            }
+            Task::Announce(name) => self
+                .members
+                .plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
+                .or_else(|| self.members.plan_status(name, &self.claims, now)),
+            Task::ClusterSet(name) => self.sets.plan(name, &self.members.standings(), &self.claims, now),
         }
     }
 
@@ -274,6 +273,8 @@ impl Area {
             let concerned =
                 |resource: &&Resource| matches!(resource, Resource::Endpoints(_) | Resource::ClusterInfo(_));
             self.stale.extend(self.exports.resources().filter(concerned).cloned());
+            let clusters = self.members.clusters();
+            self.tasks.extend(clusters.map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
             self.sets_changed();
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::cluster_set::{earlier_standing, status};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::Standing;
@@ -16,13 +17,11 @@ use jiff::Timestamp;
 use crate::action::Action;
 use crate::answers::Answers;
 use crate::change::Change;
-use crate::condition::dated;
+use crate::condition::{conflict, dated};
 use crate::objects::{Objects, Record, version_of};
 
 /// A ClusterSet in a Namespace that is another's Common Area.
 const NOT_THE_FIRST: &str = "NotTheFirst";
-/// Networks of a member are refused.
-const NETWORK_REFUSED: &str = "NetworkRefused";
 
 impl Record for ClusterSet {
     fn name(&self) -> &str {
@@ -71,17 +70,17 @@ impl ClusterSets {
     }
 
     /// What brings the status of a ClusterSet in line, if something has to.
-    pub(crate) fn plan<'a>(
+    pub(crate) fn plan(
         &self,
         name: &str,
         members: &BTreeMap<&ClusterId, Standing>,
-        refused: impl Fn(&ClusterId) -> &'a [String],
+        claims: &ClaimBook,
         now: Timestamp,
     ) -> Option<Action> {
         let set = self.known.get(name).filter(|set| leads(set))?;
         let first = self.first()?;
         let said =
-            if first.name() == name { of_members(members, refused) } else { not_the_first(first.name()) };
+            if first.name() == name { of_members(members, claims) } else { not_the_first(first.name()) };
         let present = set.status.clone().unwrap_or_default();
         let wanted = ClusterSetStatus {
             observed_generation: set.metadata.generation.unwrap_or_default(),
@@ -109,22 +108,10 @@ fn leads(set: &ClusterSet) -> bool {
         .any(|leader| leader.cluster_id == own || own.is_empty() && leader.server.is_empty())
 }
 
-fn of_members<'a>(
-    members: &BTreeMap<&ClusterId, Standing>,
-    refused: impl Fn(&ClusterId) -> &'a [String],
-) -> ClusterSetStatus {
+fn of_members(members: &BTreeMap<&ClusterId, Standing>, claims: &ClaimBook) -> ClusterSetStatus {
     let mut status = status(members.iter().map(|(cluster, standing)| (*cluster, *standing)));
     for (said, cluster) in status.cluster_statuses.iter_mut().zip(members.keys()) {
-        let refused = refused(cluster);
-        if !refused.is_empty() {
-            said.conditions.push(Condition {
-                condition_type: condition_type::CONFLICT.to_owned(),
-                status: ConditionStatus::True,
-                reason: NETWORK_REFUSED.to_owned(),
-                message: refused.join("; "),
-                last_transition_time: None,
-            });
-        }
+        said.conditions.extend(conflict(claims, cluster));
     }
     status
 }

@@ -1,8 +1,30 @@
 //! Since when conditions are so.
 
-use antrea_shared_api::multicluster::Condition;
+use antrea_mc_core::claims::ClaimBook;
+use antrea_mc_core::ids::ClusterId;
+use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Networks of a member are refused.
+const NETWORK_REFUSED: &str = "NetworkRefused";
+/// Networks of a member stand, and are refused to another that claims them as well.
+const NETWORK_CONTESTED: &str = "NetworkContested";
+
+/// Whether the networks of a member overlap with those of others, without a time; nothing where they do not.
+pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
+    let (reason, why) = match claims.refused(cluster) {
+        [] => (NETWORK_CONTESTED, claims.contested(cluster)),
+        refused => (NETWORK_REFUSED, refused),
+    };
+    (!why.is_empty()).then(|| Condition {
+        condition_type: condition_type::CONFLICT.to_owned(),
+        status: ConditionStatus::True,
+        reason: reason.to_owned(),
+        message: why.join("; "),
+        last_transition_time: None,
+    })
+}
 
 /// The conditions with the times since when their status is so: that of their like among `present`, or `now`, in
 /// seconds.
@@ -20,8 +42,6 @@ pub(crate) fn dated(conditions: Vec<Condition>, present: &[Condition], now: Time
 
 #[cfg(test)]
 mod tests {
-    use antrea_shared_api::multicluster::ConditionStatus;
-
     use super::*;
 
     fn ready(status: ConditionStatus, reason: &str) -> Vec<Condition> {

@@ -4,13 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::membership::{Change, Event, LeaseTimes, Membership, Standing};
-use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, TOUCH_TS};
+use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
+use antrea_shared_api::multicluster::v1alpha1::{
+    MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+};
 use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
+use jiff::Timestamp;
 use tracing::warn;
 
 use crate::action::Action;
+use crate::answers::Answers;
+use crate::change::Change;
+use crate::condition::{conflict, dated};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
 
@@ -29,6 +36,7 @@ impl Record for MemberClusterAnnounce {
 pub(crate) struct Members {
     announces: Objects<MemberClusterAnnounce>,
     membership: Membership,
+    answers: Answers<MemberClusterAnnounceStatus>,
     /// Members whose announce is being deleted: all that they export is to be removed.
     leaving: BTreeSet<ClusterId>,
 }
@@ -36,7 +44,12 @@ pub(crate) struct Members {
 impl Members {
     pub(crate) fn new(times: LeaseTimes) -> Self {
         let membership = Membership::new(times);
-        Self { announces: Objects::default(), membership, leaving: BTreeSet::new() }
+        Self {
+            announces: Objects::default(),
+            membership,
+            answers: Answers::default(),
+            leaving: BTreeSet::new(),
+        }
     }
 
     pub(crate) const fn is_complete(&self) -> bool {
@@ -59,14 +72,22 @@ impl Members {
         self.announces.learn_answer(announce)
     }
 
+    /// Takes in what became of `action`.
+    pub(crate) fn note_answer(&mut self, action: &Action, answer: &MemberClusterAnnounce) {
+        if let Action::WriteAnnounceStatus(asked) = action {
+            let got = answer.status.clone().unwrap_or_default();
+            self.answers.note(&asked.name, asked.wanted.clone(), got);
+        }
+    }
+
     /// All members begin to be watched; `earlier` is what an earlier leader process wrote down of each.
     pub(crate) fn begin(
         &mut self,
         earlier: impl Fn(&ClusterId) -> Option<Standing>,
         now: Instant,
-    ) -> Vec<Change> {
+    ) -> Vec<MemberChange> {
         let names: Vec<String> = self.announces.iter().map(|(name, _)| name.clone()).collect();
-        let mut changes: Vec<Change> =
+        let mut changes: Vec<MemberChange> =
             names.iter().flat_map(|name| self.follow(name, &earlier, now)).collect();
         changes.extend(self.membership.step(Event::Listening, now));
         changes
@@ -78,7 +99,7 @@ impl Members {
         name: &str,
         earlier: &dyn Fn(&ClusterId) -> Option<Standing>,
         now: Instant,
-    ) -> Vec<Change> {
+    ) -> Vec<MemberChange> {
         let Some(cluster) = cluster_of(name) else {
             warn!(announce = name, "MemberClusterAnnounce has not the name that belongs to a cluster ID");
             return Vec::new();
@@ -95,6 +116,7 @@ impl Members {
                 self.membership.step(Event::Announce { cluster, touch, earlier }, now)
             }
             None => {
+                self.answers.forget(name);
                 self.leaving.remove(&cluster);
                 self.membership.step(Event::Leave(cluster), now)
             }
@@ -102,7 +124,7 @@ impl Members {
     }
 
     /// Time, or the ability to hear of members, went on.
-    pub(crate) fn step(&mut self, event: Event, now: Instant) -> Vec<Change> {
+    pub(crate) fn step(&mut self, event: Event, now: Instant) -> Vec<MemberChange> {
         self.membership.step(event, now)
     }
 
@@ -147,6 +169,19 @@ impl Members {
         finalizers.retain(|finalizer| *finalizer != own);
         let done = has_own && !exports_anything(&cluster);
         done.then(|| Action::KeepAnnounceFinalizers(target(metadata), finalizers))
+    }
+
+    /// What tells a member of its networks, if it has not been told.
+    pub(crate) fn plan_status(&self, name: &str, claims: &ClaimBook, now: Timestamp) -> Option<Action> {
+        let cluster = cluster_of(name)?;
+        let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
+        let present = announce.status.clone().unwrap_or_default();
+        let said = conflict(claims, &cluster).into_iter().collect();
+        let wanted = MemberClusterAnnounceStatus { conditions: dated(said, &present.conditions, now) };
+        if self.answers.satisfy(name, &wanted, &present) {
+            return None;
+        }
+        Change::new(name, &present, wanted).map(Action::WriteAnnounceStatus)
     }
 }
 

@@ -63,6 +63,10 @@ impl Requests {
                 let announce = with_finalizers(&self.announces, target, kept).await;
                 announce.map(|announce| Answer::Announce(Box::new(announce)))
             }
+            Action::WriteAnnounceStatus(change) => {
+                let announce = patched_status(&self.announces, change).await;
+                announce.map(|announce| Answer::Announce(Box::new(announce)))
+            }
             Action::WriteClusterSetStatus(change) => {
                 let set = patched_status(&self.sets, change).await;
                 set.map(|set| Answer::ClusterSet(Box::new(set)))

@@ -236,7 +236,10 @@ impl<P: Part> Engine<P> {
 
     fn tick(&mut self) {
         let now = self.began.elapsed();
-        let Some(area) = &mut self.area else { return };
+        let Some(area) = &mut self.area else {
+            self.tick = None;
+            return;
+        };
         let tick = area.tick(&self.objects, now);
         self.tick = tick.again;
         self.dirty.extend(tick.changed);

@@ -1,6 +1,6 @@
 //! The parts of a member as components of a process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use antrea_kit::components::Components;
@@ -18,7 +18,7 @@ use crate::export::{Exporter, LabelExporter, Membership, Networks};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
-use crate::leader::{self, Connect, Facts, Joined, Leader};
+use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
 use crate::watches::Watched;
 
 /// What a member is told by its configuration and learned of its cluster.
@@ -39,6 +39,8 @@ pub struct Settings {
     /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
     /// minutes.
     pub token_lifetime: Duration,
+    /// Namespaces of which nothing is exported or imported (`member.excludedNamespaces`).
+    pub excluded_namespaces: BTreeSet<String>,
     /// The version of the controller, for the leader.
     pub version: String,
 }
@@ -113,10 +115,16 @@ impl Part for Imports {
             Leader::Unknown => return None,
             Leader::None => (nobody()?, String::new()),
             Leader::Away(cluster, _) => (cluster.clone(), String::new()),
+            Leader::Joined(joined) if joined.link == Link::Connecting => return None,
             Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
         };
-        let families = families(&self.0.networks.service_cidrs);
-        Some(Importer { cluster, namespace: self.0.namespace.clone(), area, families })
+        Some(Importer {
+            cluster,
+            namespace: self.0.namespace.clone(),
+            area,
+            families: families(&self.0.networks.service_cidrs),
+            excluded: self.0.excluded_namespaces.clone(),
+        })
     }
 }
 
@@ -147,12 +155,14 @@ impl Part for Exports {
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
             membership,
+            excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
         })
     }
 }
 
-/// The part of the leader in exports, and who exports.
+/// The part of the leader in exports, and who exports; nothing before the leader has said whether this cluster is the
+/// member of its ID, and not another that would lose its exports.
 fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
     let joined = |area: &str, unreachable| Membership::Joined {
         area: area.to_owned(),
@@ -163,7 +173,8 @@ fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Member
         Leader::Unknown => return None,
         Leader::None => (nobody()?, Membership::None),
         Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
-        Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.unreachable.clone())),
+        Leader::Joined(leader) if leader.link == Link::Connecting => return None,
+        Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
 }
 

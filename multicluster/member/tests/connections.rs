@@ -2,8 +2,9 @@
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
+use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Link, Wish, status, wish};
+use antrea_mc_member::leader::{Credentials, Link, Said, Wish, status, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
@@ -97,6 +98,29 @@ fn a_token_says_when_it_expires() {
 }
 
 #[test]
+fn the_cluster_set_says_what_collides_with_other_members() {
+    let cluster = Cluster::of(SET);
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let conflict = Condition::new("Conflict", "True", "NetworkRefused", "10.2.0.0/24 is of cluster west");
+    let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
+    let said = |link, conflict| {
+        let status = status(set, &Said { link, not_renewed: None, conflict }, "east", Timestamp::UNIX_EPOCH);
+        let all = status["conditions"].as_array().unwrap().clone();
+        let line = |of: &serde_json::Value| {
+            let part = |name: &str| of[name].as_str().unwrap_or_default().to_owned();
+            format!("{}={} {}\n", part("type"), part("status"), part("reason"))
+        };
+        all.iter().map(line).collect::<String>()
+    };
+    assert_eq!(
+        said(&Link::Connected, Some(&conflict)),
+        "Ready=True \nCredentialExpired=False TokenValid\nConflict=True NetworkRefused\n"
+    );
+    assert_eq!(said(&Link::Connected, None), "Ready=True \nCredentialExpired=False TokenValid\n");
+    assert_eq!(said(&taken, Some(&conflict)), "Ready=False \nConflict=True DuplicateClusterID\n");
+}
+
+#[test]
 fn the_status_follows_the_connection_in_upstreams_words() {
     let mut cluster = Cluster::of(SET);
     let key = Key::new(Kind::ClusterSet, "kube-system", "set");
@@ -118,7 +142,8 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let action = ensure_status(&key, set, &status(set, &link, not_renewed, "east", now));
+        let said = Said { link: &link, not_renewed, conflict: None };
+        let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");
             continue;

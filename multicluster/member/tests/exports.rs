@@ -1,6 +1,6 @@
 //! What a member exports, and what it says of that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
@@ -23,6 +23,7 @@ fn exporter() -> Exporter {
             naming: Naming::Upstream,
             unreachable: None,
         },
+        excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
     }
 }
@@ -134,6 +135,21 @@ fn what_is_no_longer_exported_is_withdrawn() {
     delete ResourceExport area/west-shop-web-endpoints
     delete ResourceExport area/west-shop-web-service
     ");
+}
+
+#[test]
+fn nothing_is_exported_of_namespaces_that_are_excluded() {
+    let mut cluster = exported();
+    let excluding = Exporter { excluded: BTreeSet::from(["shop".to_owned()]), ..exporter() };
+    let told = cluster.settle(&excluding);
+    for said in [
+        "delete ResourceExport area/west-shop-web-endpoints\n",
+        "delete ResourceExport area/west-shop-web-service\n",
+        r#"{"type":"Valid","status":"False","reason":"ExcludedNamespace","#,
+        r#"{"type":"Ready","status":"False","reason":"Failed","#,
+    ] {
+        assert!(told.contains(said), "{said} is not in {told}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a member makes of ResourceImports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
@@ -14,6 +14,7 @@ fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: vec![IpFamily::V4],
+        excluded: BTreeSet::new(),
     }
 }
 
@@ -159,6 +160,27 @@ fn without_the_namespace_an_import_waits() {
     create ServiceImport shop/web
     patch status of ServiceImport shop/web
     ");
+}
+
+#[test]
+fn nothing_is_imported_into_namespaces_that_are_excluded() {
+    let excluding = Importer { excluded: BTreeSet::from(["shop".to_owned()]), ..importer() };
+    let problem = "problem: Namespace shop is excluded by member.excludedNamespaces of the configuration\n";
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
+    let told = cluster.settle(&excluding);
+    assert!(!told.is_empty() && told.replace(problem, "").is_empty(), "{told}");
+    let mut before = web();
+    insta::assert_snapshot!(before.settle_briefly(&excluding), @"
+    delete ServiceImport shop/web
+    delete EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    delete EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    delete Service shop/antrea-mc-web
+    problem: Namespace shop is excluded by member.excludedNamespaces of the configuration
+    ");
+    for kind in [Kind::Service, Kind::EndpointSlice, Kind::ServiceImport] {
+        assert_eq!(before.objects.all(kind).count(), 0, "what was imported before goes: {kind:?}");
+    }
+    insta::assert_snapshot!(Cluster::of(NAMESPACE).settle(&excluding), @"");
 }
 
 #[test]

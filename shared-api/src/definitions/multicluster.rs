@@ -72,7 +72,7 @@ fn label_identity() -> Result<CustomResourceDefinition, Error> {
 fn member_cluster_announce() -> Result<CustomResourceDefinition, Error> {
     let columns =
         [Column("Cluster ID", "string", ".clusterID"), Column("ClusterSet ID", "string", ".clusterSetID")];
-    // Upstream members may read the status of an announce, which none has.
+    // Upstream members may read the status of an announce, which upstream's has not.
     let version = stored::<v1alpha1::MemberClusterAnnounce>(Status::Subresource, &columns)?;
     Ok(definition::<v1alpha1::MemberClusterAnnounce>(&[], vec![version]))
 }

@@ -33,7 +33,8 @@ pub mod condition_type {
     /// Of a ResourceExport that could not be merged.
     pub const FAILURE: &str = "Failure";
     /// Of a ResourceExport, an addition to upstream's: another cluster exports a different value, and wins or loses.
-    /// Reasons are those of the condition of the same name of a ServiceExport (KEP-1645).
+    /// Reasons are those of the condition of the same name of a ServiceExport (KEP-1645). Of a member, in ClusterSets and
+    /// its announce: its networks overlap with those of another.
     pub const CONFLICT: &str = "Conflict";
 }
 

@@ -1,7 +1,15 @@
 //! The file as it stands: upstream's MultiClusterConfig, and the sections that we add.
 
 use antrea_config_file::section::section;
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
+
+/// Namespaces of a cluster's own affairs, that exist in each.
+pub(super) const EXCLUDED_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
+
+/// A value that stands in no file.
+fn unplaced(name: &str) -> Spanned<String> {
+    Spanned::new(name.to_owned(), Location::UNKNOWN, Location::UNKNOWN)
+}
 
 section! {
     /// `health`: whether the controller lives.
@@ -47,6 +55,7 @@ section! {
     Member {
         namespace: String = "namespace", "";
         token_lifetime: String = "tokenLifetime", "168h";
+        excluded_namespaces: Vec<Spanned<String>> = "excludedNamespaces", EXCLUDED_NAMESPACES.map(unplaced);
     }
 }
 

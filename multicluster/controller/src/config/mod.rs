@@ -5,6 +5,7 @@ mod file;
 mod tests;
 mod values;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -22,7 +23,7 @@ use antrea_mc_member::gateway::NodeIpKind;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
 
-use file::ControllerFile;
+use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
     ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
@@ -80,6 +81,8 @@ pub(crate) struct Member {
     pub(crate) namespace: Option<String>,
     /// How long tokens are good for that the member asks for.
     pub(crate) token_lifetime: Duration,
+    /// Namespaces of which nothing is exported or imported.
+    pub(crate) excluded_namespaces: BTreeSet<String>,
     /// The networks of ClusterIPs, one a family, where they are not to be found out.
     pub(crate) service_cidrs: Option<Vec<IpNet>>,
     /// Networks of Pods that other clusters may reach.
@@ -183,6 +186,7 @@ impl Member {
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
             token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
+            excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
             pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),
             precedence: match precedence {
@@ -196,6 +200,15 @@ impl Member {
             label_identities: if exported { LabelIdentities::Exported } else { LabelIdentities::Kept },
         }
     }
+}
+
+/// An empty list excludes none.
+fn excluded_namespaces(file: &file::Member, problems: &mut Problems) -> BTreeSet<String> {
+    if file.excluded_namespaces.is_none() {
+        return EXCLUDED_NAMESPACES.map(str::to_owned).into();
+    }
+    let names = each(&file.excluded_namespaces, "member.excludedNamespaces", problems);
+    names.into_iter().map(|NamespaceName(name)| name).collect()
 }
 
 /// The items of a list; empty ones, which upstream's default file has, are none.

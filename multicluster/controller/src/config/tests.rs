@@ -68,7 +68,7 @@ endpointIPType: podip
 enableStretchedNetworkPolicy: true
 leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s}
 leaderElection: {leaderElect: false}
-member: {namespace: antrea, tokenLifetime: 24h}
+member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
     );
     assert_eq!(all.health, Listen::At("127.0.0.1:8081".parse().unwrap()));
@@ -79,9 +79,11 @@ member: {namespace: antrea, tokenLifetime: 24h}
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
     assert_eq!(all.leader, Leader { namespaces: vec!["a".to_owned(), "b".to_owned()], times });
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let member = Member {
         namespace: Some("antrea".to_owned()),
         token_lifetime: Duration::from_secs(24 * 3600),
+        excluded_namespaces: names(&["a", "b"]),
         service_cidrs: Some(networks(&["10.96.0.0/12", "fd00:10:96::/108"])),
         pod_cidrs: networks(&["10.10.0.0/16", "10.20.0.0/16"]),
         precedence: NodeIpKind::External,
@@ -90,7 +92,20 @@ member: {namespace: antrea, tokenLifetime: 24h}
     };
     assert_eq!(all.member, member);
     let keys = Config::keys();
-    assert_eq!(keys.len(), 18, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 19, "a key was added: set it above, too: {keys:?}");
+}
+
+#[test]
+fn namespaces_of_the_cluster_itself_are_excluded_unless_the_file_says_which_are() {
+    let excluded = |text: &str| config(text).member.excluded_namespaces.into_iter().collect::<Vec<_>>();
+    assert_eq!(excluded(""), ["kube-node-lease", "kube-public", "kube-system"]);
+    assert_eq!(excluded("member: {excludedNamespaces: [prod]}"), ["prod"]);
+    assert_eq!(excluded("member: {excludedNamespaces: []}"), [""; 0]);
+    refused(
+        "member: {excludedNamespaces: [Prod]}\n",
+        "1:31: member.excludedNamespaces[0] \"Prod\": the name of a Namespace is wanted: lower-case letters, digits and '-', \
+         63 characters at most",
+    );
 }
 
 #[test]

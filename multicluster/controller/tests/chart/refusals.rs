@@ -105,6 +105,10 @@ fn values_that_do_not_fit_the_schema_are_named() {
         "at '/controller/health/healthProbeBindAddress'",
     );
     check("controller: {member: {tokenLifetime: week}}", "at '/controller/member/tokenLifetime'");
+    check(
+        "controller: {member: {excludedNamespaces: [Prod]}}",
+        "at '/controller/member/excludedNamespaces/0'",
+    );
     check("clusterSet: {leaderAPIServer: 10.0.0.1}", "at '/clusterSet/leaderAPIServer'");
     check("memberCredentials: [{name: a}]", "missing property 'clusterID'");
 }

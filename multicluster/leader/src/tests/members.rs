@@ -207,9 +207,42 @@ fn addresses_in_networks_of_others_are_left_out() {
     insta::assert_snapshot!(world.actions(), @r#"
         change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.101.0.9}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.9]}]}]}]}}
         ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
-            east: Ready=Unknown  No heartbeat has been seen yet
+            east: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkContested Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west, which is refused: clusters of a ClusterSet need networks of their own
             west: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
+        tell member-announce-from-east: Conflict=True NetworkContested Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west, which is refused: clusters of a ClusterSet need networks of their own
+        tell member-announce-from-west: Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
         tell east-shop-web-endpoints: Succeeded=True
         tell west-shop-web-endpoints: Succeeded=True PartlyImported left out: 10.101.0.1 is in Service CIDR 10.101.0.0/17 of cluster east
         "#);
+}
+
+#[test]
+fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told_until_one_has_another() {
+    let objects = [
+        SET.to_owned(),
+        announce("east", 2, "serviceCIDRs: [10.100.0.0/24]"),
+        announce("west", 1, "serviceCIDRs: [10.100.0.0/16]"),
+    ];
+    let mut world = World::of(&objects.concat());
+    let told = world.actions();
+    for line in [
+        "tell member-announce-from-east: Conflict=True NetworkRefused Service CIDR 10.100.0.0/24 overlaps Service CIDR 10.100.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own\n",
+        "tell member-announce-from-west: Conflict=True NetworkContested Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/24 of cluster east, which is refused: clusters of a ClusterSet need networks of their own\n",
+    ] {
+        assert!(told.contains(line), "{line} is not in {told}");
+    }
+    world.restart();
+    assert_eq!(world.actions(), "", "they know already");
+    world.edit("MemberClusterAnnounce", "member-announce-from-east", |announce| {
+        announce["serviceCIDRs"] = serde_json::json!(["10.101.0.0/24"]);
+    });
+    insta::assert_snapshot!(world.actions(), @r#"
+    ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
+        east: Ready=Unknown  No heartbeat has been seen yet
+        west: Ready=Unknown  No heartbeat has been seen yet
+    tell member-announce-from-east:
+    tell member-announce-from-west:
+    "#);
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-west")["status"];
+    assert_eq!(status["conditions"], serde_json::Value::Null, "{status}");
 }

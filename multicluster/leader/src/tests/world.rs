@@ -171,6 +171,9 @@ impl World {
             Action::WriteClusterSetStatus(change) => {
                 Answer::ClusterSet(read(&self.put_status("ClusterSet", &change.name, &change.patch)))
             }
+            Action::WriteAnnounceStatus(change) => {
+                Answer::Announce(read(&self.put_status("MemberClusterAnnounce", &change.name, &change.patch)))
+            }
             Action::KeepExportFinalizers(target, kept) => {
                 let object = self.keep_finalizers("ResourceExport", &target.name, kept);
                 Answer::Export(Box::new(export(&object)))
@@ -302,6 +305,10 @@ fn line(action: &Action) -> String {
         Action::ChangeImport(change) => format!("{action} {}", short(&change.patch)),
         Action::WriteExportStatus(change) => {
             format!("tell {}: {}", change.name, conditions(&change.wanted.conditions))
+        }
+        Action::WriteAnnounceStatus(change) => {
+            let told = format!("tell {}: {}", change.name, conditions(&change.wanted.conditions));
+            told.trim_end().to_owned()
         }
         Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {
             let members = wanted.cluster_statuses.iter();

@@ -7,7 +7,7 @@ mod cluster_info;
 mod labels;
 mod service;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use antrea_mc_core::addresses::EndpointAddresses;
@@ -81,6 +81,8 @@ pub struct Exporter {
     pub networks: Networks,
     /// Whether there is a leader.
     pub membership: Membership,
+    /// Namespaces that nothing is exported of.
+    pub excluded: BTreeSet<String>,
     /// What it refuses, and why.
     pub refusals: BTreeMap<Subject, String>,
 }

@@ -3,7 +3,7 @@
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
 use antrea_mc_core::ids::NamespacedName;
 use antrea_mc_core::names::{Naming, Resource, export_name};
-use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions as decided, decide};
+use antrea_mc_core::service_export::{Conflicts, Decision, Invalid, Progress, conditions as decided, decide};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use antrea_shared_api::mcs::{export_condition, ready_reason};
@@ -54,6 +54,9 @@ fn decide_on(
     name: &NamespacedName,
     export: &ServiceExport,
 ) -> Decision {
+    if exporter.excluded.contains(name.namespace()) {
+        return Decision::Withdraw(Invalid::ExcludedNamespace);
+    }
     let service = objects.get(&Key::new(Kind::Service, name.namespace(), name.name()));
     let service = service.filter(|service| !is_leaving(service)).and_then(read::<Service>);
     let slices: Vec<EndpointSlice> =

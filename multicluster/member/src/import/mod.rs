@@ -11,6 +11,7 @@ mod service;
 mod service_import;
 mod slices;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use antrea_mc_core::ids::ClusterId;
@@ -60,6 +61,9 @@ pub enum Problem {
     /// It waits for a Namespace.
     #[error("there is no Namespace {0} in this cluster; the import waits for it")]
     NoNamespace(String),
+    /// Nobody else is to have Services in the Namespace.
+    #[error("Namespace {0} is excluded by member.excludedNamespaces of the configuration")]
+    Excluded(String),
     /// Somebody else's object has the name.
     #[error("{0} is not of Multi-cluster, and is left alone; rename or delete it to import")]
     Foreign(Key),
@@ -90,6 +94,8 @@ pub struct Importer {
     pub area: String,
     /// The families of ClusterIPs in this cluster, the preferred one first.
     pub families: Vec<IpFamily>,
+    /// Namespaces that nothing is imported into.
+    pub excluded: BTreeSet<String>,
 }
 
 impl Area for Importer {
@@ -137,6 +143,9 @@ impl Area for Importer {
 
     fn plan(&self, objects: &Objects, subject: &Subject, now: Timestamp) -> Plan<Problem> {
         let plan = match subject {
+            Subject::Service(namespace, name) if self.excluded.contains(namespace) => {
+                Ok(service::exclude(self, objects, namespace, name))
+            }
             Subject::Service(namespace, name) => service::plan(self, objects, namespace, name, now),
             Subject::Policy(name) => policy::plan(self, objects, name, now),
             Subject::Cluster(name) => cluster_info::plan(self, objects, name),

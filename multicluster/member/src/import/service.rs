@@ -176,6 +176,14 @@ fn wanted(imported: &Imported<'_>, key: &Key) -> Value {
     wanted
 }
 
+/// The Namespace is excluded: what was imported before goes, and a Service that others export is named.
+pub(super) fn exclude(importer: &Importer, objects: &Objects, namespace: &str, name: &str) -> Plan<Problem> {
+    let import = find(importer, objects, namespace, name, &ImportKind::ServiceImport);
+    let is_imported = matches!(import, Ok(Some(_)));
+    let problems = is_imported.then(|| Problem::Excluded(namespace.to_owned())).into_iter().collect();
+    Plan { problems, ..withdraw(objects, namespace, name) }
+}
+
 /// Nobody exports the Service any more: what was made for it goes.
 fn withdraw(objects: &Objects, namespace: &str, name: &str) -> Plan<Problem> {
     let service = Key::new(Kind::Service, namespace, &derived_service_name(name));

@@ -2,6 +2,7 @@
 
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_shared_api::multicluster::condition_type;
 use antrea_shared_api::multicluster::v1alpha1::{EndpointIpType, MemberClusterAnnounce, TOUCH_TS};
 use antrea_shared_api::multicluster::well_known::announce_name;
 use anyhow::Result;
@@ -10,7 +11,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 
 use super::Target;
-use crate::condition::time;
+use crate::condition::{Condition, time};
 use crate::export::Networks;
 use crate::send::FIELD_MANAGER;
 
@@ -22,8 +23,8 @@ pub(crate) struct Facts {
     pub(crate) version: String,
 }
 
-/// What the leader is told at `now`.
-pub(super) fn announce(target: &Target, facts: &Facts, now: Timestamp) -> MemberClusterAnnounce {
+/// What the leader is told at `now` of the cluster with this UID.
+pub(super) fn announce(target: &Target, facts: &Facts, uid: &str, now: Timestamp) -> MemberClusterAnnounce {
     let texts = |networks: &[ipnet::IpNet]| networks.iter().map(ToString::to_string).collect();
     let mut announce = MemberClusterAnnounce::new(&target.area, &announce_name(target.cluster.as_str()));
     announce.metadata.annotations = Some([(TOUCH_TS.to_owned(), time(now))].into());
@@ -38,12 +39,13 @@ pub(super) fn announce(target: &Target, facts: &Facts, now: Timestamp) -> Member
             EndpointAddresses::PodIps => EndpointIpType::PodIP,
         }),
         version: facts.version.clone(),
+        cluster_uid: uid.to_owned(),
         ..announce
     }
 }
 
-/// Sends a heartbeat: one request, two for the first.
-pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> Result<()> {
+/// Sends a heartbeat: one request, two for the first. The answer has what the leader says of this cluster.
+pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> Result<MemberClusterAnnounce> {
     let namespace = announce.metadata.namespace.as_deref().unwrap_or_default();
     let name = announce.metadata.name.as_deref().unwrap_or_default();
     let api: Api<MemberClusterAnnounce> = Api::namespaced(client.clone(), namespace);
@@ -52,11 +54,15 @@ pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> R
     match bounded(api.patch(name, &parameters, &Patch::Merge(announce))).await {
         Err(error) if status_code(&error) == Some(404) => {
             let parameters = PostParams { field_manager: manager, ..PostParams::default() };
-            bounded(api.create(&parameters, announce)).await?;
+            bounded(api.create(&parameters, announce)).await
         }
-        answer => {
-            answer?;
-        }
+        answer => answer,
     }
-    Ok(())
+}
+
+/// What the leader says of the networks of this cluster; nothing where they are those of no other.
+pub(super) fn conflict(answer: &MemberClusterAnnounce) -> Option<Condition> {
+    let conditions = answer.status.iter().flat_map(|status| &status.conditions);
+    let said = conditions.into_iter().find(|of| of.condition_type == condition_type::CONFLICT)?;
+    Some(Condition::new(condition_type::CONFLICT, said.status.as_str(), &said.reason, &said.message))
 }

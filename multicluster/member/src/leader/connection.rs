@@ -6,11 +6,9 @@ use std::time::Duration;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::kube_client::status_code;
 use antrea_kit::logging::chain;
-use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
-use antrea_shared_api::multicluster::well_known::announce_name;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -18,10 +16,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 pub(crate) use super::announce::Facts;
-use super::announce::{announce, send};
+use super::announce::{announce, conflict, send};
+use super::identity::{is_anothers, own_uid, say_goodbye};
 use super::token_request::TokenRenewal;
-use super::{Joined, Leader, Link, Renewal, Target, Wish, status, wish};
+use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status, wish};
 use crate::action::ensure_status;
+use crate::condition::Condition;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, text};
 use crate::send::Clients;
@@ -87,10 +87,14 @@ struct Connection {
     facts: Facts,
     connect: Connect,
     objects: Objects,
+    /// The UID of this cluster, once it was read.
+    uid: Option<String>,
     wish: Option<Wish>,
     joined: Option<(Target, Client)>,
     number: u64,
     link: Link,
+    /// What the leader said last of our networks.
+    conflict: Option<Condition>,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
     /// Of heartbeats, while there is no connection.
@@ -114,10 +118,12 @@ impl Connection {
             facts,
             connect,
             objects: Objects::default(),
+            uid: None,
             wish: None,
             joined: None,
             number: 0,
             link: Link::Connecting,
+            conflict: None,
             lost: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),
@@ -178,13 +184,15 @@ impl Connection {
 
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
-        self.link = Link::Connecting;
+        (self.link, self.conflict) = (Link::Connecting, None);
         let Some((target, client)) = self.joined.take() else { return };
+        let local = self.local.clone();
         tokio::spawn(async move {
-            let api: Api<MemberClusterAnnounce> = Api::namespaced(client, &target.area);
-            let name = announce_name(target.cluster.as_str());
-            match timeout(PATIENCE, antrea_kit::kube_client::delete(&api, &name)).await {
-                Ok(Ok(_)) => info!(leader = target.leader, "Left the ClusterSet"),
+            match timeout(PATIENCE, say_goodbye(&local, &client, &target)).await {
+                Ok(Ok(true)) => info!(leader = target.leader, "Left the ClusterSet"),
+                Ok(Ok(false)) => {
+                    info!(leader = target.leader, "The leader does not have this cluster as a member");
+                }
                 Ok(Err(error)) => {
                     warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
                 }
@@ -197,21 +205,17 @@ impl Connection {
     }
 
     async fn beat(&mut self) {
-        let Some((target, client)) = &self.joined else { return };
+        let Some((target, client)) = self.joined.clone() else { return };
         let now = Timestamp::now();
-        let sent = timeout(PATIENCE, send(client, &announce(target, &self.facts, now))).await;
-        let result =
-            sent.unwrap_or_else(|_| Err(anyhow::anyhow!("the leader did not answer within {PATIENCE:?}")));
-        let link = match result {
-            Ok(()) => Link::Connected,
-            Err(error) => judge(&error, target, now),
-        };
+        let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
+        let link = sent
+            .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
         self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
         // One lost heartbeat is no news. A refusal is.
         let is_news = self.lost == 0
             || self.lost >= LOST
             || self.link != Link::Connected
-            || matches!(link, Link::Expired { .. });
+            || matches!(link, Link::Expired { .. } | Link::Taken(_));
         if is_news && link != self.link {
             match link.fault() {
                 Some(why) => warn!(reason = why, "Disconnected from the leader"),
@@ -219,6 +223,27 @@ impl Connection {
             }
             self.link = link;
             self.publish();
+        }
+    }
+
+    /// Sends a heartbeat, and says how the connection fares.
+    async fn announce(&mut self, target: &Target, client: &Client, now: Timestamp) -> Link {
+        let uid = match self.uid.clone() {
+            Some(uid) => uid,
+            None => match own_uid(&self.local).await {
+                Ok(uid) => self.uid.insert(uid).clone(),
+                Err(error) => return Link::Disconnected(chain(error.as_ref()).to_string()),
+            },
+        };
+        match send(client, &announce(target, &self.facts, &uid, now)).await {
+            Ok(answer) => {
+                self.conflict = conflict(&answer);
+                Link::Connected
+            }
+            Err(error) if is_anothers(&error, client, target, &uid).await => {
+                Link::Taken(chain(error.as_ref()).to_string())
+            }
+            Err(error) => judge(&error, target, now),
         }
     }
 
@@ -267,13 +292,17 @@ impl Connection {
     /// Tells the other components.
     fn publish(&self) {
         let Some((target, client)) = &self.joined else { return };
-        self.leader.send_replace(Leader::Joined(Arc::new(Joined {
-            cluster: target.cluster.clone(),
-            area: target.area.clone(),
-            client: client.clone(),
-            connection: self.number,
-            unreachable: self.link.fault(),
-        })));
+        let cluster = target.cluster.clone();
+        self.leader.send_replace(match &self.link {
+            Link::Taken(why) => Leader::Away(cluster, why.clone()),
+            link => Leader::Joined(Arc::new(Joined {
+                cluster,
+                area: target.area.clone(),
+                client: client.clone(),
+                connection: self.number,
+                link: link.clone(),
+            })),
+        });
     }
 
     /// Says in the status of the ClusterSet how the connection is.
@@ -283,7 +312,9 @@ impl Connection {
             return;
         };
         let leader = text(set, "/spec/leaders/0/clusterID");
-        let wanted = status(set, &self.link, self.renewal.problem(), leader, Timestamp::now());
+        let said =
+            Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
+        let wanted = status(set, &said, leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients { local: self.local.clone(), leader: None };
         match timeout(PATIENCE, clients.send(&action)).await {

@@ -4,6 +4,7 @@ mod announce;
 mod client;
 mod connection;
 mod credentials;
+mod identity;
 mod renewal;
 mod status;
 mod token_request;
@@ -17,7 +18,7 @@ pub(crate) use client::connect;
 pub(crate) use connection::{Connect, Facts, run};
 pub use credentials::{Credentials, Renewable, Target, Wish, wish};
 pub use renewal::Renewal;
-pub use status::{Link, status};
+pub use status::{Link, Said, status};
 
 use crate::kind::Kind;
 
@@ -31,7 +32,8 @@ pub(crate) enum Leader {
     Unknown,
     /// This cluster is in no ClusterSet.
     None,
-    /// There is one, and no way to it: the ClusterSet or the credentials are unusable. Nothing is withdrawn.
+    /// There is one, and no way to it: the ClusterSet or the credentials are unusable, or another cluster is the member.
+    /// Nothing is withdrawn.
     Away(ClusterId, String),
     /// There is one.
     Joined(Arc<Joined>),
@@ -47,6 +49,6 @@ pub(crate) struct Joined {
     pub(crate) client: Client,
     /// Another number for each connection.
     pub(crate) connection: u64,
-    /// Why it does not answer; nothing where it does.
-    pub(crate) unreachable: Option<String>,
+    /// How the connection fares.
+    pub(crate) link: Link,
 }

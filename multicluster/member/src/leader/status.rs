@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use crate::condition::{Condition, written};
 use crate::objects::{at, text};
 
+/// Another cluster is the member of our ID.
+const DUPLICATE_CLUSTER_ID: &str = "DuplicateClusterID";
+
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -16,6 +19,8 @@ pub enum Link {
     Connected,
     /// It cannot be reached, or refuses us, because of this.
     Disconnected(String),
+    /// It refuses us: another cluster is the member of our ID.
+    Taken(String),
     /// The token has expired.
     Expired {
         /// When it did.
@@ -32,7 +37,7 @@ impl Link {
     pub fn fault(&self) -> Option<String> {
         match self {
             Self::Connecting | Self::Connected => None,
-            Self::Disconnected(why) => Some(why.clone()),
+            Self::Disconnected(why) | Self::Taken(why) => Some(why.clone()),
             Self::Expired { since, secret, .. } => {
                 Some(format!("the token in Secret {secret} expired at {since}"))
             }
@@ -40,8 +45,20 @@ impl Link {
     }
 }
 
-/// The status of a ClusterSet. `not_renewed` is why the token cannot be renewed.
-pub fn status(set: &Value, link: &Link, not_renewed: Option<&str>, leader: &str, now: Timestamp) -> Value {
+/// What a ClusterSet says.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// How heartbeats fare.
+    pub link: &'a Link,
+    /// Why the token cannot be renewed.
+    pub not_renewed: Option<&'a str>,
+    /// What the leader said last of our networks.
+    pub conflict: Option<&'a Condition>,
+}
+
+/// The status of a ClusterSet.
+pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
+    let Said { link, not_renewed, conflict } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -55,6 +72,7 @@ pub fn status(set: &Value, link: &Link, not_renewed: Option<&str>, leader: &str,
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
+    own.extend(taken(link).or_else(|| conflict.cloned()));
     let all = |existing: &[Value], wanted: &[Condition]| -> Value {
         wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
     };
@@ -77,7 +95,7 @@ fn conditions(link: &Link) -> (Condition, Condition) {
             (ready("Unknown", "", "Leader not yet connected"), ready("Unknown", "", "Leader cluster added"))
         }
         Link::Connected => (ready("True", "", ""), ready("True", "", "")),
-        Link::Disconnected(_) | Link::Expired { .. } => {
+        Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. } => {
             let why = link.fault().unwrap_or_default();
             (ready("False", "", "Disconnected from leader"), ready("False", "Disconnected", &why))
         }
@@ -92,6 +110,12 @@ fn is_leader(has_answered: bool) -> Condition {
         ("False", "Leader cluster added")
     };
     Condition::new(condition_type::IS_LEADER, status, "", message)
+}
+
+/// Whether another cluster has our ID.
+fn taken(link: &Link) -> Option<Condition> {
+    let Link::Taken(why) = link else { return None };
+    Some(Condition::new(condition_type::CONFLICT, "True", DUPLICATE_CLUSTER_ID, why))
 }
 
 /// Whether the token has expired, or is going to, and what mends it; nothing while nobody can tell.
@@ -114,7 +138,7 @@ fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condit
                 text(set, "/metadata/namespace")
             ),
         ),
-        Link::Connecting | Link::Disconnected(_) => None,
+        Link::Connecting | Link::Disconnected(_) | Link::Taken(_) => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The whole member against two API servers made of object files.
 
+mod identity;
 mod lab;
 mod tokens;
 

@@ -1,6 +1,6 @@
-//! MemberClusterAnnounce: a cluster speaks for itself alone, and takes no network that another one has.
+//! MemberClusterAnnounce: a cluster speaks for itself alone, and takes no network from another one.
 
-use antrea_mc_core::claims::{Networks, new_problems};
+use antrea_mc_core::claims::Networks;
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use antrea_shared_api::multicluster::well_known::finalizer::member_cluster_announce;
@@ -32,15 +32,16 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     let change = Change::<MemberClusterAnnounce>::read(request)?;
     if let Caller::Member(cluster) = &caller {
         is_own(&change, cluster)?;
+        is_the_same_cluster(&change, request)?;
     }
     change.validate()?;
     match &change {
         Change::Create(announce) => {
             fits_the_set(announce, request, area)?;
             is_told_apart(announce, area)?;
-            claims_nothing_of_others(None, announce, area)
+            takes_nothing_from_others(None, announce, area)
         }
-        Change::Update { old, new } => claims_nothing_of_others(Some(old), new, area),
+        Change::Update { old, new } => takes_nothing_from_others(Some(old), new, area),
         Change::Delete(_) => Ok(()),
     }
 }
@@ -97,7 +98,22 @@ fn is_told_apart(announce: &MemberClusterAnnounce, area: &Area) -> Result<(), De
     }
 }
 
-fn claims_nothing_of_others(
+/// Two clusters with one ID and one token, as when one was copied, would take turns in all that is exported.
+fn is_the_same_cluster(change: &Change<MemberClusterAnnounce>, request: &Request) -> Result<(), Denied> {
+    let (old, new) = change.both();
+    if old.cluster_uid.is_empty() || old.cluster_uid == new.cluster_uid {
+        return Ok(());
+    }
+    forbid(format!(
+        "cluster ID {} is that of the cluster whose Namespace kube-system has UID {}, and not of the one with UID {:?}: \
+         join with an ID and a token of its own; or, where that cluster is no more, run `kubectl delete \
+         memberclusterannounces -n {} {}` in the leader cluster",
+        old.cluster_id, old.cluster_uid, new.cluster_uid, request.namespace, request.name
+    ))
+}
+
+/// A network that an older claim has is refused later, by the leader, which tells both clusters.
+fn takes_nothing_from_others(
     old: Option<&MemberClusterAnnounce>,
     new: &MemberClusterAnnounce,
     area: &Area,
@@ -110,9 +126,7 @@ fn claims_nothing_of_others(
         return Ok(());
     }
     let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
-    let others = area.claims()?.settled_without(&cluster);
     let info = area.info_of(&cluster);
     let of = |announce| Networks { announce, info };
-    let problems = new_problems(&others, &cluster, of(old), of(Some(new)));
-    super::export_networks::refuse(&problems)
+    super::export_networks::refuse(&area.claims()?.not_to_be_announced(&cluster, of(old), of(Some(new))))
 }

@@ -1,7 +1,9 @@
 //! MemberClusterAnnounces.
 
-use super::{EAST, answer, known};
-use crate::Hook;
+use antrea_kit::watch::WatchEvent;
+
+use super::{EAST, WEST, answer, known, objects};
+use crate::{Event, Hook};
 
 #[track_caller]
 fn check(who: &str, verb: &str, yaml: &str, expected: &str) {
@@ -40,6 +42,18 @@ fn a_member_announces_itself_alone() {
         &becomes(EAST, ("clusterID: east", "clusterID: west")),
         &refused.replace("north", "east"),
     );
+}
+
+#[test]
+fn an_id_is_that_of_one_cluster() {
+    let named = |uid: &str| EAST.replace("clusterID: east", &format!("clusterID: east\nclusterUID: {uid}"));
+    let change = |old: &str, new: &str| format!("{old}---{new}");
+    check("mc/east-token", "update", &change(EAST, &named("one")), "allowed");
+    check("mc/east-token", "update", &change(&named("one"), &named("one")), "allowed");
+    let refused = "403: cluster ID east is that of the cluster whose Namespace kube-system has UID one, and not of the one with UID \"two\": join with an ID and a token of its own; or, where that cluster is no more, run `kubectl delete memberclusterannounces -n mc member-announce-from-east` in the leader cluster";
+    check("mc/east-token", "update", &change(&named("one"), &named("two")), refused);
+    check("mc/east-token", "update", &change(&named("one"), EAST), &refused.replace("two", ""));
+    check("admin", "update", &change(&named("one"), &named("two")), "allowed");
 }
 
 #[test]
@@ -143,16 +157,14 @@ fn ids_that_names_do_not_tell_apart_are_refused() {
 }
 
 #[test]
-fn nobody_takes_a_network_of_others() {
+fn networks_are_named_and_usable() {
     let north = |rest| announce("north", rest);
     check("mc/north-token", "create", &north(", serviceCIDRs: [10.3.0.0/16]"), "allowed");
-    let overlaps = "403: Service CIDR 10.2.4.0/24 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
-    check("mc/north-token", "create", &north(", serviceCIDRs: [10.2.4.0/24]"), overlaps);
     check(
         "mc/north-token",
         "create",
         &north(", serviceCIDRs: [0.0.0.0/0]"),
-        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Service CIDR 0.0.0.0/0 overlaps Service CIDR 10.1.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own; Service CIDR 0.0.0.0/0 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own",
+        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster",
     );
     check(
         "mc/north-token",
@@ -160,11 +172,31 @@ fn nobody_takes_a_network_of_others() {
         &north(", serviceCIDRs: [10.3.0.0/33]"),
         "422: serviceCIDRs[0]: \"10.3.0.0/33\" is not a CIDR, as 10.96.0.0/12",
     );
-    check("admin", "create", &north(", serviceCIDRs: [10.2.4.0/24]"), overlaps);
 }
 
 #[test]
-fn an_older_member_takes_no_network_of_a_younger_one_either() {
+fn what_an_older_member_has_may_be_claimed_and_is_refused_by_the_leader() {
+    for who in ["mc/north-token", "admin"] {
+        check(who, "create", &announce("north", ", serviceCIDRs: [10.2.4.0/24]"), "allowed");
+    }
+    let old_age = announce("north", ", serviceCIDRs: [10.2.4.0/24]")
+        .replace("namespace: mc", "namespace: mc, creationTimestamp: '2020-01-01T00:00:00Z'");
+    check("mc/north-token", "create", &old_age, "allowed");
+    check("mc/west-token", "update", &becomes(WEST, ("[10.2.0.0/16]", "[10.1.0.0/17]")), "allowed");
+    let known = known();
+    let claimed = announce("north", ", serviceCIDRs: [10.2.4.0/24]");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&claimed).remove(0))));
+    let export = "{metadata: {name: north-a-b-endpoints, namespace: mc, finalizers: [resourceexport.antrea.io/finalizer], labels: \
+                  {sourceClusterID: north, sourceKind: Endpoints, sourceName: b, sourceNamespace: a}}, spec: {clusterID: north, kind: Endpoints, namespace: a, \
+                  name: b, endpoints: {subsets: [{addresses: [{ip: 10.2.4.1}]}]}}}";
+    assert_eq!(
+        answer(&known, Hook::ResourceExport, "mc/north-token", "create", export),
+        "403: 10.2.4.1 is in Service CIDR 10.2.0.0/16 of cluster west"
+    );
+}
+
+#[test]
+fn an_older_member_takes_no_network_from_a_younger_one() {
     let taken = "403: Service CIDR 10.2.0.0/16 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
     check("mc/east-token", "update", &becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.2.0.0/16]")), taken);
     check(

@@ -45,7 +45,7 @@ serviceCIDRs: [10.1.0.0/16]
 podCIDRs: [10.101.0.0/16]
 ";
 
-const WEST: &str = "
+pub(super) const WEST: &str = "
 metadata: {name: member-announce-from-west, namespace: mc, creationTimestamp: '2026-11-21T00:00:00Z'}
 clusterID: west
 clusterSetID: set

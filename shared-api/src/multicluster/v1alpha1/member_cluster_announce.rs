@@ -1,5 +1,9 @@
 //! MemberClusterAnnounce: a cluster says in the Common Area that it is a member, and that it is alive.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::multicluster::Condition;
 use crate::object::{is_default, object};
 use crate::schema;
 use crate::word::word;
@@ -46,8 +50,25 @@ object!(
         /// The version of the member's controller.
         #[serde(skip_serializing_if = "is_default")]
         version: String,
+        /// Tells the member from another cluster that has its ID: the UID of its Namespace `kube-system`. Once it is
+        /// there it never changes.
+        #[serde(rename = "clusterUID", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "schema::uid")]
+        cluster_uid: String,
+        /// What the leader says of the member.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<MemberClusterAnnounceStatus>,
     }
 );
+
+/// What the leader says of a member. An addition to upstream's, whose announces have no status.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemberClusterAnnounceStatus {
+    /// `Conflict`, where networks of the member overlap with those of another.
+    #[serde(skip_serializing_if = "is_default")]
+    pub conditions: Vec<Condition>,
+}
 
 /// The annotation that a member renews every 10 s: the time by its own clock (RFC 3339, seconds). Missing until the
 /// first renewal.

@@ -28,6 +28,10 @@ fn connect(target: &Target) -> Result<Client> {
 const LOCAL: &str = "
 apiVersion: v1
 kind: Namespace
+metadata: {name: kube-system, uid: west-uid}
+---
+apiVersion: v1
+kind: Namespace
 metadata: {name: shop}
 ---
 apiVersion: v1
@@ -127,6 +131,7 @@ impl Lab {
             naming: Naming::Unambiguous,
             label_identities: LabelIdentities::Exported,
             token_lifetime: Duration::from_secs(7 * 86_400),
+            excluded_namespaces: BTreeSet::new(),
             version: "v0".to_owned(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
