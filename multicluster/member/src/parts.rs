@@ -20,6 +20,7 @@ use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader};
 use crate::watches::Watched;
+use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +117,13 @@ impl Part for Imports {
             Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
         };
         let families = families(&self.0.networks.service_cidrs);
-        Some(Importer { cluster, namespace: self.0.namespace.clone(), area, families })
+        Some(Importer {
+            cluster,
+            namespace: self.0.namespace.clone(),
+            area,
+            families,
+            withdrawals: Withdrawals::default(),
+        })
     }
 }
 
@@ -148,6 +155,7 @@ impl Part for Exports {
             networks: self.0.networks.clone(),
             membership,
             refusals: BTreeMap::new(),
+            withdrawals: Withdrawals::default(),
         })
     }
 }

@@ -5,6 +5,7 @@
 mod controlplane;
 mod damage;
 mod definitions;
+mod frozen;
 mod golden;
 mod validation;
 

@@ -1,6 +1,8 @@
 //! The whole member against two API servers made of object files.
 
 mod lab;
+mod moves;
+mod older_leader;
 mod tokens;
 
 use serde_json::{Value, json};
