@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use antrea_e2e::command::Run as _;
 use antrea_e2e::install::{self, NAMESPACE, multicluster};
@@ -132,12 +131,13 @@ fn field(leader: &Member, (kind, part): (&str, &str)) -> Result<Value> {
 
 /// While nothing changes nobody writes an export.
 fn ensure_nobody_repeats(leader: &Member) -> Result<()> {
-    let quiet = format!("{QUIET:?} without a write of an export");
-    until(&quiet, || {
-        let before = writes(&leader.kubectl)?;
-        thread::sleep(QUIET);
-        let after = writes(&leader.kubectl)?;
-        ensure!(after == before, "there were {}", after - before);
+    let (mut last, mut since) = (writes(&leader.kubectl)?, Instant::now());
+    until(&format!("{QUIET:?} without a write of an export"), || {
+        let now = writes(&leader.kubectl)?;
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+        ensure!(since.elapsed() >= QUIET, "the last one came {:?} ago", since.elapsed());
         Ok(())
     })
 }

@@ -68,7 +68,7 @@ fn define_kinds(lab: &Lab, product: &Product, kubectl: &Kubectl) -> Result<()> {
         let mut helm = lab.programs().command("helm")?;
         helm.args(["template", "crds"]).arg(chart).args(["--show-only", "templates/crds/*.yaml"]);
         let definitions = helm.text()?;
-        kubectl.command(&["apply", "--server-side", "-f", "-"]).feed(&definitions)?;
+        kubectl.command(&["create", "-f", "-"]).feed(&definitions)?;
     }
     let all = ["crd", "--all"];
     kubectl.wait("condition=Established", 60, &all)
