@@ -68,10 +68,36 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
-    images(&programs)?.into_iter().map(|content| write(&folder, content)).collect()
+    images(&programs)?.into_iter().map(|content| write(&folder, content.name, content)).collect()
 }
 
-/// What goes into the archive of a name.
+/// The tag of the image with a controller that reads and writes a field more, for tests of version skew.
+const NEXT: &str = "next";
+
+/// Builds that controller and writes its archive. The programs of this version are in their place again afterwards.
+pub(crate) fn build_next() -> Result<Archive> {
+    let folder = project::target().join("images");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let _lock = lock(&folder)?;
+    let programs = build_next_program(&folder);
+    build_programs()?;
+    let layers = vec![with_programs(base()?, &programs?, &["antrea-mc-controller"])?];
+    let name = "antrea-mc-controller";
+    let content = Content { name, version: NEXT.to_owned(), entrypoint: name, layers };
+    write(&folder, &format!("{name}-{NEXT}"), content)
+}
+
+/// Builds it where cargo has the libraries already, and returns the folder that it is kept in.
+fn build_next_program(folder: &Path) -> Result<PathBuf> {
+    cargo_build(&["-p", "antrea-mc-controller", "--features", "antrea-mc-core/next"])?;
+    let kept = folder.join(NEXT);
+    fs::create_dir_all(&kept).with_context(|| format!("cannot create {}", kept.display()))?;
+    let (from, to) = (project::programs().join("antrea-mc-controller"), kept.join("antrea-mc-controller"));
+    fs::copy(&from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(kept)
+}
+
+/// What goes into an archive.
 struct Content {
     name: &'static str,
     version: String,
@@ -114,7 +140,7 @@ fn lock(folder: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-fn write(folder: &Path, content: Content) -> Result<Archive> {
+fn write(folder: &Path, file: &str, content: Content) -> Result<Archive> {
     let Content { name, version, entrypoint, layers } = content;
     let image = Image {
         reference: format!("docker.io/antrea/{name}:{version}"),
@@ -126,21 +152,26 @@ fn write(folder: &Path, content: Content) -> Result<Archive> {
         ]),
         layers,
     };
-    let path = folder.join(format!("{name}.tar"));
+    let path = folder.join(format!("{file}.tar"));
     let digest = oci::write(&image, &path)?;
     Ok(Archive { reference: image.reference, path, digest })
 }
 
 /// Builds our programs for images and returns the folder they are in.
 fn build_programs() -> Result<PathBuf> {
+    cargo_build(&PACKAGES.map(|package| ["-p", package]).concat())?;
+    Ok(project::programs())
+}
+
+fn cargo_build(what: &[&str]) -> Result<()> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--locked", "--bins"])
-        .args(PACKAGES.iter().flat_map(|package| ["-p", package]))
+        .args(what)
         .current_dir(project::root())
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo could not build the programs of the images; see its output above");
-    Ok(project::programs())
+    Ok(())
 }
 
 /// The lower layer of the agent's image: it changes only with Debian's packages.

@@ -40,7 +40,11 @@ enum Command {
     /// Real Kubernetes clusters on this machine, without containers or VMs for Nodes.
     Lab(lab::LabArguments),
     /// Write the OCI archives of our programs.
-    Image,
+    Image {
+        /// Only that of a Multi-cluster controller with a field more, for tests of version skew.
+        #[arg(long)]
+        next: bool,
+    },
     /// Run a command under a kernel that has Open vSwitch's module, with the files of this machine.
     Guest(guest::Arguments),
     /// Run a public suite on a lab.
@@ -69,7 +73,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test { all } => Ok(test::run(if all { Extent::All } else { Extent::Standard })),
         Command::Lab(arguments) => lab::run(arguments),
         Command::Guest(arguments) => guest::run(&arguments),
-        Command::Image => print_images(),
+        Command::Image { next: false } => print_images(&image::build()?),
+        Command::Image { next: true } => print_images(&[image::build_next()?]),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
@@ -77,8 +82,8 @@ fn run(command: Command) -> Result<ExitCode> {
     }
 }
 
-fn print_images() -> Result<ExitCode> {
-    for archive in image::build()? {
+fn print_images(archives: &[image::Archive]) -> Result<ExitCode> {
+    for archive in archives {
         let megabytes = std::fs::metadata(&archive.path)?.len() / 1_000_000;
         println!("{}  {}  {megabytes} MB  {}", archive.reference, archive.digest, archive.path.display());
     }

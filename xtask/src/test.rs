@@ -99,7 +99,10 @@ fn clusters(
 ) {
     match (images, binaries) {
         (Some(images), Some(binaries)) => {
-            suites.add(lab(binaries, images, extent));
+            let next = (extent == Extent::All)
+                .then(|| suites.step("image of the next version", image::build_next))
+                .flatten();
+            suites.add(lab(binaries, images, next.as_ref(), extent));
             // The cluster that tests share ends with their process, and is still there.
             suites.step("cleaning up", cleanup::remove_leftovers);
         }
@@ -118,13 +121,14 @@ fn clusters(
     }
 }
 
-fn lab(binaries: &[TestBinary], images: &[Archive], extent: Extent) -> Suite {
+fn lab(binaries: &[TestBinary], images: &[Archive], next: Option<&Archive>, extent: Extent) -> Suite {
     let paths: Vec<String> = images.iter().map(|archive| archive.path.display().to_string()).collect();
     let environment = [
         ("ANTREA_E2E", if extent == Extent::All { "all" } else { "standard" }.to_owned()),
         ("ANTREA_E2E_IMAGES", paths.join(":")),
         ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
         ("ANTREA_E2E_PROGRAMS", project::programs().display().to_string()),
+        ("ANTREA_E2E_NEXT", next.map(|archive| archive.path.display().to_string()).unwrap_or_default()),
     ];
     Suite::of_binaries("lab", binaries, TestBinary::is_lab)
         .one_at_a_time()

@@ -22,5 +22,7 @@ mod policies;
 mod refusals;
 mod replicas;
 mod restarts;
+mod skew;
 mod stage;
+mod takeover;
 mod walk;

@@ -41,7 +41,12 @@ impl OnALab for Stage {
 
 /// Runs `test` on the shared ClusterSet, which it leaves as it has found it.
 pub(super) fn on_the_stage(name: &str, test: impl FnOnce(&Stage) -> Result<()>) {
-    if !is_wanted(name, Extent::Standard) {
+    on_the_stage_of(Extent::Standard, name, test);
+}
+
+/// The same, where tests of this extent are wanted.
+pub(super) fn on_the_stage_of(extent: Extent, name: &str, test: impl FnOnce(&Stage) -> Result<()>) {
+    if !is_wanted(name, extent) {
         return;
     }
     shared::stays();

@@ -30,6 +30,18 @@ impl Action {
         }
     }
 
+    /// What is missing still after this patch, which the API server has answered with the object. Whoever wants the same
+    /// as before would send that next. Of what was to be created somebody else's object may be there.
+    pub fn missing_from(&self, answer: &Value) -> Option<Self> {
+        match self {
+            Self::Patch(key, patch) => Some(Self::Patch(key.clone(), bound_difference(answer, patch)?)),
+            Self::PatchStatus(key, patch) => {
+                Some(Self::PatchStatus(key.clone(), bound_difference(answer, patch)?))
+            }
+            Self::Create(..) | Self::Delete(..) => None,
+        }
+    }
+
     /// Deletes an object that is there.
     pub fn delete(key: &Key, object: &Value) -> Self {
         Self::Delete(key.clone(), text(object, "/metadata/uid").to_owned())
@@ -79,23 +91,21 @@ pub fn ensure(kind: Kind, actual: Option<&Value>, wanted: &Value) -> Option<Acti
         // What the key says already. Items of lists come without it.
         fields.retain(|name, _| name != "apiVersion" && name != "kind");
     }
-    let mut patch = difference(actual, &wanted)?;
-    bind(&mut patch, actual);
-    Some(Action::Patch(key, patch))
+    Some(Action::Patch(key, bound_difference(actual, &wanted)?))
 }
 
 /// Brings the status of an object about that is there.
 pub fn ensure_status(key: &Key, actual: &Value, status: &Value) -> Option<Action> {
-    let mut patch = difference(actual, &json!({ "status": status }))?;
-    bind(&mut patch, actual);
-    Some(Action::PatchStatus(key.clone(), patch))
+    Some(Action::PatchStatus(key.clone(), bound_difference(actual, &json!({ "status": status }))?))
 }
 
 /// A patch that names the UID is refused where the object was deleted and made anew by somebody else.
-fn bind(patch: &mut Value, actual: &Value) {
+fn bound_difference(actual: &Value, wanted: &Value) -> Option<Value> {
+    let mut patch = difference(actual, wanted)?;
     if let Some(uid) = at(actual, "/metadata/uid") {
         patch["metadata"]["uid"] = uid.clone();
     }
+    Some(patch)
 }
 
 /// The merge patch that brings `wanted` about; nothing where `actual` has it all.

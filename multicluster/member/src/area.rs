@@ -48,6 +48,9 @@ pub trait Area: Send + 'static {
         Tick { again: None, changed: Vec::new() }
     }
 
+    /// Takes in a change, of which objects tell already, and when it was learned. Most decisions do not depend on that.
+    fn learned(&mut self, _objects: &Objects, _change: &Change, _now: Duration) {}
+
     /// The API server was away until now.
     fn interrupted(&mut self, _now: Duration) {}
 

@@ -1,6 +1,8 @@
 //! Does what an area decides: learns from watches and answers what there is, sends what is missing, several subjects at
 //! a time, and waits after a failure.
 
+mod answers;
+mod learn;
 mod problems;
 mod queue;
 mod requests;
@@ -9,8 +11,6 @@ mod retries;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use antrea_kit::logging::chain;
-use antrea_kit::watch::WatchEvent;
 use anyhow::{Context, Result};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -20,14 +20,13 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::warn;
 
 use crate::area::Area;
-use crate::kind::Side;
 use crate::leader::Leader;
-use crate::objects::{Change, Objects};
-use crate::send::{Clients, Outcome};
+use crate::objects::Objects;
+use crate::send::Clients;
 use crate::watches::{Told, Watched, Watcher};
+use answers::Answers;
 use problems::report;
 use queue::Queue;
 use requests::{Done, carry_out};
@@ -65,6 +64,7 @@ struct Engine<P: Part> {
     busy: BTreeSet<Subject<P>>,
     running: FuturesUnordered<Running<P>>,
     retries: Retries<Subject<P>>,
+    answers: Answers,
     problems: BTreeMap<Subject<P>, Vec<<P::Area as Area>::Problem>>,
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
@@ -128,109 +128,13 @@ impl<P: Part> Engine<P> {
             busy: BTreeSet::new(),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
+            answers: Answers::default(),
             problems: BTreeMap::new(),
             told,
             connection: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
-        }
-    }
-
-    /// Follows the leader: another one, another connection to the same, or none any more.
-    fn follow(&mut self, leader: &Leader) {
-        self.retries.hurry();
-        self.area = self.part.area(leader);
-        match leader {
-            Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
-            Leader::Joined(joined) => {
-                self.forget_leader();
-                self.connection = joined.connection;
-                self.clients.leader = Some(joined.client.clone());
-                let stop = CancellationToken::new();
-                let watcher =
-                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
-                watcher.start(&joined.client, &self.part.remote(joined));
-                self.remote = Some(stop.drop_guard());
-            }
-            Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
-            Leader::None => {
-                self.forget_leader();
-                // Nobody exports anything to a cluster that is in no ClusterSet.
-                for kind in
-                    self.area.iter().flat_map(|area| area.kinds()).filter(|kind| kind.side() == Side::Leader)
-                {
-                    self.objects.learn(*kind, WatchEvent::Resynced(Vec::new()));
-                }
-            }
-        }
-        self.decide_all_anew();
-    }
-
-    fn forget_leader(&mut self) {
-        self.remote = None;
-        self.clients.leader = None;
-        // Connections begin with 1: what an earlier one still tells is for nobody.
-        self.connection = 0;
-        // What is to be done about what only the leader had is decided while it is still known.
-        self.decide_all_anew();
-        for kind in crate::leader::KINDS {
-            self.objects.forget(kind);
-        }
-    }
-
-    fn decide_all_anew(&mut self) {
-        let Some(area) = &self.area else { return };
-        for key in self.objects.keys() {
-            let change = Change { key: key.clone(), before: None };
-            self.dirty.extend(area.subjects(&self.objects, &change));
-        }
-    }
-
-    fn learn(&mut self, (kind, connection, event): Told) {
-        if kind.side() == Side::Leader && connection != self.connection {
-            return;
-        }
-        let interrupted = matches!(event, WatchEvent::Resynced(_)) && self.objects.has_listed(kind);
-        let changes = self.objects.learn(kind, event);
-        let now = self.began.elapsed();
-        if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
-            area.interrupted(now);
-        }
-        self.changed(&changes);
-    }
-
-    fn changed(&mut self, changes: &[Change]) {
-        let Some(area) = &self.area else { return };
-        for change in changes {
-            self.dirty.extend(area.subjects(&self.objects, change));
-        }
-    }
-
-    fn done(&mut self, done: Done<Subject<P>>) {
-        let Done { subject, connection, actions, outcomes, result, refusal } = done;
-        for outcome in outcomes {
-            let change = match outcome {
-                // Another leader has other objects.
-                ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
-                // What is not watched would be kept for ever.
-                Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
-                Outcome::Is(kind, object) => self.objects.insert(kind, object),
-                Outcome::Gone(key) => self.objects.remove(&key),
-            };
-            self.changed(change.as_slice());
-        }
-        if let Some(area) = &mut self.area {
-            area.answered(&subject, refusal);
-        }
-        self.busy.remove(&subject);
-        self.dirty.add(subject.clone());
-        if let Err(error) = result {
-            if self.retries.failed(&subject, Instant::now()) {
-                warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
-            }
-        } else {
-            self.retries.succeeded(&subject, actions);
         }
     }
 
@@ -262,7 +166,8 @@ impl<P: Part> Engine<P> {
             let is_due =
                 |subject: &Subject<P>| !self.busy.contains(subject) && !self.retries.must_wait(subject, now);
             let Some(subject) = self.dirty.take(is_due) else { return };
-            let plan = area.plan(&self.objects, &subject, Timestamp::now());
+            let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
+            plan.actions.retain(|action| !self.answers.is_in_vain(action));
             report(&mut self.problems, &subject, plan.problems);
             if self.retries.repeats(&subject, &plan.actions, now) {
                 self.dirty.add(subject);

@@ -19,5 +19,6 @@ pub mod objects;
 mod parts;
 mod send;
 mod watches;
+pub mod withdrawals;
 
 pub use parts::{LabelIdentities, Settings, add_to};

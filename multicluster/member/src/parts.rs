@@ -20,6 +20,7 @@ use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
 use crate::watches::Watched;
+use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +125,7 @@ impl Part for Imports {
             area,
             families: families(&self.0.networks.service_cidrs),
             excluded: self.0.excluded_namespaces.clone(),
+            withdrawals: Withdrawals::default(),
         })
     }
 }
@@ -157,6 +159,7 @@ impl Part for Exports {
             membership,
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
+            withdrawals: Withdrawals::default(),
         })
     }
 }

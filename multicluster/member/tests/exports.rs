@@ -6,10 +6,11 @@ use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
 use antrea_mc_member::export::{Exporter, Membership, Networks, Subject};
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::withdrawals::Withdrawals;
 
 use crate::objects::Cluster;
 
-fn exporter() -> Exporter {
+pub(crate) fn exporter() -> Exporter {
     Exporter {
         cluster: "west".parse().unwrap(),
         namespace: "kube-system".to_owned(),
@@ -25,6 +26,7 @@ fn exporter() -> Exporter {
         },
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
+        withdrawals: Withdrawals::default(),
     }
 }
 
@@ -305,7 +307,7 @@ fn two_services_never_share_an_export() {
     ");
 }
 
-const GATEWAY: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}, gatewayIP: 172.18.0.5, internalIP: 172.18.0.5}";
+pub(crate) const GATEWAY: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}, gatewayIP: 172.18.0.5, internalIP: 172.18.0.5}";
 
 #[test]
 fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {

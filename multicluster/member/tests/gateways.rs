@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::objects::Cluster;
 
-fn election() -> Election {
+pub(crate) fn election() -> Election {
     Election {
         namespace: "kube-system".to_owned(),
         precedence: NodeIpKind::Internal,

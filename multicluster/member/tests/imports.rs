@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::withdrawals::Withdrawals;
 use antrea_types::IpFamily;
 
 use crate::objects::Cluster;
 
-fn importer() -> Importer {
+pub(crate) fn importer() -> Importer {
     Importer {
         cluster: "west".parse().unwrap(),
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: vec![IpFamily::V4],
         excluded: BTreeSet::new(),
+        withdrawals: Withdrawals::default(),
     }
 }
 
@@ -60,7 +62,7 @@ fn objects(all: &[&str]) -> String {
     all.join("\n---\n")
 }
 
-fn web() -> Cluster {
+pub(crate) fn web() -> Cluster {
     let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS]));
     cluster.settle(&importer());
     cluster
@@ -208,12 +210,12 @@ fn objects_that_upstream_made_are_taken_over() {
     let upstream = "{kind: Service, metadata: {name: antrea-mc-web, namespace: shop, uid: u, annotations: {multicluster.antrea.io/imported-service: 'true'}}, spec: {type: ClusterIP, clusterIP: 10.96.7.7, clusterIPs: [10.96.7.7], ipFamilies: [IPv4], ports: [{name: http, port: 80, protocol: TCP, targetPort: 80}]}}\n---\n{kind: ServiceImport, metadata: {name: web, namespace: shop}, spec: {ips: [10.96.7.7], type: ClusterSetIP, ports: [{name: http, port: 80, protocol: TCP}]}}\n---\n{kind: Endpoints, metadata: {name: antrea-mc-web, namespace: shop}}";
     let mut cluster = Cluster::of(&objects(&[NAMESPACE, SERVICE, ENDPOINTS, upstream]));
     insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
+    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
     delete Endpoints shop/antrea-mc-web
     patch Service shop/antrea-mc-web
     patch ServiceImport shop/web
     patch status of ServiceImport shop/web
-    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
-    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
     patch status of ServiceImport shop/web
     ");
 }
@@ -305,7 +307,7 @@ fn imports_for_other_clusters_are_not_ours() {
     assert_ne!(Cluster::of(&objects(&[NAMESPACE, &service])).settle(&importer()), "");
 }
 
-const CLUSTER: &str = "
+pub(crate) const CLUSTER: &str = "
 kind: ResourceImport
 metadata: {name: east-clusterinfo, namespace: area}
 spec: {kind: ClusterInfo, name: east-clusterinfo, namespace: area, clusterinfo: {clusterID: east, serviceCIDR: 10.2.0.0/16, podCIDRs: [10.20.0.0/16], gatewayInfos: [{gatewayIP: 172.18.0.5}]}}";

@@ -9,3 +9,5 @@ mod imports;
 mod labels;
 mod objects;
 mod renewals;
+mod takeover;
+mod withdrawals;

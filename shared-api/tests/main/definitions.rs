@@ -26,9 +26,18 @@ static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     schemas
 });
 
+/// The schema of each kind.
+pub(crate) fn schemas() -> impl Iterator<Item = (&'static String, &'static Value)> {
+    SCHEMAS.iter()
+}
+
+/// The name that the schema of an object has here.
+pub(crate) fn name_of(object: &Value) -> String {
+    format!("{}.{}", object["kind"].as_str().unwrap(), object["apiVersion"].as_str().unwrap())
+}
+
 fn schema_of(object: &Value) -> &'static Value {
-    let (kind, version) = (object["kind"].as_str().unwrap(), object["apiVersion"].as_str().unwrap());
-    &SCHEMAS[&format!("{kind}.{version}")]
+    &SCHEMAS[&name_of(object)]
 }
 
 /// What an API server would refuse or drop of a value, as far as types, fields and words go.
@@ -66,8 +75,9 @@ fn problems(path: &str, value: &Value, schema: &Value, found: &mut Vec<String>) 
     }
 }
 
+/// What an API server makes of an object is what is expected.
 #[track_caller]
-fn check(object: &Value, expected: &[&str]) {
+pub(crate) fn check(object: &Value, expected: &[&str]) {
     let schema = schema_of(object);
     let mut object = object.clone();
     for common in ["apiVersion", "kind", "metadata"] {

@@ -1,10 +1,11 @@
 //! Objects recorded from upstream come through our types unchanged.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod controlplane;
 mod damage;
 mod definitions;
+mod frozen;
 mod golden;
 mod validation;
 

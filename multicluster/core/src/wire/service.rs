@@ -88,7 +88,7 @@ pub fn export_service(service: &ExportedService, created: Timestamp) -> api::Exp
     let ports = service.ports.iter().map(service_port).collect();
     let Some(properties) = &service.properties else {
         let service_spec = api::ExportedServiceSpec { ports, ..Default::default() };
-        return api::ExportedService { service_spec, origin: None };
+        return api::ExportedService { service_spec, ..Default::default() };
     };
     api::ExportedService {
         service_spec: api::ExportedServiceSpec {
@@ -106,6 +106,8 @@ pub fn export_service(service: &ExportedService, created: Timestamp) -> api::Exp
             labels: properties.labels.clone(),
             annotations: properties.annotations.clone(),
         }),
+        #[cfg(feature = "next")]
+        next: Some("from a member".to_owned()),
     }
 }
 
@@ -131,6 +133,8 @@ pub fn import_service(service: &MergedService) -> api::ImportedServiceImport {
             ..Default::default()
         },
         status: ServiceImportStatus { clusters: clusters.collect(), ..Default::default() },
+        #[cfg(feature = "next")]
+        next: Some("from the leader".to_owned()),
     }
 }
 

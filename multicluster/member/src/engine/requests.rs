@@ -14,7 +14,8 @@ pub(super) struct Done<S> {
     /// The connection to the leader that they were sent over.
     pub(super) connection: u64,
     pub(super) actions: Vec<Action>,
-    pub(super) outcomes: Vec<Outcome>,
+    /// Of each of them that was sent; nothing where it failed.
+    pub(super) outcomes: Vec<Option<Outcome>>,
     pub(super) result: Result<()>,
     /// Why the leader refuses one of them, if it does.
     pub(super) refusal: Option<String>,
@@ -33,8 +34,9 @@ pub(super) async fn carry_out<S>(
         let answers = join_all(together.iter().map(|action| clients.send(action))).await;
         for (action, answer) in together.iter().zip(answers) {
             match answer {
-                Ok(outcome) => outcomes.push(outcome),
+                Ok(outcome) => outcomes.push(Some(outcome)),
                 Err(error) => {
+                    outcomes.push(None);
                     refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
                     result = Err(error);
                 }

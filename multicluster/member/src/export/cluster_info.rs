@@ -6,7 +6,7 @@ use antrea_types::IpFamily;
 use ipnet::IpNet;
 use serde_json::json;
 
-use super::{Exporter, Membership, Problem};
+use super::{Exporter, Membership, Problem, Subject};
 use crate::action::{Action, ensure, exactly};
 use crate::area::Plan;
 use crate::kind::Kind;
@@ -32,6 +32,8 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
     let actual = objects.get(&key);
     let action = match (gateways(exporter, objects).as_slice(), actual) {
         (_, Some(actual)) if is_leaving(actual) => None,
+        // Peers would give up every connection, and a Gateway that was deleted by hand comes back at once.
+        ([], _) if exporter.withdrawals.is_held(&Subject::ClusterInfo) => None,
         ([], actual) => actual.map(|actual| Action::delete(&key, actual)),
         ([active, next @ ..], actual) => {
             let info = json!(info(exporter, active, next));

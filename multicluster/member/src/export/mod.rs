@@ -9,6 +9,7 @@ mod service;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
@@ -20,9 +21,10 @@ use serde_json::{Value, json};
 pub use cluster_info::Networks;
 pub use labels::LabelExporter;
 
-use crate::area::{Area, Plan};
+use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
 use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
+use crate::withdrawals::Withdrawals;
 
 /// What is exported, and all that belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +87,8 @@ pub struct Exporter {
     pub excluded: BTreeSet<String>,
     /// What it refuses, and why.
     pub refusals: BTreeMap<Subject, String>,
+    /// Whether the only Gateway went just now.
+    pub withdrawals: Withdrawals<Subject>,
 }
 
 impl Area for Exporter {
@@ -107,6 +111,16 @@ impl Area for Exporter {
             Some(why) => self.refusals.insert(subject.clone(), why),
             None => self.refusals.remove(subject),
         };
+    }
+
+    fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
+        if change.key.kind == Kind::Gateway {
+            self.withdrawals.learned(Subject::ClusterInfo, objects, change, now);
+        }
+    }
+
+    fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {
+        self.withdrawals.tick(now)
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {

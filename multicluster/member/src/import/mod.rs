@@ -13,6 +13,7 @@ mod slices;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::names::{derived_policy_name, derived_service_name};
@@ -24,9 +25,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::area::{Area, Plan};
+use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
 use crate::objects::{Change, Key, Objects, at, is_leaving, label, read, text};
+use crate::withdrawals::Withdrawals;
 
 /// What stands in the label `endpointslice.kubernetes.io/managed-by` of EndpointSlices that are imported.
 pub const MANAGED_BY: &str = "antrea-mc-controller.antrea.io";
@@ -96,6 +98,8 @@ pub struct Importer {
     pub families: Vec<IpFamily>,
     /// Namespaces that nothing is imported into.
     pub excluded: BTreeSet<String>,
+    /// What the leader has withdrawn just now.
+    pub withdrawals: Withdrawals<Subject>,
 }
 
 impl Area for Importer {
@@ -114,6 +118,20 @@ impl Area for Importer {
             Kind::LabelIdentity,
             Kind::ResourceImport,
         ]
+    }
+
+    fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
+        let import = objects.get(&change.key).or(change.before.as_ref());
+        let import = import.filter(|_| change.key.kind == Kind::ResourceImport);
+        match import.and_then(subject_of_import) {
+            // The number of labels that are withdrawn may be another's at once.
+            None | Some(Subject::Labels(_)) => {}
+            Some(subject) => self.withdrawals.learned(subject, objects, change, now),
+        }
+    }
+
+    fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {
+        self.withdrawals.tick(now)
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {
@@ -142,6 +160,9 @@ impl Area for Importer {
     }
 
     fn plan(&self, objects: &Objects, subject: &Subject, now: Timestamp) -> Plan<Problem> {
+        if self.withdrawals.is_held(subject) {
+            return Plan::default();
+        }
         let plan = match subject {
             Subject::Service(namespace, name) if self.excluded.contains(namespace) => {
                 Ok(service::exclude(self, objects, namespace, name))

@@ -80,12 +80,16 @@ fn common_families(import: &ImportedServiceImport, own: &[IpFamily]) -> Vec<IpFa
     import.spec.ip_families.iter().filter_map(of_text).collect()
 }
 
-/// Brings the objects about. The Service comes first: slices and ServiceImport need what the API server gives it.
+/// Brings the objects about. A new Service comes before its slices and its ServiceImport, which need what the API server
+/// gives it. Of one that is there the slices come first: no moment without them where somebody else's endpoints go.
 fn realize(importer: &Importer, objects: &Objects, imported: &Imported<'_>, now: Timestamp) -> Plan<Problem> {
     let mut plan = Plan::default();
     let key = Key::new(Kind::Service, imported.namespace, &derived_service_name(imported.name));
     let actual = objects.get(&key);
     let unreachable = imported.families.is_empty() && !imported.import.spec.ip_families.is_empty();
+    let service = actual.filter(|service| is_ours(service) && !unreachable && !is_leaving(service));
+    let owner = service.filter(|service| !must_be_made_anew(imported, service));
+    plan.actions.extend(slices::plan(importer, objects, imported, owner));
     if unreachable {
         plan.problems.push(Problem::NoFamily(imported.import.spec.ip_families.join(" and ")));
         plan.actions
@@ -95,9 +99,6 @@ fn realize(importer: &Importer, objects: &Objects, imported: &Imported<'_>, now:
     } else {
         plan.actions.extend(ensure_service(imported, &key, actual));
     }
-    let service = actual.filter(|service| is_ours(service) && !unreachable && !is_leaving(service));
-    let owner = service.filter(|_| plan.actions.is_empty());
-    plan.actions.extend(slices::plan(importer, objects, imported, owner));
     service_import::plan(objects, imported, service, now, &mut plan);
     plan
 }
@@ -111,7 +112,8 @@ fn ensure_service(imported: &Imported<'_>, key: &Key, actual: Option<&Value>) ->
     }
     let mut actions: Vec<Action> = Vec::new();
     if label(actual, mcs::label::SERVICE_NAME).is_none() {
-        // Upstream made it, with Endpoints that would go on beside our slices.
+        // Upstream made it, with Endpoints that would go on beside our slices. The label that comes after says that
+        // they are gone.
         let endpoints = Key { kind: Kind::Endpoints, ..key.clone() };
         actions.push(Action::Delete(endpoints, String::new()));
     }

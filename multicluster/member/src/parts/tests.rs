@@ -2,6 +2,8 @@
 
 mod identity;
 mod lab;
+mod moves;
+mod older_leader;
 mod tokens;
 
 use serde_json::{Value, json};

@@ -92,6 +92,10 @@ pub struct ImportedServiceImport {
     pub spec: ServiceImportSpec,
     /// `clusters` names those that export it.
     pub status: ServiceImportStatus,
+    /// What leaders of a newer version may add, in tests of version skew.
+    #[cfg(feature = "next")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// The metadata of an object that is yet to be made.

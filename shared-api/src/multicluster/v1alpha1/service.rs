@@ -22,6 +22,10 @@ pub struct ExportedService {
     /// whose exports have neither age nor type: the Service is of type ClusterSetIP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<ExportOrigin>,
+    /// What members of a newer version may add, in tests of version skew.
+    #[cfg(feature = "next")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// The fields of a core ServiceSpec that are merged. Upstream members send `ports` alone. All others, which upstream's

@@ -110,9 +110,14 @@ pub(super) fn api_server(objects: &str) -> (Client, tempfile::TempDir) {
 impl Lab {
     /// `url` tells labs that run at the same time apart.
     pub(super) async fn new(url: &'static str) -> Self {
+        Self::behind(url, |leader| leader).await
+    }
+
+    /// The same, with something between the member and the leader's API server.
+    pub(super) async fn behind(url: &'static str, between: impl FnOnce(Client) -> Client) -> Self {
         let (local, of_local) = api_server(LOCAL);
         let (leader, of_leader) = api_server(LEADER);
-        LEADERS.lock().unwrap().insert(url.to_owned(), leader.clone());
+        LEADERS.lock().unwrap().insert(url.to_owned(), between(leader.clone()));
         let mut lab = Self { local, leader, url, stop: None, process: None, _folders: [of_local, of_leader] };
         lab.create(Kind::ClusterSet, &cluster_set(url)).await;
         lab.start();

@@ -1,0 +1,134 @@
+//! What an API server does not keep of what it is sent: it drops fields that its CustomResourceDefinition lacks, such as
+//! ours where upstream's or an older one is installed. Asking for them again and again would not help.
+
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+
+use serde_json::Value;
+use tracing::info;
+
+use crate::action::Action;
+use crate::kind::Kind;
+use crate::objects::Key;
+
+/// For each object what is missing still after the last patch of it and of its status.
+#[derive(Debug, Default)]
+pub(super) struct Answers(BTreeMap<Key, Vec<Action>>);
+
+impl Answers {
+    /// Notes what became of the object that `asked` was sent for.
+    pub(super) fn note(&mut self, asked: &Action, answer: &Value) {
+        let key = asked.key();
+        let missing = asked.missing_from(answer);
+        if missing.is_some() && self.of_kind(key.kind).next().is_none() {
+            info!(%key, "The API server drops fields of objects of this kind: it knows an older version");
+        }
+        let all = self.0.entry(key.clone()).or_default();
+        all.retain(|other| discriminant(other) != discriminant(asked));
+        all.extend(missing);
+        if all.is_empty() {
+            self.0.remove(key);
+        }
+    }
+
+    /// Whether just this is known not to be kept.
+    pub(super) fn is_in_vain(&self, action: &Action) -> bool {
+        self.0.get(action.key()).is_some_and(|missing| missing.contains(action))
+    }
+
+    /// The object is gone.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.0.remove(key);
+    }
+
+    /// The API server may keep more of a kind now. Names the objects that something is missing from.
+    pub(super) fn forget_kind(&mut self, kind: Kind) -> Vec<Key> {
+        let keys: Vec<Key> = self.of_kind(kind).cloned().collect();
+        keys.iter().for_each(|key| self.forget(key));
+        keys
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Key> {
+        let from = self.0.range(Key::new(kind, "", "")..);
+        from.map(|(key, _)| key).take_while(move |key| key.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::action::{ensure, ensure_status};
+
+    fn key() -> Key {
+        Key::new(Kind::ResourceExport, "area", "web")
+    }
+
+    fn wanted(port: u16) -> Value {
+        json!({ "metadata": { "name": "web", "namespace": "area" }, "spec": { "port": port, "origin": "here" } })
+    }
+
+    fn stored(uid: &str, port: u16) -> Value {
+        json!({ "metadata": { "name": "web", "namespace": "area", "uid": uid }, "spec": { "port": port } })
+    }
+
+    fn patch(stored: &Value, port: u16) -> Action {
+        ensure(Kind::ResourceExport, Some(stored), &wanted(port)).unwrap()
+    }
+
+    /// The API server has kept the port, and no origin.
+    fn answered() -> Answers {
+        let mut answers = Answers::default();
+        answers.note(&patch(&stored("one", 79), 80), &stored("one", 80));
+        answers
+    }
+
+    #[test]
+    fn what_is_not_kept_is_not_asked_for_again() {
+        let mut answers = answered();
+        assert!(answers.is_in_vain(&patch(&stored("one", 80), 80)));
+        answers.note(&patch(&stored("one", 80), 80), &stored("one", 80));
+        assert!(answers.is_in_vain(&patch(&stored("one", 80), 80)), "asked for alone it is not kept either");
+    }
+
+    #[test]
+    fn what_differs_in_anything_else_is_repaired() {
+        let answers = answered();
+        assert!(!answers.is_in_vain(&patch(&stored("one", 81), 80)), "somebody has edited it");
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 82)), "something else is wanted");
+        assert!(!answers.is_in_vain(&patch(&stored("two", 80), 80)), "it is another object of that name");
+    }
+
+    #[test]
+    fn what_is_kept_is_asked_for_again_when_it_is_gone() {
+        let mut answers = answered();
+        answers.note(&patch(&stored("one", 80), 80), &wanted(80));
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80)));
+    }
+
+    #[test]
+    fn a_status_that_is_kept_says_nothing_of_the_rest() {
+        let mut answers = answered();
+        let (object, status) = (stored("one", 80), json!({ "phase": "new" }));
+        let mut with_status = object.clone();
+        with_status["status"] = status.clone();
+        answers.note(&ensure_status(&key(), &object, &status).unwrap(), &with_status);
+        assert!(answers.is_in_vain(&patch(&object, 80)));
+    }
+
+    #[test]
+    fn an_object_of_somebody_else_in_the_place_of_ours_is_repaired() {
+        let (mut answers, found) = (Answers::default(), stored("one", 80));
+        answers.note(&ensure(Kind::ResourceExport, None, &wanted(80)).unwrap(), &found);
+        assert!(!answers.is_in_vain(&patch(&found, 80)));
+    }
+
+    #[test]
+    fn what_is_listed_anew_is_asked_for_again() {
+        let mut answers = answered();
+        assert_eq!(answers.forget_kind(Kind::ResourceImport), []);
+        assert_eq!(answers.forget_kind(Kind::ResourceExport), [key()]);
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80)));
+    }
+}

@@ -1,0 +1,131 @@
+//! What the engine learns, and whom it concerns: from watches, from answers to requests, of the leader.
+
+use antrea_kit::logging::chain;
+use antrea_kit::watch::WatchEvent;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::answers::Answers;
+use super::requests::Done;
+use super::{Engine, Part, Subject};
+use crate::area::Area;
+use crate::kind::Side;
+use crate::leader::Leader;
+use crate::objects::Change;
+use crate::send::Outcome;
+use crate::watches::{Told, Watcher};
+
+impl<P: Part> Engine<P> {
+    /// Follows the leader: another one, another connection to the same, or none any more.
+    pub(super) fn follow(&mut self, leader: &Leader) {
+        self.retries.hurry();
+        // It may know more fields than before.
+        self.answers = Answers::default();
+        self.area = self.part.area(leader);
+        match leader {
+            Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
+            Leader::Joined(joined) => {
+                self.forget_leader();
+                self.connection = joined.connection;
+                self.clients.leader = Some(joined.client.clone());
+                let stop = CancellationToken::new();
+                let watcher =
+                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
+                watcher.start(&joined.client, &self.part.remote(joined));
+                self.remote = Some(stop.drop_guard());
+            }
+            Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
+            Leader::None => {
+                self.forget_leader();
+                // Nobody exports anything to a cluster that is in no ClusterSet.
+                for kind in
+                    self.area.iter().flat_map(|area| area.kinds()).filter(|kind| kind.side() == Side::Leader)
+                {
+                    self.objects.learn(*kind, WatchEvent::Resynced(Vec::new()));
+                }
+            }
+        }
+        self.decide_all_anew();
+    }
+
+    fn forget_leader(&mut self) {
+        self.remote = None;
+        self.clients.leader = None;
+        // Connections begin with 1: what an earlier one still tells is for nobody.
+        self.connection = 0;
+        // What is to be done about what only the leader had is decided while it is still known.
+        self.decide_all_anew();
+        for kind in crate::leader::KINDS {
+            self.objects.forget(kind);
+        }
+    }
+
+    fn decide_all_anew(&mut self) {
+        let Some(area) = &self.area else { return };
+        for key in self.objects.keys() {
+            let change = Change { key: key.clone(), before: None };
+            self.dirty.extend(area.subjects(&self.objects, &change));
+        }
+    }
+
+    pub(super) fn learn(&mut self, (kind, connection, event): Told) {
+        if kind.side() == Side::Leader && connection != self.connection {
+            return;
+        }
+        let interrupted = matches!(event, WatchEvent::Resynced(_)) && self.objects.has_listed(kind);
+        let changes = self.objects.learn(kind, event);
+        let now = self.began.elapsed();
+        if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
+            area.interrupted(now);
+            // So does the watch of a kind whose CustomResourceDefinition has changed.
+            for key in self.answers.forget_kind(kind) {
+                self.dirty.extend(area.subjects(&self.objects, &Change { key, before: None }));
+            }
+        }
+        self.changed(&changes);
+    }
+
+    fn changed(&mut self, changes: &[Change]) {
+        let now = self.began.elapsed();
+        let Some(area) = &mut self.area else { return };
+        for change in changes {
+            if self.objects.get(&change.key).is_none() {
+                self.answers.forget(&change.key);
+            }
+            area.learned(&self.objects, change, now);
+            self.dirty.extend(area.subjects(&self.objects, change));
+        }
+    }
+
+    pub(super) fn done(&mut self, done: Done<Subject<P>>) {
+        let Done { subject, connection, actions, outcomes, result, refusal } = done;
+        for (action, outcome) in actions.iter().zip(outcomes) {
+            let Some(outcome) = outcome else { continue };
+            let change = match outcome {
+                // Another leader has other objects.
+                ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
+                // What is not watched would be kept for ever.
+                Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
+                Outcome::Is(kind, object) => {
+                    self.answers.note(action, &object);
+                    self.objects.insert(kind, object)
+                }
+                Outcome::Gone(key) => self.objects.remove(&key),
+            };
+            self.changed(change.as_slice());
+        }
+        if let Some(area) = &mut self.area {
+            area.answered(&subject, refusal);
+        }
+        self.busy.remove(&subject);
+        self.dirty.add(subject.clone());
+        if let Err(error) = result {
+            if self.retries.failed(&subject, Instant::now()) {
+                warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+            }
+        } else {
+            self.retries.succeeded(&subject, actions);
+        }
+    }
+}

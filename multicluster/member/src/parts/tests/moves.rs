@@ -1,0 +1,135 @@
+//! What stays when the way to the leader changes, and what is deleted by hand and comes back at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hyper::Method;
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::lab::{Lab, announce, derived, exported, gateway, set};
+use crate::kind::Kind;
+use crate::objects::Key;
+
+/// Longer than withdrawals wait.
+const AFTERWARDS: Duration = Duration::from_millis(2500);
+
+#[tokio::test]
+async fn another_common_area_at_the_same_leader_is_another_leader() {
+    let mut lab = Lab::new("https://twelve").await;
+    lab.is_joined().await;
+    lab.patch(&set(), &json!({ "spec": { "namespace": "second" } })).await;
+    for key in exported() {
+        lab.is_there(&Key { namespace: "second".to_owned(), ..key }).await;
+    }
+    lab.is_gone(&derived()).await;
+    lab.is_gone(&announce()).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn another_secret_is_another_way_to_the_same_leader() {
+    let mut lab = Lab::new("https://thirteen").await;
+    lab.is_joined().await;
+    let before = lab.get(&derived()).await;
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "other", "namespace": "kube-system" },
+        "data": { "token": "bmV3" },
+    });
+    lab.create(Kind::Secret, &secret).await;
+    let leaders = json!([{ "clusterID": "east", "server": lab.url, "secret": "other" }]);
+    lab.patch(&set(), &json!({ "spec": { "leaders": leaders } })).await;
+    lab.delete(&Key::new(Kind::Secret, "kube-system", "token")).await;
+    lab.delete(&exported()[2]).await;
+    lab.is_joined().await;
+    assert_eq!(lab.get(&derived()).await, before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn an_import_that_is_deleted_by_hand_and_comes_back_withdraws_nothing() {
+    let mut lab = Lab::new("https://fourteen").await;
+    lab.is_joined().await;
+    let (before, key) =
+        (lab.get(&derived()).await, Key::new(Kind::ResourceImport, "area", "shop-api-service"));
+    let mut import = lab.get(&key).await.unwrap();
+    import["metadata"] = json!({ "name": key.name, "namespace": key.namespace });
+    lab.delete(&key).await;
+    sleep(Duration::from_millis(500)).await;
+    lab.create(Kind::ResourceImport, &import).await;
+    sleep(AFTERWARDS).await;
+    assert_eq!(lab.get(&derived()).await, before);
+    lab.delete(&key).await;
+    lab.is_gone(&derived()).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn the_only_gateway_that_is_deleted_by_hand_takes_no_cluster_info_away() {
+    let mut lab = Lab::new("https://fifteen").await;
+    lab.is_joined().await;
+    let info = &exported()[3];
+    let before = lab.get(info).await;
+    lab.delete(&gateway()).await;
+    sleep(AFTERWARDS).await;
+    lab.is_there(&gateway()).await;
+    assert_eq!(lab.get(info).await, before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn a_policy_that_the_api_server_could_not_take_is_tried_again() {
+    let mut lab = Lab::new("https://sixteen").await;
+    lab.is_joined().await;
+    lab.end().await;
+    let failures = Arc::new(AtomicU32::new(2));
+    lab.local = in_trouble(lab.local.clone(), failures.clone());
+    let tier = json!({
+        "apiVersion": "crd.antrea.io/v1beta1",
+        "kind": "Tier",
+        "metadata": { "name": "securityops" },
+        "spec": { "priority": 50 },
+    });
+    lab.create(Kind::Tier, &tier).await;
+    let import = json!({
+        "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
+        "kind": "ResourceImport",
+        "metadata": { "name": "strict-antreaclusternetworkpolicy", "namespace": "area" },
+        "spec": {
+            "kind": "AntreaClusterNetworkPolicy",
+            "name": "strict",
+            "clusternetworkpolicy": { "tier": "securityops", "priority": 1 },
+        },
+    });
+    lab.create(Kind::ResourceImport, &import).await;
+    lab.start();
+    lab.is_there(&Key::new(Kind::ClusterNetworkPolicy, "", "antrea-mc-strict")).await;
+    assert_eq!(failures.load(Ordering::SeqCst), 0);
+    lab.end().await;
+}
+
+/// An API server that fails so often to create a ClusterNetworkPolicy.
+fn in_trouble(files: Client, failures: Arc<AtomicU32>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let (files, failures) = (files.clone(), failures.clone());
+        async move {
+            let creates =
+                request.method() == Method::POST && request.uri().path().ends_with("/clusternetworkpolicies");
+            let fails = creates
+                && failures
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+                    .is_ok();
+            if !fails {
+                return files.send(request).await;
+            }
+            let status = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500, "reason": "InternalError", "message": "in trouble"}"#;
+            Ok(hyper::Response::builder().status(500).body(Body::from(status.as_bytes().to_vec())).unwrap())
+        }
+    });
+    Client::new(service, "default")
+}
