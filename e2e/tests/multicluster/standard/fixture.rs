@@ -49,8 +49,8 @@ fn make(stage: &Stage) -> Result<()> {
         connections::services(),
     ];
     // One after the other: the exports of B are the older ones.
-    apply(b, servers::stateful_set(headless::SERVICE), all.iter().flat_map(in_b))?;
-    apply(c, servers::pod(), all.iter().flat_map(in_c))?;
+    apply(b, &[servers::stateful_set(headless::SERVICE)], all.iter().flat_map(in_b))?;
+    apply(c, &servers::pods(), all.iter().flat_map(in_c))?;
     b.kubectl.rollout(NAMESPACE, &format!("statefulset/{}", servers::IN_B), 120)?;
     c.kubectl.wait("condition=Ready", 120, &[&format!("pod/{}", servers::IN_C), "-n", NAMESPACE])
 }
@@ -64,12 +64,9 @@ fn in_c(services: &Services) -> &[Service] {
 }
 
 /// All in one go: most of the time of kubectl is that of its start.
-fn apply<'a>(member: &Member, servers: Value, services: impl Iterator<Item = &'a Service>) -> Result<()> {
-    let objects: Vec<String> = [servers]
-        .into_iter()
-        .chain(services.flat_map(Service::objects))
-        .map(|object| object.to_string())
-        .collect();
+fn apply<'a>(member: &Member, servers: &[Value], services: impl Iterator<Item = &'a Service>) -> Result<()> {
+    let objects = servers.iter().cloned().chain(services.flat_map(Service::objects));
+    let objects: Vec<String> = objects.map(|object| object.to_string()).collect();
     member.kubectl.apply(&objects.join("\n---\n"))
 }
 

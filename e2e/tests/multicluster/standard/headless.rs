@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::pods::PORT;
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -63,6 +64,7 @@ fn a_query_of_a_headless_service_gives_its_ready_pods() {
     with_services("a_query_of_a_headless_service_gives_its_ready_pods", |stage| {
         let (servers, b) = (servers::all(stage, SERVICE)?, &stage.b()?.kubectl);
         let second = format!("{IN_B}-1");
+        wait_for_one_that_is_not_ready(stage.c()?)?;
         ensure_leads_to(stage, &name_of(SERVICE), &servers.iter().collect::<Vec<_>>())?;
         let label = |label: String| b.text(&["label", "pod", &second, "-n", NAMESPACE, &label]);
         label(format!("{NAMED}-"))?;
@@ -99,6 +101,18 @@ fn srv_of_a_headless_service_gives_port_and_name_of_each_pod() {
         let name = format!("_http._tcp.{}", name_of(SERVICE));
         from_everywhere(stage, |client| wait_for_records(client, "SRV", &name, &expected))
     });
+}
+
+/// Waits until a Pod behind the Service of a cluster is not ready.
+fn wait_for_one_that_is_not_ready(member: &Member) -> Result<()> {
+    let selector = format!("kubernetes.io/service-name={SERVICE}");
+    let ready = "jsonpath={.items[*].endpoints[*].conditions.ready}";
+    until(&format!("an endpoint of {} that is not ready", member.id()), || {
+        let found =
+            member.kubectl.text(&["get", "endpointslices", "-n", NAMESPACE, "-l", &selector, "-o", ready])?;
+        ensure!(found.split_whitespace().any(|ready| ready == "false"), "they are ready: {found}");
+        Ok(())
+    })
 }
 
 /// A name has the addresses of these Pods, in all clusters.

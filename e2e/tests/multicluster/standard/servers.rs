@@ -1,4 +1,5 @@
-//! Who is behind the Services: in B two Pods of a StatefulSet, which have hostnames, in C one without.
+//! Who is behind the Services: in B two Pods of a StatefulSet, which have hostnames, in C one without. Another one of C
+//! never gets ready.
 
 use std::net::Ipv4Addr;
 
@@ -15,6 +16,9 @@ use crate::multicluster::stage::Stage;
 pub(super) const IN_B: &str = "server-b";
 /// The Pod in C.
 pub(super) const IN_C: &str = "server-c";
+
+/// A Pod in C that never gets ready.
+const NEVER_READY: &str = "never-ready";
 
 /// The label of Pods that serve.
 pub(super) const LABEL: &str = "server";
@@ -66,13 +70,19 @@ pub(super) fn stateful_set(service: &str) -> Value {
     })
 }
 
-/// The Pod of C.
-pub(super) fn pod() -> Value {
+/// The Pods of C.
+pub(super) fn pods() -> [Value; 2] {
+    let mut never_ready = pod_spec();
+    never_ready["readinessGates"] = json!([{ "conditionType": "example.com/never" }]);
+    [pod(IN_C, &labels(), &pod_spec()), pod(NEVER_READY, &json!({ NAMED: "yes" }), &never_ready)]
+}
+
+fn pod(name: &str, labels: &Value, spec: &Value) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": { "name": IN_C, "namespace": NAMESPACE, "labels": labels() },
-        "spec": pod_spec(),
+        "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels },
+        "spec": spec,
     })
 }
 
