@@ -8,17 +8,13 @@ use serde_json::{Value, json};
 use super::stage::{on_the_stage, until, wait_for_condition};
 
 #[test]
-fn an_export_that_cannot_be_says_why_in_a_condition_and_an_event() {
-    on_the_stage("an_export_that_cannot_be_says_why_in_a_condition_and_an_event", |stage| {
+fn an_export_without_service_says_so_in_a_condition_and_an_event() {
+    on_the_stage("an_export_without_service_says_so_in_a_condition_and_an_event", |stage| {
         let kubectl = &stage.b()?.kubectl;
-        kubectl.apply(&external_name("elsewhere").to_string())?;
-        for (service, reason) in [("missing", "NoService"), ("elsewhere", "InvalidServiceType")] {
-            kubectl.apply(&nginx::export(service).to_string())?;
-            wait_for_condition(kubectl, &["serviceexport", service], ("Valid", "False", Some(reason)))?;
-            wait_for_event(kubectl, service, reason)?;
-        }
-        kubectl.text(&["delete", "serviceexport", "missing", "elsewhere"])?;
-        kubectl.text(&["delete", "service", "elsewhere"]).map(drop)
+        kubectl.apply(&nginx::export("missing").to_string())?;
+        wait_for_condition(kubectl, &["serviceexport", "missing"], ("Valid", "False", Some("NoService")))?;
+        wait_for_event(kubectl, "default", "missing", "NoService")?;
+        kubectl.text(&["delete", "serviceexport", "missing"]).map(drop)
     });
 }
 
@@ -52,20 +48,12 @@ fn ensure_refused(
     Ok(())
 }
 
-fn wait_for_event(kubectl: &Kubectl, export: &str, reason: &str) -> Result<()> {
+/// Waits until a warning about a ServiceExport is there.
+pub(super) fn wait_for_event(kubectl: &Kubectl, namespace: &str, export: &str, reason: &str) -> Result<()> {
     let selector = format!("--field-selector=involvedObject.name={export},reason={reason},type=Warning");
     until(&format!("a warning of {export} with reason {reason}"), || {
-        let events = kubectl.text(&["get", "events", &selector, "-o", "name"])?;
+        let events = kubectl.text(&["get", "events", "-n", namespace, &selector, "-o", "name"])?;
         ensure!(!events.is_empty(), "there is none");
         Ok(())
-    })
-}
-
-fn external_name(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": { "name": name, "namespace": "default" },
-        "spec": { "type": "ExternalName", "externalName": "example.com" },
     })
 }

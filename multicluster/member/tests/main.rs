@@ -4,6 +4,7 @@
 
 mod connections;
 mod exports;
+mod families;
 mod gateways;
 mod imports;
 mod labels;

@@ -127,9 +127,9 @@ impl Cluster {
                 self.serial += 1;
                 object["metadata"]["uid"] = json!(format!("uid-{}", self.serial));
                 if key.kind == Kind::Service && object["spec"]["clusterIP"].is_null() {
-                    let ip = format!("10.96.0.{}", self.serial);
-                    object["spec"]["clusterIP"] = json!(ip);
-                    object["spec"]["clusterIPs"] = json!([ip]);
+                    let ips = cluster_ips(&object, self.serial);
+                    object["spec"]["clusterIP"] = json!(ips.first());
+                    object["spec"]["clusterIPs"] = json!(ips);
                 }
                 assert!(self.objects.get(key).is_none(), "{key} is there already");
                 self.objects.learn(key.kind, WatchEvent::Applied(object));
@@ -144,6 +144,16 @@ impl Cluster {
             }
         }
     }
+}
+
+/// An address of each family of a Service, in their order; one of IPv4 where it names none.
+fn cluster_ips(service: &Value, serial: u32) -> Vec<String> {
+    let families = service["spec"]["ipFamilies"].as_array().cloned().unwrap_or_else(|| vec![json!("IPv4")]);
+    let ip = |family: &Value| match family.as_str() {
+        Some("IPv6") => format!("fd00:96::{serial}"),
+        _ => format!("10.96.0.{serial}"),
+    };
+    families.iter().map(ip).collect()
 }
 
 fn brief(log: &str) -> String {
