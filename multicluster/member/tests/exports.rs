@@ -190,6 +190,40 @@ fn a_service_that_cannot_be_exported_is_withdrawn_and_says_why() {
 }
 
 #[test]
+fn a_service_without_an_address_that_crosses_clusters_is_withdrawn() {
+    for addresses in ["", "clusterIP: 'fd00::7', clusterIPs: ['fd00::7'], ipFamilies: [IPv6], "] {
+        let mut cluster = exported();
+        cluster.apply(&format!(
+            "{{kind: Service, metadata: {{name: web, namespace: shop}}, spec: {{type: ClusterIP, {addresses}ports: [{{port: 80}}]}}}}"
+        ));
+        let done = cluster.settle(&exporter());
+        for part in [
+            "delete ResourceExport area/west-shop-web-endpoints\n",
+            "delete ResourceExport area/west-shop-web-service\n",
+            r#""type":"Valid","status":"False","reason":"ServiceNoClusterIP""#,
+        ] {
+            assert!(done.contains(part), "{addresses}: {done}");
+        }
+    }
+}
+
+#[test]
+fn an_export_is_not_ready_where_the_leader_refuses_the_service_or_its_endpoints_alone() {
+    for refused in ["service", "endpoints"] {
+        let mut cluster = exported();
+        let key =
+            antrea_mc_member::objects::Key::new(Kind::ResourceExport, "area", &format!("west-shop-web-{refused}"));
+        let mut export = cluster.objects.get(&key).unwrap().clone();
+        let answer = "conditions: [{type: Failure, status: 'True', message: refused}]";
+        export["status"] = serde_saphyr::from_str(answer).unwrap();
+        cluster.objects.insert(Kind::ResourceExport, export);
+        let done = cluster.settle(&exporter());
+        let ready = r#""type":"Ready","status":"False","reason":"Failed","message":"refused""#;
+        assert!(done.contains(ready), "{refused}: {done}");
+    }
+}
+
+#[test]
 fn conflicts_and_refusals_of_the_leader_reach_the_user() {
     let mut cluster = exported();
     taken(

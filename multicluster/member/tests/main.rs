@@ -8,4 +8,5 @@ mod gateways;
 mod imports;
 mod labels;
 mod objects;
+mod policies;
 mod renewals;

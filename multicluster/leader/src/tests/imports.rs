@@ -151,10 +151,13 @@ fn an_import_whose_exports_went_while_no_leader_was_there_goes() {
     let mut world = World::of(
         "apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: shop-web-service, \
          namespace: antrea-multicluster}\nspec: {name: web, namespace: shop, kind: ServiceImport, serviceImport: {}}\n---\n\
-         apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: 5e1c2c0b1dcf1c7a, \
+         apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: 6afca6a8c6339ee5, \
          namespace: antrea-multicluster}\nspec: {kind: LabelIdentity, labelIdentity: {label: 'ns:a=b&pod:', id: 7}}\n",
     );
-    insta::assert_snapshot!(world.actions(), @"delete ResourceImport shop-web-service");
+    insta::assert_snapshot!(world.actions(), @"
+    delete ResourceImport 6afca6a8c6339ee5
+    delete ResourceImport shop-web-service
+    ");
 }
 
 #[test]
