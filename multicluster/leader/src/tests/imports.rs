@@ -97,6 +97,18 @@ fn when_the_first_exporter_leaves_the_second_one_counts() {
 }
 
 #[test]
+fn endpoints_follow_their_service_at_once() {
+    let mut world = two();
+    world.apply(&web("west", 8080, "10.101.0.1", 2));
+    world.actions();
+    world.delete("ResourceExport", "east-shop-web-service");
+    let actions = world.actions();
+    let endpoints = "change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.101.0.1}], \
+                     ports: [{name: http, port: 8080, protocol: TCP}]}]";
+    assert!(actions.contains(endpoints), "{actions}");
+}
+
+#[test]
 fn the_import_goes_with_the_last_export() {
     let mut world = World::of(&web("east", 80, "10.100.0.1", 1));
     world.actions();
