@@ -91,7 +91,8 @@ fn or_by_its_pods_each_once() {
 #[test]
 fn a_service_of_three_thousand_pods_fits_into_an_export() {
     let slice = |number: usize| {
-        let pods = (0..100).map(|pod| format!("{{addresses: [10.10.{number}.{pod}], conditions: {{ready: true}}}}"));
+        let pods =
+            (0..100).map(|pod| format!("{{addresses: [10.10.{number}.{pod}], conditions: {{ready: true}}}}"));
         let pods = pods.collect::<Vec<_>>().join(", ");
         format!("addressType: IPv4\nports: [{{name: http, port: 8080, protocol: TCP}}]\nendpoints: [{pods}]")
     };

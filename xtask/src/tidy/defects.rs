@@ -105,7 +105,8 @@ mod tests {
         let (own, _) = row.trim_start_matches("| ").split_once(" | ").unwrap();
         let others = defects().into_iter().filter(|defect| defect != own);
         let others = others.map(|defect| format!("| {defect} | it is so | [`one`](../../a.rs) |\n"));
-        let page = format!("# Page\n\n| # | x | test |\n|---|---|---|\n{row}\n{}", others.collect::<String>());
+        let page =
+            format!("# Page\n\n| # | x | test |\n|---|---|---|\n{row}\n{}", others.collect::<String>());
         check(&page, |path| (path == "a.rs").then(|| SOURCE.to_owned()))
     }
 

@@ -20,15 +20,16 @@ use crate::merge;
 enum Step {
     /// A cluster exports a Service, or exports it otherwise.
     Export { cluster: u8, service: u8, port: u16, address: u8, origin: &'static str },
-    Unexport { cluster: u8, service: u8 },
-    /// An admin exports a policy.
-    Policy { export: u8, priority: u8 },
+    /// That cluster does not export that Service any more.
+    Unexport(u8, u8),
+    /// An admin exports a policy in this ResourceExport, with this priority.
+    Policy(u8, u8),
     /// And takes it back.
-    NoPolicy { export: u8 },
-    /// Somebody deletes what is imported.
-    Delete { service: u8 },
+    NoPolicy(u8),
+    /// Somebody deletes what is imported of a Service.
+    Delete(u8),
     /// Somebody edits it.
-    Edit { service: u8 },
+    Edit(u8),
     /// The leader does what is to be done.
     Settle,
     /// The leader ends, and another one begins.
@@ -53,11 +54,11 @@ fn step() -> impl Strategy<Value = Step> {
     });
     prop_oneof![
         6 => export,
-        3 => (0..4_u8, 0..3_u8).prop_map(|(cluster, service)| Step::Unexport { cluster, service }),
-        1 => (0..3_u8, 1..3_u8).prop_map(|(export, priority)| Step::Policy { export, priority }),
-        1 => (0..3_u8).prop_map(|export| Step::NoPolicy { export }),
-        1 => (0..3_u8).prop_map(|service| Step::Delete { service }),
-        1 => (0..3_u8).prop_map(|service| Step::Edit { service }),
+        3 => (0..4_u8, 0..3_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
+        1 => (0..3_u8, 1..3_u8).prop_map(|(export, priority)| Step::Policy(export, priority)),
+        1 => (0..3_u8).prop_map(Step::NoPolicy),
+        1 => (0..3_u8).prop_map(Step::Delete),
+        1 => (0..3_u8).prop_map(Step::Edit),
         4 => Just(Step::Settle),
         1 => Just(Step::Restart),
     ]
@@ -67,28 +68,29 @@ fn happen(world: &mut World, step: &Step) {
     let service_import = |service: &u8| format!("shop-web{service}-service");
     match step {
         Step::Export { cluster, service, port, address, origin } => {
-            let export = web(&format!("c{cluster}"), *port, &format!("10.{cluster}.0.{address}"), cluster % 3);
+            let export =
+                web(&format!("c{cluster}"), *port, &format!("10.{cluster}.0.{address}"), cluster % 3);
             let export = export.replace("serviceSpec:", &format!("{origin}serviceSpec:"));
             let name = format!("c{cluster}-shop-web{service}-service");
             write(world, &name, &export.replace("web", &format!("web{service}")));
         }
-        Step::Unexport { cluster, service } => {
+        Step::Unexport(cluster, service) => {
             for kind in ["endpoints", "service"] {
                 delete(world, "ResourceExport", &format!("c{cluster}-shop-web{service}-{kind}"));
             }
         }
-        Step::Policy { export, priority } => {
+        Step::Policy(export, priority) => {
             let name = format!("policy{export}");
             write(world, &name, &policy(&name, *export, *priority));
         }
-        Step::NoPolicy { export } => delete(world, "ResourceExport", &format!("policy{export}")),
-        Step::Delete { service } => delete(world, "ResourceImport", &service_import(service)),
-        Step::Edit { service } if world.has("ResourceImport", &service_import(service)) => {
+        Step::NoPolicy(export) => delete(world, "ResourceExport", &format!("policy{export}")),
+        Step::Delete(service) => delete(world, "ResourceImport", &service_import(service)),
+        Step::Edit(service) if world.has("ResourceImport", &service_import(service)) => {
             world.edit("ResourceImport", &service_import(service), |import| {
                 import["spec"]["serviceImport"] = json!({});
             });
         }
-        Step::Edit { .. } => {}
+        Step::Edit(_) => {}
         Step::Settle => drop(world.actions()),
         Step::Restart => world.restart(),
     }
@@ -96,8 +98,8 @@ fn happen(world: &mut World, step: &Step) {
 
 /// What is on its way out cannot be written anew: whoever wants to waits until the leader has let it go.
 fn write(world: &mut World, name: &str, yaml: &str) {
-    let metadata = "/metadata/deletionTimestamp";
-    if world.has("ResourceExport", name) && world.object("ResourceExport", name).pointer(metadata).is_some() {
+    let kind = "ResourceExport";
+    if world.has(kind, name) && world.object(kind, name).pointer("/metadata/deletionTimestamp").is_some() {
         world.actions();
     }
     world.apply(yaml);
@@ -122,7 +124,10 @@ fn written(world: &World) -> Merged {
     let told = |export: ResourceExport| {
         (export.metadata.name.unwrap(), undated(export.status.unwrap_or_default().conditions))
     };
-    (imports.map(|import| (import.metadata.name.unwrap(), import.spec)).collect(), exports.map(told).collect())
+    (
+        imports.map(|import| (import.metadata.name.unwrap(), import.spec)).collect(),
+        exports.map(told).collect(),
+    )
 }
 
 fn from_scratch(world: &World) -> Merged {

@@ -48,8 +48,8 @@ impl Members<'_> {
         let payloads = [("Service", self.service(of.0)), ("Endpoints", self.endpoints(of.0))];
         let exports: Api<ResourceExport> = self.cluster.api(AREA);
         let service = format!("web{}", of.1);
-        let [first, second] = payloads
-            .map(|(kind, payload)| export(AREA, &format!("c{}", of.0), (kind, &service), &payload));
+        let [first, second] =
+            payloads.map(|(kind, payload)| export(AREA, &format!("c{}", of.0), (kind, &service), &payload));
         if self.exported.insert(of) {
             create(&exports, first).await;
             create(&exports, second).await;
@@ -81,7 +81,8 @@ impl Members<'_> {
     /// Now and then with an address that another cluster has.
     fn endpoints(&mut self, cluster: u64) -> Value {
         let network = if self.dice.below(5) == 0 { self.dice.below(CLUSTERS) } else { cluster };
-        let addresses = [cluster, network].map(|of| json!({ "ip": format!("10.{of}.0.{}", self.dice.below(9)) }));
+        let addresses =
+            [cluster, network].map(|of| json!({ "ip": format!("10.{of}.0.{}", self.dice.below(9)) }));
         json!({ "subsets": [{ "addresses": addresses, "ports": self.ports() }] })
     }
 
