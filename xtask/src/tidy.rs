@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: rules of the project that neither the compiler nor clippy knows.
 
 mod arrows;
+mod defects;
 mod files;
 mod keys;
 mod versions;
@@ -15,6 +16,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     problems.extend(arrows::problems()?);
     problems.extend(versions::problems()?);
     problems.extend(keys::problems()?);
+    problems.extend(defects::problems()?);
     problems.extend(codegen::problems()?);
     Ok(problems)
 }

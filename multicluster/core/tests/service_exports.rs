@@ -87,6 +87,25 @@ fn or_by_its_pods_each_once() {
     ");
 }
 
+/// etcd takes no object of more than 1.5 MiB.
+#[test]
+fn a_service_of_three_thousand_pods_fits_into_an_export() {
+    let slice = |number: usize| {
+        let pods =
+            (0..100).map(|pod| format!("{{addresses: [10.10.{number}.{pod}], conditions: {{ready: true}}}}"));
+        let pods = pods.collect::<Vec<_>>().join(", ");
+        format!("addressType: IPv4\nports: [{{name: http, port: 8080, protocol: TCP}}]\nendpoints: [{pods}]")
+    };
+    let slices: Vec<String> = (0..30).map(slice).collect();
+    let slices: Vec<&str> = slices.iter().map(String::as_str).collect();
+    let Decision::Export { endpoints, .. } = decision(EXPORT, SERVICE, &slices, PodIps) else {
+        panic!("it is not exported")
+    };
+    let exported = json!(export_endpoints(&endpoints)).to_string();
+    assert_eq!(exported.matches("\"10.10.29.99\"").count(), 2, "flat, and in a slice");
+    assert!(exported.len() < 256 * 1024, "{} bytes", exported.len());
+}
+
 #[test]
 fn a_headless_service_is_exported_by_its_pods_in_any_case() {
     let service =

@@ -6,6 +6,7 @@ use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
 use antrea_mc_member::export::{Exporter, Membership, Networks, Subject};
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
 
 use crate::objects::Cluster;
@@ -97,7 +98,7 @@ fn what_the_leader_lost_is_exported_again() {
 #[test]
 fn what_others_changed_at_the_leader_is_repaired() {
     let mut cluster = exported();
-    let key = antrea_mc_member::objects::Key::new(Kind::ResourceExport, "area", "west-shop-web-endpoints");
+    let key = Key::new(Kind::ResourceExport, "area", "west-shop-web-endpoints");
     let mut export = cluster.objects.get(&key).unwrap().clone();
     export["spec"]["endpoints"]["subsets"][0]["addresses"][0]["ip"] = "10.9.9.9".into();
     cluster.objects.insert(Kind::ResourceExport, export);
@@ -205,6 +206,39 @@ fn a_service_that_cannot_be_exported_is_withdrawn_and_says_why() {
       reportingComponent: "antrea-mc-controller"
       reportingInstance: ""
     "#);
+}
+
+#[test]
+fn a_service_without_an_address_that_crosses_clusters_is_withdrawn() {
+    for addresses in ["", "clusterIP: 'fd00::7', clusterIPs: ['fd00::7'], ipFamilies: [IPv6], "] {
+        let mut cluster = exported();
+        cluster.apply(&format!(
+            "{{kind: Service, metadata: {{name: web, namespace: shop}}, spec: {{type: ClusterIP, {addresses}ports: [{{port: 80}}]}}}}"
+        ));
+        let done = cluster.settle(&exporter());
+        for part in [
+            "delete ResourceExport area/west-shop-web-endpoints\n",
+            "delete ResourceExport area/west-shop-web-service\n",
+            r#""type":"Valid","status":"False","reason":"ServiceNoClusterIP""#,
+        ] {
+            assert!(done.contains(part), "{addresses}: {done}");
+        }
+    }
+}
+
+#[test]
+fn an_export_is_not_ready_where_the_leader_refuses_the_service_or_its_endpoints_alone() {
+    for refused in ["service", "endpoints"] {
+        let mut cluster = exported();
+        let key = Key::new(Kind::ResourceExport, "area", &format!("west-shop-web-{refused}"));
+        let mut export = cluster.objects.get(&key).unwrap().clone();
+        let answer = "conditions: [{type: Failure, status: 'True', message: refused}]";
+        export["status"] = serde_saphyr::from_str(answer).unwrap();
+        cluster.objects.insert(Kind::ResourceExport, export);
+        let done = cluster.settle(&exporter());
+        let ready = r#""type":"Ready","status":"False","reason":"Failed","message":"refused""#;
+        assert!(done.contains(ready), "{refused}: {done}");
+    }
 }
 
 #[test]

@@ -153,6 +153,19 @@ fn gateways_of_nobody_go_and_those_of_other_namespaces_stay() {
     ");
 }
 
+#[test]
+fn a_second_gateway_that_somebody_made_goes() {
+    let mut cluster = Cluster::of(&[node(1, YES, ""), node(2, YES, ""), node(3, "", "")].concat());
+    cluster.settle(&election());
+    for other in ["n2", "n3"] {
+        cluster.apply(&format!(
+            "{{kind: Gateway, metadata: {{name: {other}, namespace: kube-system}}, gatewayIP: 172.18.0.9, internalIP: 172.18.0.9}}"
+        ));
+        let done = cluster.settle_briefly(&election());
+        assert_eq!(done, format!("delete Gateway kube-system/{other}\n"));
+    }
+}
+
 const PROBE: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system}, gatewayIP: 172.18.0.1, internalIP: 172.18.0.1, serviceCIDR: 10.96.0.0/16, status: {probe: {heartbeatTime: '2026-11-21T09:00:00.000000Z', peers: [{clusterID: east, gatewayIP: 172.18.0.9, reached: false}], nodes: {probed: 2, reached: 0}}}}";
 
 #[test]

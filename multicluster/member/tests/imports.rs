@@ -58,7 +58,7 @@ spec:
         ports: [{name: http, port: 80, protocol: TCP}]
         endpoints: [{addresses: [10.3.0.1]}]";
 
-fn objects(all: &[&str]) -> String {
+pub(crate) fn objects(all: &[&str]) -> String {
     all.join("\n---\n")
 }
 
@@ -336,77 +336,6 @@ fn the_own_cluster_is_not_imported() {
     assert_eq!(Cluster::of(&CLUSTER.replace("east", "west")).settle(&importer()), "");
 }
 
-const POLICY: &str = "
-kind: ResourceImport
-metadata: {name: strict-antreaclusternetworkpolicy, namespace: area, resourceVersion: '7'}
-spec: {kind: AntreaClusterNetworkPolicy, name: strict, clusternetworkpolicy: {tier: securityops, priority: 1, ingress: [{action: Drop}]}}";
-
-const TIER: &str = "{kind: Tier, metadata: {name: securityops}, spec: {priority: 50}}";
-
-#[test]
-fn a_policy_is_imported_and_the_leader_is_told() {
-    let mut cluster = Cluster::of(&objects(&[POLICY, TIER]));
-    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
-    create ClusterNetworkPolicy antrea-mc-strict
-      metadata.annotations: {"multicluster.antrea.io/imported-acnp":"true"}
-      spec.tier: "securityops"
-      spec.priority: 1
-      spec.ingress: [{"action":"Drop"}]
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-      metadata.resourceVersion: "7"
-      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
-    "#);
-    cluster.delete(Kind::ResourceImport, "area", "strict-antreaclusternetworkpolicy");
-    insta::assert_snapshot!(cluster.settle(&importer()), @"delete ClusterNetworkPolicy antrea-mc-strict");
-}
-
-#[test]
-fn a_policy_waits_for_its_tier() {
-    let mut cluster = Cluster::of(POLICY);
-    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-      metadata.resourceVersion: "7"
-      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"False","reason":"ACNPImportFailed","message":"ACNP Tier securityops does not exist in importing cluster west","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
-    create LeaderEvent area/strict-antreaclusternetworkpolicy.18fae27693b40000
-      involvedObject.apiVersion: "multicluster.crd.antrea.io/v1alpha1"
-      involvedObject.kind: "ResourceImport"
-      involvedObject.namespace: "area"
-      involvedObject.name: "strict-antreaclusternetworkpolicy"
-      involvedObject.uid: ""
-      type: "Warning"
-      reason: "ACNPImportFailed"
-      message: "ACNP Tier securityops does not exist in importing cluster west"
-      firstTimestamp: "2027-01-15T08:00:00Z"
-      lastTimestamp: "2027-01-15T08:00:00Z"
-      count: 1
-      source.component: "antrea-mc-controller"
-      reportingComponent: "antrea-mc-controller"
-      reportingInstance: ""
-    problem: ACNP Tier securityops does not exist in importing cluster west
-    "#);
-    cluster.apply(TIER);
-    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
-    create ClusterNetworkPolicy antrea-mc-strict
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-    ");
-    let mut without = Cluster::of(&POLICY.replace("tier: securityops, ", ""));
-    insta::assert_snapshot!(without.settle_briefly(&importer()), @"
-    create ClusterNetworkPolicy antrea-mc-strict
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-    ");
-}
-
-#[test]
-fn a_policy_of_the_cluster_itself_is_left_alone() {
-    let own = "{kind: ClusterNetworkPolicy, metadata: {name: antrea-mc-strict}, spec: {priority: 9}}";
-    let mut cluster = Cluster::of(&objects(&[POLICY, TIER, own]));
-    insta::assert_snapshot!(cluster.settle_briefly(&importer()), @"
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-    create LeaderEvent area/strict-antreaclusternetworkpolicy.18fae27693b40000
-    problem: ClusterNetworkPolicy antrea-mc-strict is not of Multi-cluster, and is left alone; rename or delete it to import
-    ");
-}
-
 #[test]
 fn numbers_of_labels_are_imported_and_follow_the_leader() {
     let import = "{kind: ResourceImport, metadata: {name: 3c62ea4851ac2068, namespace: area}, spec: {kind: LabelIdentity, labelIdentity: {label: 'ns:team=a&pod:app=fe', id: 1}}}";
@@ -428,18 +357,4 @@ fn an_import_that_cannot_be_read_withdraws_nothing() {
     let mut cluster = web();
     cluster.apply(&SERVICE.replace("port: 80", "port: many"));
     insta::assert_snapshot!(cluster.settle(&importer()), @r#"problem: ResourceImport area/shop-web-service is unusable: invalid type: string "many", expected i32"#);
-}
-
-#[test]
-fn the_leader_learns_that_a_policy_is_not_enforced() {
-    let mut cluster = Cluster::of(&objects(&[POLICY, TIER]));
-    cluster.settle(&importer());
-    cluster.apply(
-        "{kind: ClusterNetworkPolicy, metadata: {name: antrea-mc-strict, annotations: {multicluster.antrea.io/imported-acnp: 'true'}}, spec: {tier: securityops, priority: 1, ingress: [{action: Drop}]}, status: {conditions: [{type: Realizable, status: 'False', reason: NotEnforced, lastTransitionTime: '2027-01-15T08:00:00Z'}]}}",
-    );
-    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
-    patch status of ResourceImport area/strict-antreaclusternetworkpolicy
-      metadata.resourceVersion: "7"
-      status.clusterStatuses: [{"clusterID":"west","conditions":[{"type":"Succeeded","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"},{"type":"Realizable","status":"False","reason":"NotEnforced","lastTransitionTime":"2027-01-15T08:00:00Z"}]}]
-    "#);
 }

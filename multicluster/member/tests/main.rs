@@ -9,6 +9,7 @@ mod gateways;
 mod imports;
 mod labels;
 mod objects;
+mod policies;
 mod renewals;
 mod takeover;
 mod withdrawals;

@@ -97,6 +97,18 @@ fn when_the_first_exporter_leaves_the_second_one_counts() {
 }
 
 #[test]
+fn endpoints_follow_their_service_at_once() {
+    let mut world = two();
+    world.apply(&web("west", 8080, "10.101.0.1", 2));
+    world.actions();
+    world.delete("ResourceExport", "east-shop-web-service");
+    let actions = world.actions();
+    let endpoints = "change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.101.0.1}], \
+                     ports: [{name: http, port: 8080, protocol: TCP}]}]";
+    assert!(actions.contains(endpoints), "{actions}");
+}
+
+#[test]
 fn the_import_goes_with_the_last_export() {
     let mut world = World::of(&web("east", 80, "10.100.0.1", 1));
     world.actions();
@@ -151,10 +163,13 @@ fn an_import_whose_exports_went_while_no_leader_was_there_goes() {
     let mut world = World::of(
         "apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: shop-web-service, \
          namespace: antrea-multicluster}\nspec: {name: web, namespace: shop, kind: ServiceImport, serviceImport: {}}\n---\n\
-         apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: 5e1c2c0b1dcf1c7a, \
+         apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceImport\nmetadata: {name: 6afca6a8c6339ee5, \
          namespace: antrea-multicluster}\nspec: {kind: LabelIdentity, labelIdentity: {label: 'ns:a=b&pod:', id: 7}}\n",
     );
-    insta::assert_snapshot!(world.actions(), @"delete ResourceImport shop-web-service");
+    insta::assert_snapshot!(world.actions(), @"
+    delete ResourceImport 6afca6a8c6339ee5
+    delete ResourceImport shop-web-service
+    ");
 }
 
 #[test]

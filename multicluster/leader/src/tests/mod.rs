@@ -2,6 +2,7 @@
 
 mod cluster_sets;
 mod imports;
+mod laws;
 mod members;
 mod others;
 mod takeover;

@@ -10,7 +10,7 @@ fn export(name: &str, second: u8, spec: &str) -> String {
     )
 }
 
-fn policy(name: &str, second: u8, priority: u8) -> String {
+pub(super) fn policy(name: &str, second: u8, priority: u8) -> String {
     let spec = format!(
         "{{kind: AntreaClusterNetworkPolicy, name: strict, clusterNetworkPolicy: {{tier: baseline, priority: {priority}}}}}"
     );

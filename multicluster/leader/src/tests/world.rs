@@ -140,6 +140,10 @@ impl World {
         }
     }
 
+    pub(super) fn has(&self, kind: &str, name: &str) -> bool {
+        self.objects.contains_key(&(kind.to_owned(), name.to_owned()))
+    }
+
     pub(super) fn object(&self, kind: &str, name: &str) -> Value {
         let key = (kind.to_owned(), name.to_owned());
         self.objects.get(&key).unwrap_or_else(|| panic!("there is no {kind} {name}")).clone()
@@ -243,7 +247,7 @@ impl World {
         self.area.learn(event, self.now);
     }
 
-    fn all<T: DeserializeOwned>(&self, kind: &str) -> Vec<T> {
+    pub(super) fn all<T: DeserializeOwned>(&self, kind: &str) -> Vec<T> {
         let of_kind = self.objects.iter().filter(|((of, _), _)| of == kind);
         of_kind.map(|(_, object)| serde_json::from_value(object.clone()).unwrap()).collect()
     }
