@@ -10,6 +10,7 @@ mod dns;
 mod external_entities;
 mod failover;
 mod failover_requests;
+mod faults;
 mod gateways;
 mod headless;
 mod labels;
