@@ -101,13 +101,29 @@ impl Lab {
     pub fn renumber(&self, node: NodeId, offset: u8) -> Result<Self> {
         let lab = Self { plan: self.plan.renumbered(node, offset)?, programs: self.programs.clone() };
         let mut state = State::read(&self.plan.name)?;
-        processes::kill_in_namespace(&self.plan.namespace(Place::Node(node))?)?;
+        self.kill_node(node)?;
         state.plan.clone_from(&lab.plan);
         state.write()?;
-        topology::configure_again(&lab.plan, node)?;
-        let cluster = lab.plan.cluster(node.cluster)?;
-        node::boot(&lab.programs, &lab.plan.name, cluster, lab.plan.node(node)?)?;
+        lab.boot_node(node)?;
         Ok(lab)
+    }
+
+    /// Kills everything on a Node, as when its machine loses power.
+    ///
+    /// # Errors
+    /// When there is no such Node, or a process does not go.
+    pub fn kill_node(&self, node: NodeId) -> Result<()> {
+        processes::kill_in_namespace(&self.plan.namespace(Place::Node(node))?).map(drop)
+    }
+
+    /// Starts a Node again that was killed, with the network that it has at first. What is in its folder is there.
+    ///
+    /// # Errors
+    /// When there is no such Node, or it does not start.
+    pub fn boot_node(&self, node: NodeId) -> Result<()> {
+        topology::configure_again(&self.plan, node)?;
+        let cluster = self.plan.cluster(node.cluster)?;
+        node::boot(&self.programs, &self.plan.name, cluster, self.plan.node(node)?)
     }
 
     /// kubectl for one of its clusters.

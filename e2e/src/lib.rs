@@ -16,6 +16,7 @@ pub mod conformance;
 pub mod connectivity;
 pub mod control_plane;
 pub mod dump;
+pub mod etcd;
 pub mod exec;
 pub mod guest;
 pub mod host_routes;

@@ -7,9 +7,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SigningKey as _,
 };
 
 /// A certificate authority that lies in a folder as NAME.crt and NAME.key.
@@ -100,6 +102,34 @@ pub fn write_service_account_key(folder: &Path) -> Result<()> {
     let key = KeyPair::generate().context("cannot make a key")?;
     write_secret(&folder.join("sa.key"), &key.serialize_pem())?;
     write_secret(&folder.join("sa.pub"), &key.public_key_pem())
+}
+
+/// A ServiceAccount token of these claims, base64url as in `header.claims.signature` (RFC 7515, ES256): as the API server
+/// that has the key would sign it.
+///
+/// # Errors
+/// When there is no such key, or it does not sign.
+pub fn sign_service_account_token(folder: &Path, header: &str, claims: &str) -> Result<String> {
+    let key = fs::read_to_string(folder.join("sa.key")).context("cannot read sa.key")?;
+    let key = KeyPair::from_pem(&key).context("sa.key is no key")?;
+    let signed = format!("{header}.{claims}");
+    let signature = key.sign(signed.as_bytes()).context("sa.key does not sign")?;
+    let numbers = ecdsa_numbers(&signature).context("sa.key signs otherwise than ECDSA does")?;
+    Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(numbers)))
+}
+
+/// The two numbers of a signature in DER (RFC 3279 section 2.2.3), 32 bytes each (RFC 7518 section 3.4).
+fn ecdsa_numbers(der: &[u8]) -> Option<[u8; 64]> {
+    let mut numbers = [0; 64];
+    let mut rest = der.get(2..)?;
+    for place in numbers.chunks_mut(32) {
+        let [2, length, following @ ..] = rest else { return None };
+        let (number, after) = following.split_at_checked(usize::from(*length))?;
+        let number = number.strip_prefix(&[0]).unwrap_or(number);
+        place.get_mut(32_usize.checked_sub(number.len())?..)?.copy_from_slice(number);
+        rest = after;
+    }
+    Some(numbers)
 }
 
 /// Writes a file that only root reads.

@@ -74,7 +74,8 @@ pub fn configure_again(plan: &Plan, node: NodeId) -> Result<()> {
     let place = Place::Node(node);
     // What is down has no routes, and of IPv6 no addresses.
     let clear = ["eth0", "eth1"].map(|link| format!("link set {link} down\naddr flush dev {link}\n"));
-    command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&clear.concat())?;
+    let clear = clear.concat() + "route flush table main\n";
+    command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&clear)?;
     configure(plan, place)
 }
 

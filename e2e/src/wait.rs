@@ -66,11 +66,12 @@ pub fn until(timeout: Duration, what: &str, mut condition: impl FnMut() -> Resul
     eventually(timeout, what, || Ok(condition()?.then_some(())))
 }
 
+/// Lets time pass: before looking again, or for what must not happen meanwhile.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that looks again later; there is no runtime here"
 )]
-fn pause(time: Duration) {
+pub fn pause(time: Duration) {
     std::thread::sleep(time);
 }
 

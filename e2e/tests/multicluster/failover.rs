@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use antrea_e2e::install::{NAMESPACE, multicluster};
+use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::multicluster::tunnels::CutTunnel;
 use antrea_e2e::names::{NodeId, Place};
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::failover_requests::{Answers, Requests};
 use super::gateways::{gateways, second_node, wait_for_gateway};
@@ -45,6 +46,45 @@ fn another_node_becomes_the_gateway_when_its_node_is_not_ready() {
         // The controller may have been evicted.
         member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
     });
+}
+
+/// The controller is on the other Node: where it dies with the Gateway, Kubernetes has to start another one first.
+#[test]
+fn another_node_becomes_the_gateway_when_its_node_dies() {
+    on_the_stage("another_node_becomes_the_gateway_when_its_node_dies", |stage| {
+        let member = stage.b()?;
+        let node = member.first_node();
+        place_controller(member, &json!(second_node(member).to_string()))?;
+        let node_dies = || {
+            stage.lab.kill_node(node)?;
+            Ok(Dead { lab: &stage.lab, node })
+        };
+        let failure = Failure { what: "the Node is dead", within: DETECTION };
+        fail_over(stage, member, &failure, node_dies)?;
+        place_controller(member, &Value::Null)
+    });
+}
+
+/// Where the controller runs, from now on: anywhere without a name.
+fn place_controller(member: &Member, node: &Value) -> Result<()> {
+    let selector = json!({ "kubernetes.io/hostname": node });
+    let patch = json!({ "spec": { "template": { "spec": { "nodeSelector": selector } } } }).to_string();
+    member.kubectl.text(&["patch", "-n", NAMESPACE, multicluster::DEPLOYMENT, "-p", &patch])?;
+    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+}
+
+/// A Node without power, until this goes away.
+struct Dead<'a> {
+    lab: &'a Lab,
+    node: NodeId,
+}
+
+impl Drop for Dead<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.lab.boot_node(self.node) {
+            eprintln!("{} stays dead: {error:#}", self.node);
+        }
+    }
 }
 
 #[test]

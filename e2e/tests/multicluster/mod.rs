@@ -8,6 +8,7 @@ mod credentials;
 mod external_entities;
 mod failover;
 mod failover_requests;
+mod faults;
 mod gateways;
 mod identity;
 mod labels;

@@ -8,12 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use antrea_e2e::command::{Run as _, command};
-use antrea_e2e::install::{NAMESPACE, multicluster};
+use antrea_e2e::install::NAMESPACE;
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx;
 use antrea_e2e::names::Place;
-use antrea_e2e::scenario::product;
 use antrea_e2e::{processes, state};
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -21,9 +20,9 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::restarts::service;
-use super::stage::{Stage, on_the_stage, until};
+use super::stage::{Stage, on_the_stage, until, upgrade};
 
-const PODS: [&str; 6] = ["get", "pods", "-n", NAMESPACE, "-l", "component=antrea-mc-controller"];
+pub(super) const PODS: [&str; 6] = ["get", "pods", "-n", NAMESPACE, "-l", "component=antrea-mc-controller"];
 
 /// From the death of a replica to the next export's arrival: a Lease that nobody renews lasts 15 s.
 const GAP: Duration = Duration::from_secs(30);
@@ -97,7 +96,7 @@ fn delete(leader: &Member, pod: &Value) -> Result<()> {
     leader.kubectl.text(&["delete", "pod", "-n", NAMESPACE, name, "--wait=false"]).map(drop)
 }
 
-fn kill_in(stage: &Stage, pod: &Value) -> Result<()> {
+pub(super) fn kill_in(stage: &Stage, pod: &Value) -> Result<()> {
     let node = pod["spec"]["nodeName"].as_str().context("a Pod on no Node")?;
     let here = processes::in_namespace(&stage.lab.plan().namespace(Place::Node(node.parse()?))?)?;
     let found = here.iter().find(|process| process.program == "antrea-mc-controller");
@@ -105,14 +104,8 @@ fn kill_in(stage: &Stage, pod: &Value) -> Result<()> {
     kill(Pid::from_raw(process.pid), Signal::SIGKILL).with_context(|| format!("cannot kill {process:?}"))
 }
 
-/// Upgrades the release, as its user does.
-fn set_replicas(stage: &Stage, member: &Member, replicas: usize) -> Result<()> {
-    let product = product()?.multicluster;
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).arg(&product.chart).env("NO_PROXY", "*");
-    helm.args(["--set", &format!("replicas={replicas}")]).run()?;
-    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)?;
+pub(super) fn set_replicas(stage: &Stage, member: &Member, replicas: usize) -> Result<()> {
+    upgrade(stage, member, &[&format!("replicas={replicas}")])?;
     wait_for_replicas(&member.kubectl, replicas)
 }
 

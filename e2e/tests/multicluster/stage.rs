@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use antrea_e2e::command::Run as _;
 use antrea_e2e::install::{NAMESPACE, Product, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
@@ -156,6 +157,16 @@ pub(super) fn wait_for_condition(
         ensure!(fits, "its status is {}", object["status"]);
         Ok(Some(found))
     })
+}
+
+/// Upgrades the release of a cluster, as its user does, with these settings besides those it has.
+pub(super) fn upgrade(stage: &Stage, member: &Member, settings: &[&str]) -> Result<()> {
+    let product = product()?.multicluster;
+    let mut helm = stage.lab.programs().command("helm")?;
+    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
+    helm.arg(member.kubectl.kubeconfig()).arg(&product.chart).env("NO_PROXY", "*");
+    helm.args(settings.iter().flat_map(|setting| ["--set", setting])).run()?;
+    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
 }
 
 /// How many replicas of its controller a cluster has, from now on.

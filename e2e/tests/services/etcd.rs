@@ -1,11 +1,7 @@
-//! The database of the API server, for what the API server itself refuses.
+//! Endpoints that the API server itself refuses, written into its database.
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::names::Place;
-use antrea_e2e::topology::in_namespace;
+use antrea_e2e::etcd::Etcd;
 use anyhow::Result;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::objects::slice;
@@ -25,9 +21,6 @@ pub(crate) fn add_endpoints(
     object["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000001");
     object["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let key = BASE64_STANDARD.encode(format!("/registry/endpointslices/default/{name}"));
-    let body = json!({ "key": key, "value": BASE64_STANDARD.encode(object.to_string()) });
-    let control_plane = stage.cluster.lab.plan().namespace(Place::Cluster(stage.cluster.plan()?.id))?;
-    let put = ["-gsSf", "--noproxy", "*", "-X", "POST", "--data", "@-", "http://127.0.0.1:2379/v3/kv/put"];
-    in_namespace(&control_plane, "curl").args(put).feed(&body.to_string()).map(drop)
+    let etcd = Etcd::of(stage.cluster.lab.plan(), stage.cluster.plan()?.id)?;
+    etcd.put(&format!("/registry/endpointslices/default/{name}"), &object)
 }

@@ -1,0 +1,137 @@
+//! The leader is away, for a minute or for days: nobody loses anything, and all is current soon after it is back.
+
+use std::time::{Duration, Instant};
+
+use antrea_e2e::command::{Run as _, command};
+use antrea_e2e::etcd::Etcd;
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, LEADER, NAME};
+use antrea_e2e::multicluster::nginx;
+use antrea_e2e::scenario::Extent;
+use antrea_e2e::wait::pause;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::super::restarts::{service, under_traffic};
+use super::super::stage::{Stage, on_the_stage, scale_controller, on_the_stage_of, wait_for_condition};
+use super::Held;
+
+/// For members to hear of a leader that is back, and for it to merge what they export: they ask every 10 s.
+const CURRENT: Duration = Duration::from_secs(20);
+
+/// A leader that is back hears for so long of whoever is there. Who does not say a word keeps what he has for longer.
+const HEARD: Duration = Duration::from_secs(12);
+
+/// What is exported meanwhile.
+const LATE: &str = "late";
+
+#[test]
+fn a_minute_without_the_leader_takes_nothing_away() {
+    on_the_stage_of(Extent::All, "a_minute_without_the_leader_takes_nothing_away", |stage| {
+        under_traffic(stage, || {
+            let held = Held::by_all(stage)?;
+            scale_controller(stage.a()?, 0)?;
+            export(stage)?;
+            pause(Duration::from_secs(60));
+            held.ensure_it_stayed(stage)?;
+            come_back(stage)?;
+            held.ensure_it_stayed(stage)
+        })
+    });
+}
+
+/// What took an hour, or two days, is the times of all heartbeats. A member that is away when the leader is back keeps
+/// what it exports.
+#[test]
+fn an_hour_and_two_days_without_the_leader_take_nothing_away() {
+    on_the_stage("an_hour_and_two_days_without_the_leader_take_nothing_away", |stage| {
+        under_traffic(stage, || {
+            let (leader, silent) = (stage.a()?, stage.c()?);
+            for ago in ["1 hour ago", "2 days ago"] {
+                let held = Held::by_all(stage)?;
+                scale_controller(silent, 0)?;
+                scale_controller(leader, 0)?;
+                export(stage)?;
+                let heartbeats = date_heartbeats(stage, ago)?;
+                println!("all {heartbeats} heartbeats are of {ago}");
+                come_back(stage)?;
+                pause(HEARD);
+                held.ensure_it_stayed(stage)?;
+                scale_controller(silent, 1)?;
+                let set = ["clusterset", NAME, "-n", "kube-system"];
+                wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
+                held.ensure_it_stayed(stage)?;
+            }
+            Ok(())
+        })
+    });
+}
+
+/// B exports a Service more.
+fn export(stage: &Stage) -> Result<()> {
+    let kubectl = &stage.b()?.kubectl;
+    kubectl.apply(&service(LATE).to_string())?;
+    kubectl.apply(&nginx::export(LATE).to_string())
+}
+
+/// The leader is there again; soon A has what was exported meanwhile, and it goes when that goes.
+fn come_back(stage: &Stage) -> Result<()> {
+    let kubectl = &stage.b()?.kubectl;
+    scale_controller(stage.a()?, 1)?;
+    let back = Instant::now();
+    stage.wait_for_endpoints(LATE, &[nginx::cluster_ip(kubectl, LATE)?.to_string()])?;
+    let took = back.elapsed();
+    println!("what was exported without the leader was imported {took:.1?} after it was back");
+    ensure!(took <= CURRENT, "it took {took:?}");
+    kubectl.text(&["delete", &format!("serviceexport/{LATE}"), &format!("service/{LATE}")])?;
+    stage.wait_for_endpoints(LATE, &[])
+}
+
+/// Writes the time into each heartbeat, and into what the leader says of members: past the webhooks, whose program is away.
+fn date_heartbeats(stage: &Stage, ago: &str) -> Result<usize> {
+    let time = command("date", &["--utc", "--date", ago, "+%FT%TZ"]).text()?;
+    let time = time.trim();
+    let etcd = Etcd::of(stage.lab.plan(), LEADER)?;
+    let names = ["get", "memberclusterannounces", "-n", COMMON_AREA, "-o", "name"];
+    let names = stage.a()?.kubectl.text(&names)?;
+    let names: Vec<&str> = names.lines().filter_map(|name| Some(name.split_once('/')?.1)).collect();
+    for name in &names {
+        let key = format!("/registry/multicluster.crd.antrea.io/memberclusterannounces/{COMMON_AREA}/{name}");
+        let mut announce = etcd.get(&key)?;
+        let touched = announce.pointer_mut("/metadata/annotations/touch-ts").context("no heartbeat")?;
+        *touched = json!(time);
+        etcd.put(&key, &announce)?;
+    }
+    let key = format!("/registry/multicluster.crd.antrea.io/clustersets/{COMMON_AREA}/{NAME}");
+    let mut set = etcd.get(&key)?;
+    date_transitions(&mut set, time);
+    etcd.put(&key, &set)?;
+    Ok(names.len())
+}
+
+/// Every `lastTransitionTime` in a value.
+fn date_transitions(value: &mut Value, time: &str) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if name == "lastTransitionTime" {
+                    *field = json!(time);
+                }
+                date_transitions(field, time);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| date_transitions(item, time)),
+        _ => {}
+    }
+}
+
+#[test]
+fn transitions_are_dated_wherever_they_are() {
+    let mut status = json!({"conditions": [{"type": "Ready", "lastTransitionTime": "now"}], "clusterStatuses": [
+        {"conditions": [{"lastTransitionTime": "now", "reason": "Connected"}]}]});
+    date_transitions(&mut status, "then");
+    assert_eq!(
+        status,
+        json!({"conditions": [{"type": "Ready", "lastTransitionTime": "then"}], "clusterStatuses": [
+            {"conditions": [{"lastTransitionTime": "then", "reason": "Connected"}]}]})
+    );
+}
