@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{Stage, on_the_stage, scale_controller, on_the_stage_of, wait_for_condition};
+use super::super::stage::{Stage, on_the_stage, on_the_stage_of, scale_controller, wait_for_condition};
 use super::Held;
 
 /// For members to hear of a leader that is back, and for it to merge what they export: they ask every 10 s.
