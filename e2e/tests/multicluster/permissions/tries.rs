@@ -8,63 +8,66 @@ use super::super::stage::Stage;
 use super::attempt::{Attacker, Attempt};
 use super::find;
 
+/// What a patch is for, the patch, the HTTP status of the answer, and what that says.
+type Patch<'a> = (&'a str, Value, u16, &'a str);
+
 pub(super) fn attempts(attacker: &Attacker, stage: &Stage) -> Result<Vec<Attempt>> {
-    let own = |kind: &str| {
-        let found =
-            find(stage, "resourceexports", |spec| spec["clusterID"] == attacker.own && spec["kind"] == kind)?;
-        found["metadata"]["name"].as_str().map(str::to_owned).context("an export without name")
-    };
-    let [info, service, endpoints] = [own("ClusterInfo")?, own("Service")?, own("Endpoints")?];
-    let network = stage.lab.plan().cluster(stage.b()?.cluster)?.service_cidrs.v4.context("B has no IPv4")?;
-    let networks =
-        |cidr: &str| json!({ "spec": { "clusterInfo": { "serviceCIDR": cidr, "serviceCIDRs": [cidr] } } });
-    let address = |ip: &str| {
-        let subset = json!({ "addresses": [{ "ip": ip }], "ports": [{ "port": 80, "protocol": "TCP" }] });
-        json!({ "spec": { "endpoints": { "subsets": [subset], "endpointSlices": null } } })
-    };
-    let metadata = |metadata: Value| json!({ "metadata": metadata });
-    let of_other = address(&stage.exported_ip(stage.b()?)?);
     let mut attempts = Vec::new();
-    for (what, name, patch, expected, says) in [
-        ("a network of another", &info, networks(&network.to_string()), 403, "overlaps Service CIDR"),
-        ("the whole world", &info, networks("0.0.0.0/0"), 403, "contains loopback"),
-        ("an address of another", &endpoints, of_other, 403, attacker.other.as_str()),
-        ("a link-local address", &endpoints, address("169.254.169.254"), 422, "link-local"),
-        (
-            "labels of another",
-            &service,
-            metadata(json!({ "labels": { "sourceClusterID": attacker.other } })),
-            403,
-            "sourceClusterID",
-        ),
-        (
-            "the leader's finalizer",
-            &service,
-            metadata(json!({ "finalizers": null })),
-            403,
-            "only the leader removes it",
-        ),
-        (
-            "the ID of another",
-            &service,
-            json!({ "spec": { "clusterID": attacker.other } }),
-            422,
-            "cannot be changed",
-        ),
-        (
-            "an owner",
-            &service,
-            metadata(json!({ "ownerReferences": [owner(attacker)] })),
-            200,
-            "ownerReferences",
-        ),
+    for (kind, patches) in [
+        ("ClusterInfo", of_networks(stage)?.to_vec()),
+        ("Endpoints", of_addresses(attacker, stage)?.to_vec()),
+        ("Service", of_services(attacker).to_vec()),
     ] {
-        attempts.push(forged("resourceexports", what, name, patch, expected, says));
+        let is_own = |spec: &Value| spec["clusterID"] == attacker.own && spec["kind"] == kind;
+        let export = find(stage, "resourceexports", is_own)?;
+        let name = export["metadata"]["name"].as_str().context("an export without name")?;
+        let patches = patches.into_iter();
+        attempts.extend(patches.map(|(what, patch, expected, says)| {
+            forged("resourceexports", what, name, patch, expected, says)
+        }));
     }
     attempts.extend(of_announces(attacker));
     attempts.extend(of_imports(attacker)?);
     attempts.extend(of_new_exports(attacker));
     Ok(attempts)
+}
+
+fn of_networks(stage: &Stage) -> Result<[Patch<'static>; 2]> {
+    let networks =
+        |cidr: &str| json!({ "spec": { "clusterInfo": { "serviceCIDR": cidr, "serviceCIDRs": [cidr] } } });
+    let of_other = stage.lab.plan().cluster(stage.b()?.cluster)?.service_cidrs.v4;
+    let of_other = of_other.context("B has no IPv4")?.to_string();
+    Ok([
+        ("a network of another", networks(&of_other), 403, "overlaps Service CIDR"),
+        ("the whole world", networks("0.0.0.0/0"), 403, "contains loopback"),
+    ])
+}
+
+fn of_addresses<'a>(attacker: &'a Attacker, stage: &Stage) -> Result<[Patch<'a>; 2]> {
+    let address = |ip: &str| {
+        let subset = json!({ "addresses": [{ "ip": ip }], "ports": [{ "port": 80, "protocol": "TCP" }] });
+        json!({ "spec": { "endpoints": { "subsets": [subset], "endpointSlices": null } } })
+    };
+    let of_other = address(&stage.exported_ip(stage.b()?)?);
+    Ok([
+        ("an address of another", of_other, 403, attacker.other.as_str()),
+        ("a link-local address", address("169.254.169.254"), 422, "link-local"),
+    ])
+}
+
+fn of_services(attacker: &Attacker) -> [Patch<'static>; 4] {
+    let metadata = |field: &str, value: Value| json!({ "metadata": { field: value } });
+    let other = &attacker.other;
+    let labels = metadata("labels", json!({ "sourceClusterID": other }));
+    let owners = metadata("ownerReferences", json!([owner(attacker)]));
+    let finalizers = metadata("finalizers", Value::Null);
+    let cluster = json!({ "spec": { "clusterID": other } });
+    [
+        ("labels of another", labels, 403, "sourceClusterID"),
+        ("the leader's finalizer", finalizers, 403, "only the leader removes it"),
+        ("the ID of another", cluster, 422, "cannot be changed"),
+        ("an owner", owners, 200, "ownerReferences"),
+    ]
 }
 
 /// A patch of an object that the member may write.
