@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::install::{self, NAMESPACE, multicluster};
+use antrea_e2e::install;
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
-use antrea_e2e::scenario::{Extent, product};
+use antrea_e2e::scenario::Extent;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::restarts::{service, under_traffic};
-use super::stage::{Stage, on_the_stage_of, until, wait_for_condition};
+use super::stage::{Stage, on_the_stage_of, until, upgrade, wait_for_condition};
 
 /// The tag of the newer version's image; none is the chart's own.
 const NEXT: &str = "next";
@@ -36,12 +35,12 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
             install::load(&plan.name, plan.cluster(member.cluster)?, &[next()?])?;
         }
         under_traffic(stage, || {
-            set_version(stage, c, NEXT)?;
+            upgrade(stage, c, &[&format!("image.tag={NEXT}")])?;
             exports_arrive(stage, "newer-member")?;
             ensure!(field(a, FIELDS[0])?.is_null(), "this version keeps a field that it does not know");
             ensure_nobody_repeats(a)?;
 
-            set_version(stage, a, NEXT)?;
+            upgrade(stage, a, &[&format!("image.tag={NEXT}")])?;
             change_definitions(a, "add")?;
             // C has not changed anything: what the leader did not keep before is sent once more.
             for (of, expected) in FIELDS.into_iter().zip(["from a member", "from the leader"]) {
@@ -53,12 +52,12 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
             }
             ensure_nobody_repeats(a)?;
 
-            set_version(stage, c, "")?;
+            upgrade(stage, c, &["image.tag="])?;
             exports_arrive(stage, "newer-leader")?;
             ensure_nobody_repeats(a)?;
 
             change_definitions(a, "remove")?;
-            set_version(stage, a, "")?;
+            upgrade(stage, a, &["image.tag="])?;
             exports_arrive(stage, "as-before")
         })?;
         let after = uids(stage)?;
@@ -71,15 +70,6 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
 fn next() -> Result<PathBuf> {
     let archive = std::env::var_os("ANTREA_E2E_NEXT").filter(|path| !path.is_empty()).map(PathBuf::from);
     archive.context("ANTREA_E2E_NEXT names no archive; `cargo xtask image --next` writes it")
-}
-
-/// Upgrades the release, as its user does.
-fn set_version(stage: &Stage, member: &Member, tag: &str) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).arg(&product()?.multicluster.chart).env("NO_PROXY", "*");
-    helm.args(["--set-string", &format!("image.tag={tag}")]).run()?;
-    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
 }
 
 /// What the newer version's chart does beside.
