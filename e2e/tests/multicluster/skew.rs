@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use antrea_e2e::install;
+use antrea_e2e::install::{self, NAMESPACE};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
