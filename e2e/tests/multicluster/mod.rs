@@ -9,7 +9,6 @@ mod credentials;
 mod dns;
 mod external_entities;
 mod failover;
-mod failover_requests;
 mod gateways;
 mod headless;
 mod labels;
