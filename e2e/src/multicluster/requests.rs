@@ -120,6 +120,11 @@ impl Answers {
         Ok(())
     }
 
+    /// How many found no connection, or lost it.
+    pub fn unanswered(&self) -> usize {
+        self.count(Outcome::Failed) + self.count(Outcome::Broken)
+    }
+
     fn count(&self, outcome: Outcome) -> usize {
         self.0.iter().filter(|answer| answer.outcome == outcome).count()
     }
@@ -185,6 +190,7 @@ mod tests {
                      1000.250000 1005.250000 broken\n1000.400000 1000.500000 pod-b\nstopped\n";
         let answers = Answers::read(lines).unwrap();
         assert_eq!(answers.summary(), "5 requests, 1 failed, 1 broke, 1 late, the slowest took 1.03s");
+        assert_eq!(answers.unanswered(), 2);
         assert!(answers.prompt_since(UNIX_EPOCH).is_err());
         assert!(answers.ensure_none_failed().is_err());
         assert!(Answers::read("1 2\n").is_err());
