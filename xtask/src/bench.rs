@@ -4,6 +4,7 @@ mod agent;
 mod agent_log;
 mod api;
 mod burst;
+mod choice;
 mod cni;
 mod multicluster;
 mod policy;
@@ -16,7 +17,8 @@ mod switch;
 use std::process::ExitCode;
 
 use antrea_e2e::names::LabName;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
+use choice::Choice;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -27,6 +29,9 @@ pub(crate) struct Arguments {
     /// How figures are printed.
     #[arg(long, default_value = "text")]
     output: Output,
+    /// One workload, and what it needs; without it, all of the area.
+    #[arg(long, value_name = "WORKLOAD")]
+    only: Option<String>,
     /// A lab with Antrea that is up already; without one, the area makes a lab of its own and removes it.
     #[arg(long)]
     name: Option<LabName>,
@@ -64,25 +69,47 @@ impl Figure {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let lab = arguments.name.as_ref();
-    let figures = match arguments.area.as_str() {
-        "agent" => agent::measure(lab)?,
-        "cni" => cni::measure(lab)?,
-        "multicluster" => multicluster::measure(lab)?,
-        "policy" => policy::measure(lab)?,
-        "services" => services::measure(lab)?,
-        "size" => size::measure()?,
-        area => bail!(
-            "there is no area {area:?}; areas there are: agent, cni, multicluster, policy, services, size"
-        ),
-    };
-    for figure in figures {
+    let (areas, wanted) = (areas(), arguments.area.as_str());
+    let area = areas.iter().find(|area| area.name == wanted).with_context(|| {
+        let names = areas.each_ref().map(|area| area.name).join(", ");
+        format!("there is no area {wanted:?}; areas there are: {names}")
+    })?;
+    let choice = Choice::of(arguments.only.as_deref(), area.name, &area.workloads)?;
+    let figures = (area.measure)(arguments.name.as_ref(), choice)?;
+    for figure in figures.into_iter().filter(|figure| choice.covers(figure)) {
         match arguments.output {
             Output::Json => println!("{}", serde_json::to_string(&figure)?),
             Output::Text => println!("{:<32} {:>14.4} {}", figure.name, figure.value, figure.unit),
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+type Measure = fn(Option<&LabName>, Choice<'_>) -> Result<Vec<Figure>>;
+
+/// What is measured together.
+struct Area {
+    name: &'static str,
+    /// The workloads that can be measured alone.
+    workloads: Vec<&'static str>,
+    measure: Measure,
+}
+
+impl Area {
+    fn new(name: &'static str, workloads: &[&'static str], measure: Measure) -> Self {
+        Self { name, workloads: workloads.to_vec(), measure }
+    }
+}
+
+fn areas() -> [Area; 6] {
+    [
+        Area::new("agent", &agent::WORKLOADS, agent::measure),
+        Area::new("cni", &cni::WORKLOADS, cni::measure),
+        Area::new("multicluster", &multicluster::workloads(), multicluster::measure),
+        Area::new("policy", &policy::workloads(), policy::measure),
+        Area::new("services", &services::WORKLOADS, services::measure),
+        Area::new("size", &[], |_, _| size::measure()),
+    ]
 }
 
 /// The value below which `share` of the sorted values lie (nearest rank).
@@ -119,6 +146,17 @@ mod tests {
         let values: Vec<f64> = (1..=100).map(f64::from).collect();
         assert_eq!((percentile(&values, 0.5), percentile(&values, 0.99)), (Some(50.0), Some(99.0)));
         assert_eq!((percentile(&[7.0], 0.99), percentile(&[], 0.5)), (Some(7.0), None));
+    }
+
+    #[test]
+    fn every_workload_is_described() {
+        let page = crate::project::root().join("docs/benchmarks/README.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for area in areas() {
+            let missing: Vec<&str> =
+                area.workloads.into_iter().filter(|workload| !page.contains(workload)).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", area.name);
+        }
     }
 
     #[test]

@@ -91,7 +91,12 @@ impl OwnLab {
             Install::Antrea | Install::AntreaMc => product::build()?,
             Install::Bridge | Install::None => Product::default(),
         };
-        Ok(Self { lab: Lab::up(&request, &product, Lifetime::OfThisProcess)?, end: End::IsRemoved })
+        Self::up(&request, &product)
+    }
+
+    /// A new lab of which every detail was decided.
+    pub(crate) fn up(request: &Request, product: &Product) -> Result<Self> {
+        Ok(Self { lab: Lab::up(request, product, Lifetime::OfThisProcess)?, end: End::IsRemoved })
     }
 
     pub(crate) fn lab(&self) -> &Lab {

@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::requests::{Answers, Requests};
 use antrea_e2e::multicluster::tunnels::CutTunnel;
 use antrea_e2e::names::{NodeId, Place};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::failover_requests::{Answers, Requests};
 use super::gateways::{gateways, second_node, wait_for_gateway};
 use super::stage::{Stage, on_the_stage, until};
 use crate::paused::Paused;

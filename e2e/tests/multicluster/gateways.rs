@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::requests::Requests;
 use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result, ensure};
 
-use super::failover_requests::Requests;
 use super::stage::{Stage, on_the_stage, until};
 
 #[test]

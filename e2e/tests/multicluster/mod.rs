@@ -7,7 +7,6 @@ mod claims;
 mod credentials;
 mod external_entities;
 mod failover;
-mod failover_requests;
 mod faults;
 mod gateways;
 mod identity;

@@ -7,9 +7,12 @@ use antrea_e2e::names::{LabName, NodeId};
 use antrea_e2e::node;
 use anyhow::{Result, ensure};
 
+use super::choice::Choice;
 use super::process::{Agent, now};
 use super::{Figure, burst, percentile, replay};
 use crate::own_lab::{OwnLab, Wanted};
+
+pub(super) const WORKLOADS: [&str; 4] = ["Start", "IdleRss", "Rss60Pods", "Replay100k"];
 
 /// The kubelet waits longer before each restart, so there are few.
 const STARTS: usize = 3;
@@ -20,8 +23,18 @@ const SETTLE: Duration = Duration::from_secs(70);
 /// An agent that needs longer has no figure but a fault.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 
-pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
-    let bench = OwnLab::open(name, &Wanted::antrea("bench"))?;
+pub(super) fn measure(name: Option<&LabName>, choice: Choice<'_>) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    if choice.wants_one_of(&["Start", "IdleRss", "Rss60Pods"]) {
+        figures.extend(on_a_lab(&OwnLab::open(name, &Wanted::antrea("bench"))?, choice)?);
+    }
+    if choice.wants("Replay100k") {
+        figures.push(Figure::seconds("agent/Replay100k/seconds", replay::seconds()?));
+    }
+    Ok(figures)
+}
+
+fn on_a_lab(bench: &OwnLab, choice: Choice<'_>) -> Result<Vec<Figure>> {
     let lab = bench.lab();
     let (cluster, node) = bench.first_node()?;
     let mut starts = Vec::new();
@@ -36,10 +49,11 @@ pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
         .into_iter()
         .collect();
     figures.push(Figure::bytes("agent/IdleRss/rss_bytes", agent.resident()?));
-    burst::start(lab, cluster, node)?;
-    figures.push(Figure::bytes("agent/Rss60Pods/rss_bytes", agent.resident()?));
-    burst::remove(lab, cluster)?;
-    figures.push(Figure::seconds("agent/Replay100k/seconds", replay::seconds()?));
+    if choice.wants("Rss60Pods") {
+        burst::start(lab, cluster, node)?;
+        figures.push(Figure::bytes("agent/Rss60Pods/rss_bytes", agent.resident()?));
+        burst::remove(lab, cluster)?;
+    }
     Ok(figures)
 }
 

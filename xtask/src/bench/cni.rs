@@ -9,35 +9,51 @@ use anyhow::Result;
 
 use super::agent_log::AgentLog;
 use super::burst::{self, BURST};
+use super::choice::Choice;
 use super::process::Agent;
 use super::{Figure, distribution};
 use crate::own_lab::{OwnLab, Wanted};
 
+pub(super) const WORKLOADS: [&str; 4] = ["Add", "Del", "AddInBurst60", "Burst60VsBridge"];
+
 /// How often ADD and DEL are measured alone.
 const SINGLE: usize = 50;
 
-pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
-    let (mut figures, seconds) = with_antrea(&OwnLab::open(name, &Wanted::antrea("bench"))?)?;
+pub(super) fn measure(name: Option<&LabName>, choice: Choice<'_>) -> Result<Vec<Figure>> {
+    let (mut figures, seconds) = with_antrea(&OwnLab::open(name, &Wanted::antrea("bench"))?, choice)?;
+    let Some(seconds) = seconds else { return Ok(figures) };
+    figures.push(Figure::seconds("cni/AddInBurst60/seconds", seconds));
+    if choice.wants("Burst60VsBridge") {
+        figures.extend(beside_bridge(seconds)?);
+    }
+    Ok(figures)
+}
+
+/// The burst once more; with Antrea it took so many seconds.
+fn beside_bridge(seconds: f64) -> Result<[Figure; 2]> {
     // The same beside the plugin that does least, in a lab that is like the other but for that.
     let bridge = OwnLab::make(&Wanted { install: Install::Bridge, ..Wanted::antrea("bridge") })?;
     let (cluster, node) = bridge.first_node()?;
     let beside = burst::start(bridge.lab(), cluster, node)?;
-    figures.push(Figure::seconds("cni/AddInBurst60/seconds", seconds));
-    figures.push(Figure::seconds("cni/Burst60VsBridge/seconds", beside));
-    figures.push(Figure::count("cni/Burst60VsBridge/count", seconds / beside));
-    Ok(figures)
+    Ok([
+        Figure::seconds("cni/Burst60VsBridge/seconds", beside),
+        Figure::count("cni/Burst60VsBridge/count", seconds / beside),
+    ])
 }
 
-/// All that concerns the agent, and how long the burst of Pods took.
-fn with_antrea(bench: &OwnLab) -> Result<(Vec<Figure>, f64)> {
+/// All that concerns the agent, and how long the burst of Pods took, if there was one.
+fn with_antrea(bench: &OwnLab, choice: Choice<'_>) -> Result<(Vec<Figure>, Option<f64>)> {
     let lab = bench.lab();
     let (cluster, node) = bench.first_node()?;
     let log = AgentLog::of(lab.kubectl(cluster)?, node);
     // First: the kernel works for long on the namespaces of a burst that is over, and keeps others waiting meanwhile.
-    let mut figures = alone(lab, node, &log)?;
+    let mut figures = if choice.wants_one_of(&["Add", "Del"]) { alone(lab, node, &log)? } else { Vec::new() };
+    if !choice.wants_one_of(&["AddInBurst60", "Burst60VsBridge"]) {
+        return Ok((figures, None));
+    }
     let (burst, seconds) = in_burst(lab, cluster, node, &log)?;
     figures.extend(burst);
-    Ok((figures, seconds))
+    Ok((figures, Some(seconds)))
 }
 
 /// ADD and DEL one after the other, by calling the installed plugin as a container runtime does.

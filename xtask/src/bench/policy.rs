@@ -8,6 +8,7 @@ use std::process::Command;
 use antrea_e2e::names::LabName;
 use anyhow::{Context, Result, ensure};
 
+use super::choice::Choice;
 use super::{Figure, distribution};
 use crate::project;
 
@@ -41,20 +42,29 @@ const RUNS: usize = 5;
 /// Watchers with a Node selector, three for each of so many Nodes, measured beside those without.
 const NODES: &str = "1000";
 
-pub(super) fn measure(lab: Option<&LabName>) -> Result<Vec<Figure>> {
+/// All of them.
+pub(super) fn workloads() -> Vec<&'static str> {
+    [&CLUSTERS[..], &[AGENTS], &EVENTS, &cidrs::WORKLOADS].concat()
+}
+
+pub(super) fn measure(lab: Option<&LabName>, choice: Choice<'_>) -> Result<Vec<Figure>> {
     build()?;
     let mut figures = Vec::new();
-    for workload in CLUSTERS {
+    for workload in CLUSTERS.into_iter().filter(|workload| choice.wants(workload)) {
         figures.extend(medians(workload, &[workload], OF_CLUSTER)?);
         let with_nodes = format!("{workload}Nodes{NODES}");
         figures.extend(medians(&with_nodes, &[workload, "--node-watchers", NODES], OF_CLUSTER)?);
     }
-    figures.extend(medians(AGENTS, &[AGENTS], OF_AGENTS)?);
-    for workload in EVENTS {
+    if choice.wants(AGENTS) {
+        figures.extend(medians(AGENTS, &[AGENTS], OF_AGENTS)?);
+    }
+    for workload in EVENTS.into_iter().filter(|workload| choice.wants(workload)) {
         let samples = values(&run(&[workload])?, "sample")?;
         figures.extend(distribution(&format!("policy/{workload}"), samples));
     }
-    figures.extend(cidrs::measure(lab)?);
+    if choice.wants_one_of(&cidrs::WORKLOADS) {
+        figures.extend(cidrs::measure(lab, choice)?);
+    }
     Ok(figures)
 }
 
@@ -90,7 +100,7 @@ fn run(arguments: &[&str]) -> Result<String> {
 }
 
 /// The values of lines `FIGURE VALUE`.
-fn values(output: &str, figure: &str) -> Result<Vec<f64>> {
+pub(super) fn values(output: &str, figure: &str) -> Result<Vec<f64>> {
     let lines = output.lines().filter_map(|line| line.split_once(' '));
     let of_figure = lines.filter(|(name, _)| *name == figure);
     of_figure.map(|(_, value)| value.parse().with_context(|| format!("{figure} {value:?}"))).collect()

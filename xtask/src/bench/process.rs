@@ -28,12 +28,20 @@ impl Process {
 
     /// Resident memory, in bytes.
     pub(super) fn resident(self) -> Result<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// Resident memory when it was largest, in bytes.
+    pub(super) fn peak_resident(self) -> Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    /// A line of /proc/PID/status.
+    fn memory(self, field: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0))?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("there is no VmRSS")?;
-        let kibibytes: u64 =
-            line.trim().trim_end_matches("kB").trim().parse().context("VmRSS cannot be read")?;
-        Ok(kibibytes * 1024)
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        let kibibytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+        Ok(kibibytes.with_context(|| format!("{field} of /proc/{}/status cannot be read", self.0))? * 1024)
     }
 
     /// When it was started, after the epoch.

@@ -13,9 +13,12 @@ use anyhow::{Result, ensure};
 
 use super::Figure;
 use super::api::Api;
+use super::choice::Choice;
 use super::switch::{self, Switch};
 use crate::own_lab::{OwnLab, Wanted};
 use fleet::Fleet;
+
+pub(super) const WORKLOADS: [&str; 3] = ["Restart2000x5", "Cold10000x10", "EndpointFlip"];
 
 /// What upstream's figures were measured with.
 const RESTARTED: Fleet = Fleet { services: 2_000, endpoints: 5 };
@@ -24,17 +27,28 @@ const LARGE: Fleet = Fleet { services: 10_000, endpoints: 10 };
 /// An agent that has not realized them by then has no figure but a fault.
 const REALIZED_WITHIN: Duration = Duration::from_secs(300);
 
-pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
+pub(super) fn measure(name: Option<&LabName>, choice: Choice<'_>) -> Result<Vec<Figure>> {
     let own = OwnLab::open(name, &wanted())?;
     let (cluster, node) = own.first_node()?;
     ensure_served_by_antrea(own.lab().plan().cluster(cluster)?)?;
     let api = Api::open(own.lab(), cluster)?;
-    let mut figures = with_fleet(RESTARTED, own.lab(), &api, node, || restart::with_flows(own.lab(), node))?;
-    figures.extend(with_fleet(LARGE, own.lab(), &api, node, || {
-        let mut figures = restart::from_nothing(own.lab(), node)?;
-        figures.extend(flip::measure(LARGE, own.lab(), &api, node)?);
-        Ok(figures)
-    })?);
+    let mut figures = Vec::new();
+    if choice.wants("Restart2000x5") {
+        let restart = || restart::with_flows(own.lab(), node);
+        figures.extend(with_fleet(RESTARTED, own.lab(), &api, node, restart)?);
+    }
+    if choice.wants_one_of(&["Cold10000x10", "EndpointFlip"]) {
+        figures.extend(with_fleet(LARGE, own.lab(), &api, node, || {
+            let mut figures = Vec::new();
+            if choice.wants("Cold10000x10") {
+                figures.extend(restart::from_nothing(own.lab(), node)?);
+            }
+            if choice.wants("EndpointFlip") {
+                figures.extend(flip::measure(LARGE, own.lab(), &api, node)?);
+            }
+            Ok(figures)
+        })?);
+    }
     Ok(figures)
 }
 

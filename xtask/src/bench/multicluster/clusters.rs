@@ -2,21 +2,23 @@
 //! each; as no Node runs its Pod, the controller runs beside it, and the API server is told where its webhooks are.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use antrea_e2e::command::Run as _;
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
-use antrea_e2e::names::ClusterId;
+use antrea_e2e::names::{ClusterId, Place};
 use antrea_e2e::plan::{ClusterPlan, address_in};
-use antrea_e2e::{state, wait};
+use antrea_e2e::{processes, state, wait};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::controller::{PROGRAM, write};
+use super::members::SIMULATOR;
 use crate::bench::api::{Api, Request};
+use crate::bench::process::Process;
 use crate::product::charts;
 use crate::project;
 
@@ -25,7 +27,7 @@ pub(super) const COMMON_AREA: &str = "antrea-multicluster";
 /// The Namespace of everything that is exported.
 pub(super) const NAMESPACE: &str = "bench";
 const MEMBER_NAMESPACE: &str = "kube-system";
-const LEADER_ID: &str = "leader";
+pub(super) const LEADER_ID: &str = "leader";
 const CTL: &str = "antctl-mc";
 /// A webhook works when its certificate has come to the API server.
 const WEBHOOKS_WITHIN: Duration = Duration::from_secs(30);
@@ -40,6 +42,8 @@ pub(super) struct Cluster {
     pub(super) api: Api,
     pub(super) service_cidr: String,
     pub(super) pod_cidr: String,
+    /// The network namespace of its API server and its etcd.
+    pub(super) control_plane: String,
     /// The URL of its API server.
     server: String,
     kubectl: Kubectl,
@@ -118,6 +122,7 @@ impl Cluster {
             api: Api::open(lab, plan.id)?,
             service_cidr: v4(&plan.service_cidrs).context("the cluster has no Services of IPv4")?,
             pod_cidr: v4(&plan.pod_cidrs).context("the cluster has no Pods of IPv4")?,
+            control_plane: lab.plan().namespace(Place::Cluster(plan.id))?,
             server: plan.api_url()?,
             kubectl: lab.kubectl(plan.id)?,
             folder,
@@ -137,6 +142,17 @@ impl Cluster {
     /// A file of the controller.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// The file with the credentials of its admin.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        self.kubectl.kubeconfig()
+    }
+
+    pub(super) fn api_server(&self) -> Result<Process> {
+        let mut processes = processes::in_namespace(&self.control_plane)?.into_iter();
+        let found = processes.find(|process| process.program == "kube-apiserver");
+        Ok(Process(found.with_context(|| format!("no kube-apiserver runs in {}", self.control_plane))?.pid))
     }
 
     pub(super) fn health_port(&self) -> u16 {
@@ -204,5 +220,6 @@ fn namespace_object(name: &str) -> String {
 fn build() -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "--package", PROGRAM, "--package", CTL]);
+    cargo.args(["--package", SIMULATOR]);
     cargo.current_dir(project::root()).run().context("cannot build the programs of Multi-cluster")
 }

@@ -74,6 +74,11 @@ impl Controller {
         self.process()?.resident()
     }
 
+    /// Resident memory when it was largest, in bytes.
+    pub(super) fn peak_resident(&self) -> Result<u64> {
+        self.process()?.peak_resident()
+    }
+
     /// User and system time since its start, in seconds.
     pub(super) fn cpu_seconds(&self) -> Result<f64> {
         self.process()?.cpu_seconds()

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::clusters::Clusters;
 use super::controller::{Controller, Endpoints};
 use super::imports::Imports;
-use super::leader::IMPORTED;
+use super::leader::SMALL;
 use super::objects::name;
 use crate::bench::Figure;
 
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(super) fn measure(clusters: &Clusters) -> Result<(Vec<Figure>, Controller)> {
     let mut imports = Imports::of(&clusters.importer)?;
     let controller = Controller::spawn(&clusters.importer, Endpoints::ClusterIps)?;
-    let complete = imports.wait_for((0..IMPORTED).map(name).collect(), LIMIT)?;
+    let complete = imports.wait_for(SMALL.all().map(name).collect(), LIMIT)?;
     let last = complete.values().max().copied().unwrap_or(controller.started);
     let seconds = last.saturating_duration_since(controller.started).as_secs_f64();
     let figures = vec![

@@ -1,74 +1,114 @@
-//! What ten members export at once: how long the leader takes to merge it.
+//! What many members export at once: how long the leader takes to merge it, and to read it again when it restarts.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use antrea_e2e::progress::all_at_once;
+use antrea_e2e::wait;
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
 
-use super::clusters::{COMMON_AREA, Clusters, NAMESPACE};
-use super::controller::Controller;
+use super::clusters::Clusters;
+use super::controller::{Controller, Endpoints};
+use super::load::{KINDS, Key, Load, area, key};
 use super::objects::name;
-use super::watch::Watches;
+use super::watch::{Watches, What};
 use crate::bench::api::{Api, Request};
 use crate::bench::{Figure, distribution};
 
-const MEMBERS: u32 = 10;
-const SERVICES: u32 = 50;
-/// All of them; each member has its own.
-pub(super) const IMPORTED: u32 = MEMBERS * SERVICES;
+/// As upstream's figures were measured.
+pub(super) const SMALL: Load = Load { workload: "Leader10x50", members: 10, services: 50 };
+/// At the size that is promised.
+pub(super) const LARGE: Load = Load { workload: "Leader100x100", members: 100, services: 100 };
+
 /// As upstream's figures were measured.
 const WRITERS: u32 = 8;
-const LIMIT: Duration = Duration::from_secs(120);
+/// API servers take long for many imports, but not for the next one.
+const NEXT_WITHIN: Duration = Duration::from_secs(60);
+/// A leader that does not merge an export so long after its start has a fault.
+const MERGED_WITHIN: Duration = Duration::from_secs(120);
+/// One that has not removed everything by then has another.
+const GONE_WITHIN: Duration = Duration::from_secs(1800);
 
-/// Which import: the Service, and `Service` or `Endpoints`.
-type Key = (String, &'static str);
-
-/// From the first ResourceExport until all 1,000 have their ResourceImports, and for each from its request on. The exports
-/// are an admin's, who writes as ten members would.
-pub(super) fn measure(clusters: &Clusters, controller: &Controller) -> Result<Vec<Figure>> {
-    let watches = Watches::open(&clusters.leader.api, &[format!("{}/resourceimports", area())])?;
+/// From the first ResourceExport until all have their ResourceImports, and for each from its request on.
+pub(super) fn measure(clusters: &Clusters, controller: &Controller, load: Load) -> Result<Vec<Figure>> {
+    let watches = watch_imports(&clusters.leader.api)?;
     let before = controller.cpu_seconds()?;
     let begin = Instant::now();
-    let (asked, last) = write(&clusters.leader.api)?;
+    let (asked, last) = write(&clusters.leader.api, load)?;
     let seen = follow(&watches, asked.len())?;
-    let seconds = |at: &Instant| at.saturating_duration_since(begin).as_secs_f64();
+    let used = controller.cpu_seconds()? - before;
+    let seconds = |at: Instant| at.saturating_duration_since(begin).as_secs_f64();
     let delays = asked
         .iter()
         .filter_map(|(key, asked)| Some(seen.get(key)?.saturating_duration_since(*asked).as_secs_f64()));
-    let mut figures = distribution("multicluster/Leader10x50", delays.collect());
-    figures.extend(
-        seen.values().max().map(|at| Figure::seconds("multicluster/Leader10x50/seconds", seconds(at))),
-    );
-    figures.push(Figure::seconds("multicluster/Leader10x50Written/seconds", seconds(&last)));
-    figures.push(Figure::seconds("multicluster/Leader10x50/cpu_seconds", controller.cpu_seconds()? - before));
-    figures.push(Figure::bytes("multicluster/Leader10x50/rss_bytes", controller.resident()?));
+    let workload = format!("multicluster/{}", load.workload);
+    let mut figures = distribution(&workload, delays.collect());
+    let end = seen.values().max().copied().context("nothing was exported")?;
+    figures.extend([
+        Figure::seconds(format!("{workload}/seconds"), seconds(end)),
+        Figure::seconds(format!("{workload}Written/seconds"), seconds(last)),
+        Figure::seconds(format!("{workload}/cpu_seconds"), used),
+        Figure::bytes(format!("{workload}/rss_bytes"), controller.resident()?),
+        Figure::bytes(format!("{workload}/peak_rss_bytes"), controller.peak_resident()?),
+    ]);
     Ok(figures)
 }
 
-/// Removes the exports.
-pub(super) fn remove(api: &Api) -> Result<()> {
-    let requests: Vec<Request> = all()
-        .flat_map(|number| {
-            KINDS.map(|kind| Request::Delete { path: format!("{}/{}", exports(), export_name(number, kind)) })
-        })
-        .collect();
-    api.send_all(&requests)
+/// From the start of a leader that has a load to read until a further export has its ResourceImport: a leader decides
+/// nothing before it has read and merged everything.
+pub(super) fn measure_restart(
+    clusters: &Clusters,
+    controller: Controller,
+    load: Load,
+) -> Result<(Vec<Figure>, Controller)> {
+    let api = &clusters.leader.api;
+    let further = load.all().end;
+    let watches = watch_imports(api)?;
+    follow(&watches, load.imports())?;
+    controller.stop()?;
+    let controller = Controller::spawn(&clusters.leader, Endpoints::ClusterIps)?;
+    let export = load.create(further, "Service");
+    wait::closely(MERGED_WITHIN, "the leader's webhook to take an export", || api.send(&export).map(Some))?;
+    let imported = wait_for(&watches, &(name(further), "Service"), controller.started + MERGED_WITHIN)?;
+    let workload = format!("multicluster/{}Restart", load.workload);
+    let seconds = imported.saturating_duration_since(controller.started).as_secs_f64();
+    let figures = vec![
+        Figure::seconds(format!("{workload}/seconds"), seconds),
+        Figure::seconds(format!("{workload}/cpu_seconds"), controller.cpu_seconds()?),
+        Figure::bytes(format!("{workload}/rss_bytes"), controller.resident()?),
+        Figure::bytes(format!("{workload}/peak_rss_bytes"), controller.peak_resident()?),
+    ];
+    api.send(&load.delete(further, "Service"))?;
+    Ok((figures, controller))
 }
 
-/// The kinds of exports of a Service, and of the imports that they become.
-const KINDS: [&str; 2] = ["Service", "Endpoints"];
+/// Removes the exports, and waits until nothing of them is left.
+pub(super) fn remove(api: &Api, load: Load) -> Result<()> {
+    let requests: Vec<Request> =
+        load.all().flat_map(|number| KINDS.map(|kind| load.delete(number, kind))).collect();
+    api.send_all(&requests)?;
+    for kind in ["resourceexports", "resourceimports"] {
+        let one = format!("{}/{kind}?limit=1", area());
+        wait::until(GONE_WITHIN, &format!("the leader to let all {kind} go"), || {
+            Ok(api.read(&one)?["items"].as_array().is_some_and(Vec::is_empty))
+        })?;
+    }
+    Ok(())
+}
+
+fn watch_imports(api: &Api) -> Result<Watches> {
+    Watches::open(api, &[format!("{}/resourceimports", area())])
+}
 
 /// Creates all exports; says when each was asked for, and when the last was answered.
-fn write(api: &Api) -> Result<(BTreeMap<Key, Instant>, Instant)> {
+fn write(api: &Api, load: Load) -> Result<(BTreeMap<Key, Instant>, Instant)> {
     let writers: Vec<u32> = (0..WRITERS).collect();
     let asked = all_at_once(&writers, |writer| {
         let mut asked = BTreeMap::new();
-        for number in all().filter(|number| number % WRITERS == *writer) {
+        for number in load.all().filter(|number| number % WRITERS == *writer) {
             for kind in KINDS {
                 asked.insert((name(number), kind), Instant::now());
-                api.send(&Request::Create { path: exports(), object: export(number, kind) })?;
+                api.send(&load.create(number, kind))?;
             }
         }
         Ok(asked)
@@ -78,94 +118,24 @@ fn write(api: &Api) -> Result<(BTreeMap<Key, Instant>, Instant)> {
 
 /// When each import was there.
 fn follow(watches: &Watches, imports: usize) -> Result<BTreeMap<Key, Instant>> {
-    let (deadline, mut seen) = (Instant::now() + LIMIT, BTreeMap::new());
+    let mut seen = BTreeMap::new();
     while seen.len() < imports {
         let event = watches
-            .next(deadline)
+            .next(Instant::now() + NEXT_WITHIN)
             .with_context(|| format!("only {} of {imports} ResourceImports are there", seen.len()))?;
-        let spec = &event.object["spec"];
-        let kind = match spec["kind"].as_str() {
-            Some("ServiceImport") => "Service",
-            Some("Endpoints") => "Endpoints",
-            _ => continue,
-        };
-        let service = spec["name"].as_str().unwrap_or_default().to_owned();
-        seen.entry((service, kind)).or_insert(event.at);
+        if let (What::Is, Some(key)) = (event.what, key(&event.object)) {
+            seen.entry(key).or_insert(event.at);
+        }
     }
     Ok(seen)
 }
 
-fn all() -> std::ops::Range<u32> {
-    0..IMPORTED
-}
-
-fn area() -> String {
-    format!("/apis/multicluster.crd.antrea.io/v1alpha1/namespaces/{COMMON_AREA}")
-}
-
-fn exports() -> String {
-    format!("{}/resourceexports", area())
-}
-
-fn member(number: u32) -> String {
-    format!("m{}", number / SERVICES)
-}
-
-fn export_name(number: u32, kind: &str) -> String {
-    format!("{}-{NAMESPACE}-{}-{}", member(number), name(number), kind.to_lowercase())
-}
-
-/// A ResourceExport as a member writes it.
-fn export(number: u32, kind: &str) -> Value {
-    let port = json!({"name": "http", "port": 80, "protocol": "TCP"});
-    let address = format!("10.20.{}.{}", number / SERVICES, number % SERVICES + 1);
-    let (field, payload) = match kind {
-        "Service" => {
-            let origin = json!({"creationTimestamp": "2026-01-01T00:00:00Z", "type": "ClusterSetIP"});
-            let spec = json!({"ports": [port], "sessionAffinity": "None", "ipFamilies": ["IPv4"], "internalTrafficPolicy": "Cluster"});
-            ("service", json!({"serviceSpec": spec, "origin": origin}))
+/// When this import was there.
+fn wait_for(watches: &Watches, import: &Key, deadline: Instant) -> Result<Instant> {
+    loop {
+        let event = watches.next(deadline).context("the leader merges nothing after its start")?;
+        if event.what == What::Is && key(&event.object).as_ref() == Some(import) {
+            return Ok(event.at);
         }
-        _ => (
-            "endpoints",
-            json!({
-                "subsets": [{"addresses": [{"ip": address}], "ports": [port]}],
-                "endpointSlices": [{"addressType": "IPv4", "ports": [port], "endpoints": [{"addresses": [address]}]}],
-            }),
-        ),
-    };
-    json!({
-        "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
-        "kind": "ResourceExport",
-        "metadata": {
-            "name": export_name(number, kind),
-            "labels": {
-                "sourceClusterID": member(number),
-                "sourceKind": kind,
-                "sourceName": name(number),
-                "sourceNamespace": NAMESPACE,
-            },
-            "finalizers": ["resourceexport.antrea.io/finalizer"],
-        },
-        "spec": {"clusterID": member(number), "name": name(number), "namespace": NAMESPACE, "kind": kind, field: payload},
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_export_different_services_at_different_addresses() {
-        let objects: Vec<Value> = all().flat_map(|number| KINDS.map(|kind| export(number, kind))).collect();
-        let distinct = |pointer: &str| {
-            let mut values: Vec<&str> =
-                objects.iter().filter_map(|object| object.pointer(pointer)?.as_str()).collect();
-            values.sort_unstable();
-            values.dedup();
-            values.len()
-        };
-        assert_eq!(distinct("/metadata/name"), 1000);
-        assert_eq!(distinct("/spec/clusterID"), 10);
-        assert_eq!(distinct("/spec/endpoints/subsets/0/addresses/0/ip"), 500);
     }
 }

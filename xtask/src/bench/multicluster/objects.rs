@@ -1,4 +1,4 @@
-//! Services without selectors that a member exports, with one endpoint each: a Pod that nobody has.
+//! Services without selectors that a member exports, with endpoints that are Pods which nobody has.
 
 use std::net::Ipv4Addr;
 
@@ -16,6 +16,8 @@ const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/bench/endpointslices"
 #[derive(Debug, Clone)]
 pub(super) struct Fleet {
     pub(super) services: u32,
+    /// How many endpoints each of them has.
+    pub(super) endpoints: u32,
     /// Where its endpoints are: the Pod CIDR of the exporter.
     pub(super) pods: Ipv4Addr,
 }
@@ -23,13 +25,17 @@ pub(super) struct Fleet {
 impl Fleet {
     pub(super) fn of(cluster: &Cluster, services: u32) -> Result<Self> {
         let cidr: ipnet::Ipv4Net = cluster.pod_cidr.parse().context("the Pod CIDR is not IPv4")?;
-        Ok(Self { services, pods: cidr.network() })
+        Ok(Self { services, endpoints: 1, pods: cidr.network() })
     }
 
     /// The Services and their endpoints, which nobody else sees yet.
     pub(super) fn local(&self) -> Vec<Request> {
         let services = (0..self.services).map(|number| create(SERVICES, service(number)));
-        services.chain((0..self.services).map(|number| create(SLICES, self.slice(number, number)))).collect()
+        services
+            .chain(
+                (0..self.services).map(|number| create(SLICES, self.slice(number, number * self.endpoints))),
+            )
+            .collect()
     }
 
     /// The request that exports a Service.
@@ -65,8 +71,13 @@ impl Fleet {
         each.collect()
     }
 
-    fn slice(&self, number: u32, endpoint: u32) -> Value {
-        let address = Ipv4Addr::from_bits(self.pods.to_bits() + FIRST + endpoint);
+    /// The endpoints of a Service, from number `first` on.
+    fn slice(&self, number: u32, first: u32) -> Value {
+        let endpoint = |endpoint: u32| {
+            let address = Ipv4Addr::from_bits(self.pods.to_bits() + FIRST + endpoint);
+            json!({"addresses": [address], "conditions": {"ready": true}})
+        };
+        let endpoints: Vec<Value> = (first..first + self.endpoints).map(endpoint).collect();
         json!({
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
@@ -76,7 +87,7 @@ impl Fleet {
             }},
             "addressType": "IPv4",
             "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
-            "endpoints": [{"addresses": [address], "conditions": {"ready": true}}],
+            "endpoints": endpoints,
         })
     }
 }
@@ -107,7 +118,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_known_by_its_address() {
-        let fleet = Fleet { services: 3, pods: Ipv4Addr::new(10, 12, 0, 0) };
+        let fleet = Fleet { services: 3, endpoints: 1, pods: Ipv4Addr::new(10, 12, 0, 0) };
         let Request::Merge { path, patch } = fleet.move_endpoint(2, 300) else { panic!("it patches") };
         assert_eq!(path, "/apis/discovery.k8s.io/v1/namespaces/bench/endpointslices/s00002");
         assert_eq!(patch["endpoints"][0]["addresses"], json!(["10.12.1.45"]));
@@ -117,7 +128,20 @@ mod tests {
 
     #[test]
     fn a_fleet_is_removed_with_its_exports() {
-        let fleet = Fleet { services: 50, pods: Ipv4Addr::LOCALHOST };
+        let fleet = Fleet { services: 50, endpoints: 1, pods: Ipv4Addr::LOCALHOST };
         assert_eq!((fleet.local().len(), fleet.remove().len()), (100, 150));
+    }
+
+    #[test]
+    fn services_with_many_endpoints_share_none() {
+        let fleet = Fleet { services: 50, endpoints: 100, pods: Ipv4Addr::new(10, 12, 0, 0) };
+        let requests = fleet.local();
+        let objects = requests.iter().filter_map(|request| match request {
+            Request::Create { object, .. } => object["endpoints"].as_array(),
+            _ => None,
+        });
+        let addresses: std::collections::BTreeSet<String> =
+            objects.flatten().map(|endpoint| endpoint["addresses"][0].to_string()).collect();
+        assert_eq!(addresses.len(), 5000);
     }
 }

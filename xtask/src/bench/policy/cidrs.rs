@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 
 use super::{Figure, median};
 use crate::bench::api::{Api, Request};
+use crate::bench::choice::Choice;
 use crate::bench::process::Agent;
 use crate::bench::switch::{Switch, settled};
 use crate::own_lab::{OwnLab, Wanted};
 
 /// How many networks the policies admit.
 const SIZES: [u32; 3] = [5_000, 10_000, 15_000];
+pub(super) const WORKLOADS: [&str; SIZES.len()] = ["Cidrs5000", "Cidrs10000", "Cidrs15000"];
 
 /// Of each size, so many runs: the figure is the median of them.
 const RUNS: usize = 5;
@@ -36,13 +38,14 @@ struct Run {
     cpu_seconds: f64,
 }
 
-pub(super) fn measure(name: Option<&LabName>) -> Result<Vec<Figure>> {
+pub(super) fn measure(name: Option<&LabName>, choice: Choice<'_>) -> Result<Vec<Figure>> {
     let own = OwnLab::open(name, &Wanted { nodes: 1, ..Wanted::antrea("bench") })?;
     let (cluster, node) = own.first_node()?;
     let api = Api::open(own.lab(), cluster)?;
     start_pod(&api, node)?;
+    let wanted = SIZES.into_iter().zip(WORKLOADS).filter(|(_, workload)| choice.wants(workload));
     let figures =
-        SIZES.into_iter().map(|size| measure_size(&api, own.lab(), node, size)).collect::<Result<Vec<_>>>();
+        wanted.map(|(size, _)| measure_size(&api, own.lab(), node, size)).collect::<Result<Vec<_>>>();
     let removed = api.send(&Request::Delete { path: format!("/api/v1/namespaces/{NAMESPACE}") });
     let figures = figures?;
     removed?;

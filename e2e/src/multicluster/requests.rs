@@ -3,10 +3,13 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use antrea_e2e::pods::Pod;
 use anyhow::{Context, Result, ensure};
 
-use super::stage::until;
+use crate::pods::Pod;
+use crate::wait;
+
+/// For the first answers, and for the last one.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whoever has not been answered by then has failed. Of the last line of curl's output the number is how long it took to
 /// connect: 0 when it could not.
@@ -34,12 +37,14 @@ const PROMPT: Duration = Duration::from_millis(900);
 const RUN: usize = 10;
 
 /// Requests that go on.
-pub(super) struct Requests {
+#[derive(Debug)]
+pub struct Requests {
     from: Pod,
 }
 
 /// What became of requests, in the order in which they were asked.
-pub(super) struct Answers(Vec<Answer>);
+#[derive(Debug)]
+pub struct Answers(Vec<Answer>);
 
 /// A request; the times are since 1970.
 #[derive(Debug, PartialEq)]
@@ -59,23 +64,30 @@ enum Outcome {
 }
 
 impl Requests {
-    pub(super) fn start(from: &Pod, server: SocketAddr) -> Result<Self> {
+    /// Starts them, and waits for the first answers.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn start(from: &Pod, server: SocketAddr) -> Result<Self> {
         from.exec(&["bash", "-c", START, "start", CLIENT, &server.to_string()])?;
         let requests = Self { from: from.clone() };
-        until("the first answers", || {
+        wait::until(PATIENCE, "the first answers", || {
             let answers = requests.answers()?;
             ensure!(answers.0.len() >= 5, "there are {}", answers.0.len());
-            Ok(())
+            Ok(true)
         })?;
         Ok(requests)
     }
 
     /// Ends them: what became of each.
-    pub(super) fn end(self) -> Result<Answers> {
+    ///
+    /// # Errors
+    /// When the client does not stop.
+    pub fn end(self) -> Result<Answers> {
         self.from.exec(&["touch", "/tmp/stop-requests"])?;
-        until("the last answer", || {
+        wait::until(PATIENCE, "the last answer", || {
             ensure!(self.lines()?.ends_with("stopped\n"), "requests go on");
-            Ok(())
+            Ok(true)
         })?;
         self.answers()
     }
@@ -97,12 +109,20 @@ impl Answers {
         Ok(Self(all))
     }
 
-    /// An error when a request found no connection, or when more than one lost it: it was under way when connections
-    /// through the old Gateway broke.
-    pub(super) fn ensure_none_failed(&self) -> Result<()> {
+    /// Nobody failed.
+    ///
+    /// # Errors
+    /// When a request found no connection, or when more than one lost it: it was under way when connections through the
+    /// old Gateway broke.
+    pub fn ensure_none_failed(&self) -> Result<()> {
         let [failed, broken] = [Outcome::Failed, Outcome::Broken].map(|outcome| self.count(outcome));
         ensure!(failed == 0 && broken <= 1, "{}", self.summary());
         Ok(())
+    }
+
+    /// How many found no connection, or lost it.
+    pub fn unanswered(&self) -> usize {
+        self.count(Outcome::Failed) + self.count(Outcome::Broken)
     }
 
     fn count(&self, outcome: Outcome) -> usize {
@@ -110,7 +130,10 @@ impl Answers {
     }
 
     /// From when on, after `change`, requests were prompt again: that one, and those that followed.
-    pub(super) fn prompt_since(&self, change: SystemTime) -> Result<SystemTime> {
+    ///
+    /// # Errors
+    /// When they never were.
+    pub fn prompt_since(&self, change: SystemTime) -> Result<SystemTime> {
         let change = change.duration_since(UNIX_EPOCH)?;
         let mut runs = self.0.windows(RUN).filter(|run| run.iter().all(Answer::is_prompt));
         let run = runs.find(|run| run.first().is_some_and(|first| first.asked >= change));
@@ -121,7 +144,7 @@ impl Answers {
     }
 
     /// How many there were, failed, broke and were late, and how long the slowest took that was answered.
-    pub(super) fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         let [failed, broken] = [Outcome::Failed, Outcome::Broken].map(|outcome| self.count(outcome));
         let answered = || self.0.iter().filter(|answer| answer.outcome == Outcome::Answered);
         let late = answered().filter(|answer| !answer.is_prompt()).count();
@@ -157,23 +180,29 @@ impl Answer {
     }
 }
 
-#[test]
-fn requests_are_prompt_late_broken_or_failed() {
-    let lines = "1000.300000 1005.300000 failed\n1000.100000 1000.200000 pod-b\n1000.200000 1001.230000 pod-c\n\
-                 1000.250000 1005.250000 broken\n1000.400000 1000.500000 pod-b\nstopped\n";
-    let answers = Answers::read(lines).unwrap();
-    assert_eq!(answers.summary(), "5 requests, 1 failed, 1 broke, 1 late, the slowest took 1.03s");
-    assert!(answers.prompt_since(UNIX_EPOCH).is_err());
-    assert!(answers.ensure_none_failed().is_err());
-    assert!(Answers::read("1 2\n").is_err());
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn requests_are_prompt_again_when_many_in_a_row_are() {
-    let prompt = (10..30).map(|n| format!("{n}.5 {n}.6 pod-b\n"));
-    let lines = prompt.chain(["5.5 5.6 pod-b\n6.5 11.5 failed\n".to_owned()]).collect::<String>();
-    let answers = Answers::read(&lines).unwrap();
-    let since = |change| answers.prompt_since(UNIX_EPOCH + Duration::from_secs(change)).ok();
-    let at = |millis| Some(UNIX_EPOCH + Duration::from_millis(millis));
-    assert_eq!([since(5), since(15), since(25)], [at(10_500), at(15_500), None]);
+    #[test]
+    fn requests_are_prompt_late_broken_or_failed() {
+        let lines = "1000.300000 1005.300000 failed\n1000.100000 1000.200000 pod-b\n1000.200000 1001.230000 pod-c\n\
+                     1000.250000 1005.250000 broken\n1000.400000 1000.500000 pod-b\nstopped\n";
+        let answers = Answers::read(lines).unwrap();
+        assert_eq!(answers.summary(), "5 requests, 1 failed, 1 broke, 1 late, the slowest took 1.03s");
+        assert_eq!(answers.unanswered(), 2);
+        assert!(answers.prompt_since(UNIX_EPOCH).is_err());
+        assert!(answers.ensure_none_failed().is_err());
+        assert!(Answers::read("1 2\n").is_err());
+    }
+
+    #[test]
+    fn requests_are_prompt_again_when_many_in_a_row_are() {
+        let prompt = (10..30).map(|n| format!("{n}.5 {n}.6 pod-b\n"));
+        let lines = prompt.chain(["5.5 5.6 pod-b\n6.5 11.5 failed\n".to_owned()]).collect::<String>();
+        let answers = Answers::read(&lines).unwrap();
+        let since = |change| answers.prompt_since(UNIX_EPOCH + Duration::from_secs(change)).ok();
+        let at = |millis| Some(UNIX_EPOCH + Duration::from_millis(millis));
+        assert_eq!([since(5), since(15), since(25)], [at(10_500), at(15_500), None]);
+    }
 }
