@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use antrea_e2e::connectivity::probe::{Probe, Source};
 use antrea_e2e::connectivity::{ask, questions};
+use antrea_e2e::names::Place;
+use antrea_e2e::paused::Paused;
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 
 use crate::cluster::{Cluster, on_the_cluster};
 use crate::keep_alive::KeepAlive;
-use crate::paused::Paused;
 
 const AWAY: Duration = Duration::from_secs(60);
 
@@ -25,7 +26,8 @@ fn the_api_server_may_be_away_for_a_minute() {
         let questions = questions::all(cluster.lab.plan(), cluster.plan()?.id, &workload)?;
         let of_nodes = |probe: &Probe| matches!(probe.source, Source::Node(_));
         let questions: Vec<Probe> = questions.into_iter().filter(of_nodes).collect();
-        let paused = Paused::pause(cluster, "kube-apiserver")?;
+        let paused =
+            Paused::in_place(cluster.lab.plan(), Place::Cluster(cluster.plan()?.id), "kube-apiserver")?;
         traffic_goes_on(cluster, &questions)?;
         drop(paused);
 

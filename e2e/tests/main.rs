@@ -21,7 +21,6 @@ mod objects;
 mod ovs_absences;
 mod ovs_crashes;
 mod pages;
-mod paused;
 mod pings;
 mod policies;
 mod pool;

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use antrea_e2e::kubectl::Kubectl;
-use antrea_e2e::names::NodeId;
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::paused::Paused;
 use antrea_e2e::plan::{Install, NodePlan, Request, address_in};
 use antrea_e2e::pod_cidrs::PodCidrs;
 use antrea_e2e::pods::PORT;
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::keep_alive::KeepAlive;
-use crate::paused::Paused;
 use crate::traces::{BRIDGE, DATABASE, mentions};
 
 /// Where the Node comes back: the addresses with this number in its subnets.
@@ -38,7 +38,11 @@ fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_tal
         let connection = KeepAlive::start(workload.pod_on(first)?, server)?;
 
         let removed = leave(&cluster, &guest, &[first, last])?;
-        let controllers = Paused::pause(&cluster, "kube-controller-manager")?;
+        let controllers = Paused::in_place(
+            cluster.lab.plan(),
+            Place::Cluster(cluster.plan()?.id),
+            "kube-controller-manager",
+        )?;
         let lab = lab.renumber(guest.id, ELSEWHERE)?;
         let cluster = Cluster::new(&lab)?;
         ensure_it_waits(&cluster, guest.id, first)?;

@@ -6,15 +6,16 @@ use std::time::{Duration, SystemTime};
 use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::gateways::{gateways, second_node};
 use antrea_e2e::multicluster::requests::{Answers, Requests};
 use antrea_e2e::multicluster::tunnels::CutTunnel;
 use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::paused::Paused;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::gateways::{gateways, second_node, wait_for_gateway};
+use super::gateways::wait_for_gateway;
 use super::stage::{Stage, on_the_stage, until};
-use crate::paused::Paused;
 
 /// The controller sees what agents report, or report no more; the slowest fault is a silence of 8 s.
 const DETECTION: Duration = Duration::from_secs(10);

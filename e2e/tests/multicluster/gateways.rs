@@ -1,14 +1,15 @@
 //! Another Node becomes the Gateway as somebody wants it: the old one goes when the new one works.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::gateways::{self, second_node};
 use antrea_e2e::multicluster::requests::Requests;
 use antrea_e2e::names::NodeId;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use super::stage::{Stage, on_the_stage, until};
+use super::stage::{Stage, on_the_stage};
 
 #[test]
 fn no_request_fails_while_another_node_becomes_the_gateway() {
@@ -46,31 +47,7 @@ fn during(stage: &Stage, what: &str, change: impl FnOnce() -> Result<()>) -> Res
     answers.ensure_none_failed().with_context(|| what.to_owned())
 }
 
-/// The one that is no Gateway at first.
-pub(super) fn second_node(member: &Member) -> NodeId {
-    NodeId { number: 2, ..member.first_node() }
-}
-
 /// Waits until a cluster has this Gateway alone, and the others know it.
 pub(super) fn wait_for_gateway(stage: &Stage, member: &Member, node: NodeId) -> Result<()> {
-    let transport = stage.lab.plan().node(node)?.transport_ips.v4.context("there is no IPv4")?;
-    let known = ["get", "clusterinfoimport", "-n", "kube-system", &format!("{}-clusterinfo", member.id())];
-    until(&format!("{node} to be the Gateway"), || {
-        let names = gateways(member)?;
-        ensure!(names == [node.to_string()], "the Gateways are {names:?}");
-        for other in stage.members().iter().filter(|other| other.cluster != member.cluster) {
-            let import = other.kubectl.json(&known)?;
-            let infos = import["spec"]["gatewayInfos"].as_array().cloned().unwrap_or_default();
-            let ips: Vec<IpAddr> =
-                infos.iter().filter_map(|info| info["gatewayIP"].as_str()?.parse().ok()).collect();
-            ensure!(ips == [transport], "{} knows {ips:?}, and it is {transport}", other.id());
-        }
-        Ok(())
-    })
-}
-
-/// The names of the Nodes that are Gateways.
-pub(super) fn gateways(member: &Member) -> Result<Vec<String>> {
-    let names = member.gateways()?;
-    Ok(names.iter().filter_map(|gateway| gateway["metadata"]["name"].as_str().map(str::to_owned)).collect())
+    gateways::wait_for_gateway(stage.lab.plan(), stage.members(), member, node)
 }

@@ -1,22 +1,22 @@
 //! A Gateway fails while requests pass it, on a lab with Nodes and packets: how soon another Node is the Gateway, how soon
 //! requests are answered promptly again, and how many failed in between.
 
-mod frozen;
 mod stage;
 
 use std::time::{Duration, Instant, SystemTime};
 
 use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::gateways::second_node;
 use antrea_e2e::multicluster::tunnels::CutTunnel;
-use antrea_e2e::names::NodeId;
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::paused::Paused;
 use antrea_e2e::wait;
 use anyhow::{Context, Result};
 
 use super::watch::{Watches, What};
 use crate::bench::api::Api;
 use crate::bench::{Figure, distribution};
-use frozen::Frozen;
 use stage::Stage;
 
 pub(super) const WORKLOAD: &str = "GatewayFailover";
@@ -82,9 +82,9 @@ fn of(name: &str, rounds: &[Round]) -> Vec<Figure> {
 fn node_not_ready(stage: &Stage) -> Result<Round> {
     let member = stage.exporter()?;
     let node = member.first_node();
-    member.choose_gateway(stage::second_node(member))?;
+    member.choose_gateway(second_node(member))?;
     let round = round(stage, member, || {
-        let kubelet = Frozen::on(stage.lab(), node, "kubelet")?;
+        let kubelet = Paused::in_place(stage.lab().plan(), Place::Node(node), "kubelet")?;
         member.kubectl.text(&[
             "patch",
             "node",
@@ -103,14 +103,16 @@ fn node_not_ready(stage: &Stage) -> Result<Round> {
 /// The agent stops where it is; its flows stay.
 fn agent_silent(stage: &Stage) -> Result<Round> {
     let member = stage.exporter()?;
-    member.choose_gateway(stage::second_node(member))?;
-    round(stage, member, || Frozen::on(stage.lab(), member.first_node(), "antrea-agent"))
+    member.choose_gateway(second_node(member))?;
+    round(stage, member, || {
+        Paused::in_place(stage.lab().plan(), Place::Node(member.first_node()), "antrea-agent")
+    })
 }
 
 /// The tunnel of the Gateway is cut in the network.
 fn tunnel_cut(stage: &Stage) -> Result<Round> {
     let member = stage.importer()?;
-    member.choose_gateway(stage::second_node(member))?;
+    member.choose_gateway(second_node(member))?;
     round(stage, member, || CutTunnel::of(stage.lab().plan(), member.first_node()))
 }
 
@@ -118,7 +120,7 @@ fn tunnel_cut(stage: &Stage) -> Result<Round> {
 fn annotation_moved(stage: &Stage) -> Result<Round> {
     let member = stage.exporter()?;
     round(stage, member, || {
-        member.choose_gateway(stage::second_node(member))?;
+        member.choose_gateway(second_node(member))?;
         member.dismiss_gateway(member.first_node())
     })
 }
@@ -126,7 +128,7 @@ fn annotation_moved(stage: &Stage) -> Result<Round> {
 /// Requests go on while the Gateway of a cluster fails, until the return of `fault` goes away. The first Node is the
 /// Gateway before and after.
 fn round<F>(stage: &Stage, member: &Member, fault: impl FnOnce() -> Result<F>) -> Result<Round> {
-    let (first, second) = (member.first_node(), stage::second_node(member));
+    let (first, second) = (member.first_node(), second_node(member));
     let api = Api::open(stage.lab(), member.cluster)?;
     let watches = Watches::open(&api, &[GATEWAYS.to_owned()])?;
     let requests = stage.requests()?;

@@ -1,21 +1,18 @@
 //! The lab: three clusters of two Nodes, of which two export Service `nginx`, which a Pod of the first asks.
 
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::net::SocketAddr;
 
+use antrea_e2e::admission;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::{self, Member};
+use antrea_e2e::multicluster::gateways;
 use antrea_e2e::multicluster::nginx::{self, Example};
 use antrea_e2e::multicluster::requests::Requests;
 use antrea_e2e::names::NodeId;
-use antrea_e2e::{admission, wait};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::own_lab::OwnLab;
 use crate::product::{self, FirstBuild};
-
-/// For every cluster to know what has become of another one.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The clusters, and everybody on them.
 pub(super) struct Stage {
@@ -60,28 +57,6 @@ impl Stage {
 
     /// Waits until a cluster has this Gateway alone, and the others know it.
     pub(super) fn wait_for_gateway(&self, member: &Member, node: NodeId) -> Result<()> {
-        let transport = self.lab().plan().node(node)?.transport_ips.v4.context("there is no IPv4")?;
-        let known =
-            ["get", "clusterinfoimport", "-n", "kube-system", &format!("{}-clusterinfo", member.id())];
-        let others = || self.members.iter().filter(|other| other.cluster != member.cluster);
-        wait::until(PATIENCE, &format!("{node} to be the Gateway"), || {
-            let gateways = member.gateways()?;
-            let names: Vec<&str> =
-                gateways.iter().filter_map(|gateway| gateway["metadata"]["name"].as_str()).collect();
-            ensure!(names == [node.to_string()], "the Gateways are {names:?}");
-            for other in others() {
-                let import = other.kubectl.json(&known)?;
-                let infos = import["spec"]["gatewayInfos"].as_array().into_iter().flatten();
-                let ips: Vec<IpAddr> =
-                    infos.filter_map(|info| info["gatewayIP"].as_str()?.parse().ok()).collect();
-                ensure!(ips == [transport], "{} knows {ips:?}, and it is {transport}", other.id());
-            }
-            Ok(true)
-        })
+        gateways::wait_for_gateway(self.lab().plan(), &self.members, member, node)
     }
-}
-
-/// The one that is no Gateway at first.
-pub(super) fn second_node(member: &Member) -> NodeId {
-    NodeId { number: 2, ..member.first_node() }
 }
