@@ -6,16 +6,12 @@ use antrea_mc_member::objects::Key;
 use antrea_types::IpFamily::{self, V4, V6};
 use serde_json::json;
 
+use crate::imports::importer;
 use crate::objects::Cluster;
 
 /// Imports a Service of some families into a cluster of others: the addresses of the ServiceImport.
 fn check(of_service: &[IpFamily], of_cluster: &[IpFamily], expected: &[&str]) {
-    let importer = Importer {
-        cluster: "west".parse().unwrap(),
-        namespace: "kube-system".to_owned(),
-        area: "area".to_owned(),
-        families: of_cluster.to_vec(),
-    };
+    let importer = Importer { families: of_cluster.to_vec(), ..importer() };
     let mut cluster = Cluster::of(&format!(
         "
 kind: Namespace
