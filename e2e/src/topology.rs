@@ -66,17 +66,27 @@ fn configure(plan: &Plan, place: Place) -> Result<()> {
     command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&lines).map(drop)
 }
 
-/// Gives a Node the addresses and routes that the plan has for it, and takes all others away.
+/// Gives a Node the addresses and routes that the plan has for it, and takes everything else away: as when a machine boots,
+/// links as well, of which Open vSwitch leaves its own when it is killed.
 ///
 /// # Errors
 /// When the kernel refuses one of them.
 pub fn configure_again(plan: &Plan, node: NodeId) -> Result<()> {
     let place = Place::Node(node);
+    let namespace = plan.name.namespace(place);
+    let links = command("ip", &["-n", &namespace, "-oneline", "link"]).text()?;
+    let others = links.lines().filter_map(link_name).filter(|name| !["lo", "eth0", "eth1"].contains(name));
+    let gone = others.map(|name| format!("link del {name}\n"));
     // What is down has no routes, and of IPv6 no addresses.
     let clear = ["eth0", "eth1"].map(|link| format!("link set {link} down\naddr flush dev {link}\n"));
-    let clear = clear.concat() + "route flush table main\n";
-    command("ip", &["-n", &plan.name.namespace(place), "-batch", "-"]).feed(&clear)?;
+    let lines: String = gone.chain(clear).collect();
+    command("ip", &["-n", &namespace, "-batch", "-"]).feed(&lines)?;
     configure(plan, place)
+}
+
+/// As `eth0` of `2: eth0@if9: <BROADCAST…`.
+fn link_name(line: &str) -> Option<&str> {
+    line.split([' ', '@', ':']).filter(|word| !word.is_empty()).nth(1)
 }
 
 /// Forwarding where packets are forwarded. No router advertisement is listened to anywhere.

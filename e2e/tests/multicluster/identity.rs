@@ -32,7 +32,6 @@ fn a_second_cluster_with_the_same_id_is_refused_and_the_first_goes_on() {
         ensure_equal(&before, &of_first(stage, b)?)?;
         stage.wait_for_endpoints(SERVICE, &[of_b, of_c])?;
         c.wait_for_gateways(stage.members().len() - 1)?;
-        twin.kubectl.text(&["delete", "secret", "-n", NAMESPACE, &twin.token_name()])?;
         stage.example.wait_for_answers()
     });
 }
