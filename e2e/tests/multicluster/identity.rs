@@ -66,6 +66,8 @@ fn of_first(stage: &Stage, first: &Member) -> Result<Vec<Value>> {
     let objects = stage.a()?.kubectl.json(&["get", kinds, "-n", COMMON_AREA])?;
     let mut objects = objects["items"].as_array().cloned().unwrap_or_default();
     objects.retain(|object| object["clusterID"] == first.id() || object["spec"]["clusterID"] == first.id());
+    // Labels go with their Pods.
+    objects.retain(|object| object["spec"]["kind"] != "LabelIdentity");
     for object in &mut objects {
         object["status"].take();
         for changing in ["resourceVersion", "annotations"] {
@@ -77,7 +79,10 @@ fn of_first(stage: &Stage, first: &Member) -> Result<Vec<Value>> {
 }
 
 fn ensure_equal(before: &[Value], after: &[Value]) -> Result<()> {
-    ensure!(before.len() == after.len(), "there were {}, and are {}", before.len(), after.len());
+    let names = |objects: &[Value]| -> Vec<Value> {
+        objects.iter().map(|object| object["metadata"]["name"].clone()).collect()
+    };
+    ensure!(names(before) == names(after), "there were {:?}, and are {:?}", names(before), names(after));
     for (before, after) in before.iter().zip(after) {
         ensure!(before == after, "it was {before}\nand is {after}");
     }
