@@ -40,8 +40,9 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
             ensure!(field(a, FIELDS[0])?.is_null(), "this version keeps a field that it does not know");
             ensure_nobody_repeats(a)?;
 
-            upgrade(stage, a, &[&format!("image.tag={NEXT}")])?;
+            // As its chart does it: definitions before programs.
             change_definitions(a, "add")?;
+            upgrade(stage, a, &[&format!("image.tag={NEXT}")])?;
             // C has not changed anything: what the leader did not keep before is sent once more.
             for (of, expected) in FIELDS.into_iter().zip(["from a member", "from the leader"]) {
                 until(&format!("the field of {of:?}"), || {

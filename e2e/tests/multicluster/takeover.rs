@@ -64,9 +64,13 @@ fn what_upstream_left_is_adopted_and_nothing_is_deleted() {
 
 /// CustomResourceDefinitions of both products, without their controllers.
 fn define_kinds(lab: &Lab, product: &Product, kubectl: &Kubectl) -> Result<()> {
-    for chart in [&product.chart, &product.multicluster.chart] {
+    let all: &[&str] = &["--set", "mode=both"];
+    for (chart, settings) in [(&product.chart, [].as_slice()), (&product.multicluster.chart, all)] {
         let mut helm = lab.programs().command("helm")?;
-        helm.args(["template", "crds"]).arg(chart).args(["--show-only", "templates/crds/*.yaml"]);
+        helm.args(["template", "crds"])
+            .arg(chart)
+            .args(["--show-only", "templates/crds/*.yaml"])
+            .args(settings);
         let definitions = helm.text()?;
         kubectl.command(&["create", "-f", "-"]).feed(&definitions)?;
     }
@@ -137,7 +141,8 @@ fn install_controller(
     settings: &[&str],
 ) -> Result<()> {
     let mut helm = lab.programs().command("helm")?;
-    helm.args(["install", "antrea-mc", "--take-ownership", "--namespace", namespace, "--kubeconfig"]);
+    helm.args(["install", "antrea-mc", "--take-ownership", "--force-conflicts", "--namespace", namespace])
+        .arg("--kubeconfig");
     helm.arg(kubectl.kubeconfig()).arg(&product.multicluster.chart).env("NO_PROXY", "*");
     helm.args(settings.iter().flat_map(|setting| ["--set", setting])).run()?;
     kubectl.rollout(namespace, multicluster::DEPLOYMENT, 120)
