@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use antrea_e2e::install::{self, NAMESPACE};
+use antrea_e2e::install::{self, NAMESPACE, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
@@ -14,10 +14,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::restarts::{service, under_traffic};
-use super::stage::{Stage, on_the_stage_of, until, upgrade, wait_for_condition};
+use super::stage::{Stage, on_the_stage_of, until, wait_for_condition};
 
-/// The tag of the newer version's image; none is the chart's own.
-const NEXT: &str = "next";
+/// The newer version's image.
+const NEXT: &str = "antrea/antrea-mc-controller:next";
 
 /// What the newer version's CustomResourceDefinitions have beside: kinds and where the field stands in `spec`.
 const FIELDS: [(&str, &str); 2] = [("resourceexports", "service"), ("resourceimports", "serviceImport")];
@@ -34,15 +34,16 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
             let plan = stage.lab.plan();
             install::load(&plan.name, plan.cluster(member.cluster)?, &[next()?])?;
         }
+        let own = image(c)?;
         under_traffic(stage, || {
-            upgrade(stage, c, &[&format!("image.tag={NEXT}")])?;
+            set_image(c, NEXT)?;
             exports_arrive(stage, "newer-member")?;
             ensure!(field(a, FIELDS[0])?.is_null(), "this version keeps a field that it does not know");
             ensure_nobody_repeats(a)?;
 
             // As its chart does it: definitions before programs.
             change_definitions(a, "add")?;
-            upgrade(stage, a, &[&format!("image.tag={NEXT}")])?;
+            set_image(a, NEXT)?;
             // C has not changed anything: what the leader did not keep before is sent once more.
             for (of, expected) in FIELDS.into_iter().zip(["from a member", "from the leader"]) {
                 until(&format!("the field of {of:?}"), || {
@@ -53,12 +54,12 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
             }
             ensure_nobody_repeats(a)?;
 
-            upgrade(stage, c, &["image.tag="])?;
+            set_image(c, &own)?;
             exports_arrive(stage, "newer-leader")?;
             ensure_nobody_repeats(a)?;
 
             change_definitions(a, "remove")?;
-            upgrade(stage, a, &["image.tag="])?;
+            set_image(a, &own)?;
             exports_arrive(stage, "as-before")
         })?;
         let after = uids(stage)?;
@@ -71,6 +72,19 @@ fn leaders_and_members_of_this_version_and_the_next_work_together() {
 fn next() -> Result<PathBuf> {
     let archive = std::env::var_os("ANTREA_E2E_NEXT").filter(|path| !path.is_empty()).map(PathBuf::from);
     archive.context("ANTREA_E2E_NEXT names no archive; `cargo xtask image --next` writes it")
+}
+
+/// The image of the controller.
+fn image(member: &Member) -> Result<String> {
+    let path = "jsonpath={.spec.template.spec.containers[0].image}";
+    member.kubectl.text(&["get", "-n", NAMESPACE, multicluster::DEPLOYMENT, "-o", path])
+}
+
+/// Another version. Not by Helm, which would put the definitions right.
+fn set_image(member: &Member, image: &str) -> Result<()> {
+    let image = format!("*={image}");
+    member.kubectl.text(&["set", "image", "-n", NAMESPACE, multicluster::DEPLOYMENT, &image])?;
+    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
 }
 
 /// What the newer version's chart does beside.
