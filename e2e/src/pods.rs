@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use antrea_types::DualStack;
 use anyhow::{Context, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::images::AGNHOST_IMAGE;
 use crate::kubectl::Kubectl;
@@ -116,21 +116,27 @@ pub enum Reachable {
 }
 
 fn manifest(name: &str, node: NodeId) -> String {
+    let mut spec = netexec();
+    spec["nodeName"] = json!(node);
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": { "name": name, "labels": { "app": name, "server": "netexec" } },
-        "spec": {
-            "nodeName": node,
-            "terminationGracePeriodSeconds": 1,
-            "containers": [{
-                "name": "agnhost",
-                "image": AGNHOST_IMAGE,
-                "imagePullPolicy": "IfNotPresent",
-                "args": ["netexec", format!("--http-port={PORT}"), format!("--udp-port={PORT}")],
-                "readinessProbe": { "httpGet": { "path": "/healthz", "port": PORT }, "periodSeconds": 1 },
-            }],
-        },
+        "spec": spec,
     })
     .to_string()
+}
+
+/// The `spec` of a Pod that serves netexec, wherever it is put.
+pub fn netexec() -> Value {
+    json!({
+        "terminationGracePeriodSeconds": 1,
+        "containers": [{
+            "name": "agnhost",
+            "image": AGNHOST_IMAGE,
+            "imagePullPolicy": "IfNotPresent",
+            "args": ["netexec", format!("--http-port={PORT}"), format!("--udp-port={PORT}")],
+            "readinessProbe": { "httpGet": { "path": "/healthz", "port": PORT }, "periodSeconds": 1 },
+        }],
+    })
 }

@@ -3,9 +3,8 @@
 
 use std::net::Ipv4Addr;
 
-use antrea_e2e::images::AGNHOST_IMAGE;
 use antrea_e2e::multicluster::cluster_set::Member;
-use antrea_e2e::pods::PORT;
+use antrea_e2e::pods::netexec;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
@@ -65,16 +64,16 @@ pub(super) fn stateful_set(service: &str) -> Value {
             "replicas": 2,
             "podManagementPolicy": "Parallel",
             "selector": { "matchLabels": { LABEL: "yes" } },
-            "template": { "metadata": { "labels": labels() }, "spec": pod_spec() },
+            "template": { "metadata": { "labels": labels() }, "spec": netexec() },
         },
     })
 }
 
 /// The Pods of C.
 pub(super) fn pods() -> [Value; 2] {
-    let mut never_ready = pod_spec();
+    let mut never_ready = netexec();
     never_ready["readinessGates"] = json!([{ "conditionType": "example.com/never" }]);
-    [pod(IN_C, &labels(), &pod_spec()), pod(NEVER_READY, &json!({ NAMED: "yes" }), &never_ready)]
+    [pod(IN_C, &labels(), &netexec()), pod(NEVER_READY, &json!({ NAMED: "yes" }), &never_ready)]
 }
 
 fn pod(name: &str, labels: &Value, spec: &Value) -> Value {
@@ -88,17 +87,4 @@ fn pod(name: &str, labels: &Value, spec: &Value) -> Value {
 
 fn labels() -> Value {
     json!({ LABEL: "yes", NAMED: "yes" })
-}
-
-fn pod_spec() -> Value {
-    json!({
-        "terminationGracePeriodSeconds": 1,
-        "containers": [{
-            "name": "agnhost",
-            "image": AGNHOST_IMAGE,
-            "imagePullPolicy": "IfNotPresent",
-            "args": ["netexec", format!("--http-port={PORT}"), format!("--udp-port={PORT}")],
-            "readinessProbe": { "httpGet": { "path": "/healthz", "port": PORT }, "periodSeconds": 1 },
-        }],
-    })
 }
