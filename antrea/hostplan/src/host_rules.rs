@@ -122,8 +122,8 @@ fn mangle(config: &HostConfig, family: IpFamily) -> TableRules {
 }
 
 /// What a Node would take for packets of a peer, at whose sources nobody looks: what Pods send to a tunnel, and what a Service
-/// leads to one. The bridge drops what Pods send there, but does not always see the ports of fragments, nor what kube-proxy makes
-/// of a packet. Here destinations are translated, and nobody has accepted the packet yet, as others may in table filter.
+/// leads to one. The bridge drops what Pods send there, but does not see what kube-proxy makes of a packet. Here
+/// destinations are translated, and nobody has accepted the packet yet, as others may in table filter.
 fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
     let drop = |comment| Rule::new(comment, Target::Drop).layer4(layer4);
