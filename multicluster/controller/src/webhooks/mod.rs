@@ -4,6 +4,7 @@
 mod authority;
 mod bundle;
 mod bundles;
+mod farewell;
 mod lookups;
 
 use std::net::SocketAddr;
@@ -31,7 +32,8 @@ const NAME: &str = "antrea-mc-controller";
 const SERVICE: &str = "antrea-mc-webhook-service";
 /// The ConfigMap with the certificate that they need.
 const CA: &str = "antrea-mc-ca";
-/// For how long a replica that ends in a Pod still answers: API servers ask it until they have heard of its end.
+/// For how long a replica that ends in a Pod still answers: API servers ask it until they have heard of its end. With
+/// each answer they lose a connection to it.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
 /// How long the parts have to end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -73,7 +75,8 @@ pub(crate) async fn run(
     let Some(authority) = obtained.await else { return Ok(()) };
     let certificate = ServingCertificate::issued_by(&authority, NAME, &server_names(&namespace))?;
     let known = Known::new(installation.clone());
-    let server = bind(&config, &certificate, router(known.clone())).await?;
+    let handler = farewell::ending_connections(router(known.clone()), stop.clone());
+    let server = bind(&config, &certificate, handler).await?;
     info!(address = %server.local_addr(), "Serving webhooks");
     let publication = Publication {
         namespace: namespace.clone(),
