@@ -7,6 +7,7 @@ mod controller;
 mod etcd;
 mod export;
 mod failover;
+mod floor;
 mod import;
 mod imports;
 mod join;
@@ -97,6 +98,7 @@ fn with_two_members(clusters: &Clusters, leader: &Controller, choice: Choice<'_>
     }
     if choice.wants("Export") {
         figures.extend(export::measure(clusters)?);
+        figures.extend(floor::of_export(clusters)?);
     }
     if choice.wants(etcd::ONE_ENDPOINT.1) {
         figures.extend(etcd::measure(clusters, etcd::ONE_ENDPOINT)?);
@@ -144,7 +146,8 @@ fn with_small_load(clusters: &Clusters, leader: &Controller) -> Result<Vec<Figur
     let importer = Controller::start(&clusters.importer, Endpoints::ClusterIps)?;
     join::join(clusters, &clusters.importer)?;
     importer.stop()?;
-    let mut figures = leader::measure(clusters, leader, leader::SMALL)?;
+    let mut figures = vec![floor::of_import(clusters)?];
+    figures.extend(leader::measure(clusters, leader, leader::SMALL)?);
     let (imported, importer) = import::measure(clusters)?;
     figures.extend(imported);
     leader::remove(&clusters.leader.api, leader::SMALL)?;

@@ -41,6 +41,7 @@ their names: where one does not hold, the controller is not asked).
 {{- $mcs := "multicluster.x-k8s.io" -}}
 {{- $own := list .Release.Namespace -}}
 {{- $areas := include "antrea-mc.areas" . | fromJsonArray -}}
+{{- $others := printf "request.userInfo.username != 'system:serviceaccount:%s:antrea-mc-controller'" .Release.Namespace -}}
 {{- $write := list "CREATE" "UPDATE" -}}
 {{- $all := append $write "DELETE" -}}
 {{- $kinds := dict "clusterset" (dict "group" $antrea "version" "v1alpha2" "resources" (list "clustersets" "clustersets/status") "operations" $all "namespaces" (concat $areas (ternary list $own (eq .Values.mode "leader")))) -}}
@@ -48,7 +49,7 @@ their names: where one does not hold, the controller is not asked).
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $all "namespaces" $areas -}}
 {{- $_ := set $kinds "memberclusterannounce" (merge (dict "resources" (list "memberclusterannounces" "memberclusterannounces/status")) $in) -}}
 {{- /* The leader's own writes, two for each export, are allowed whatever they are. */ -}}
-{{- $_ := set $in "only" (dict "not-by-the-leader" (printf "request.userInfo.username != 'system:serviceaccount:%s:antrea-mc-controller'" .Release.Namespace)) -}}
+{{- $_ := set $in "only" (dict "not-by-the-leader" $others) -}}
 {{- $_ := set $kinds "resourceexport" (merge (dict "resources" (list "resourceexports" "resourceexports/status")) $in) -}}
 {{- $_ := set $kinds "resourceimport" (merge (dict "resources" (list "resourceimports" "resourceimports/status")) $in) -}}
 {{- end -}}
@@ -59,7 +60,8 @@ their names: where one does not hold, the controller is not asked).
 {{- $_ := set $kinds "labelidentity" (merge (dict "resources" (list "labelidentities") "scope" "Cluster") $in) -}}
 {{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write "failure" "Ignore" -}}
 {{- $_ := set $kinds "serviceexport" (merge (dict "resources" (list "serviceexports")) $in) -}}
-{{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports")) $in) -}}
+{{- /* The member's own, one for each Service that it imports, are made of what was validated in the leader. */ -}}
+{{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports") "only" (dict "not-by-the-member" $others)) $in) -}}
 {{- end -}}
 {{- toJson $kinds -}}
 {{- end -}}

@@ -11,6 +11,7 @@ use crate::bench::api::Request;
 const EXPORTS: &str = "/apis/multicluster.x-k8s.io/v1beta1/namespaces/bench/serviceexports";
 const SERVICES: &str = "/api/v1/namespaces/bench/services";
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/bench/endpointslices";
+const IMPORTS: &str = "/apis/multicluster.x-k8s.io/v1beta1/namespaces/bench/serviceimports";
 
 /// The Services of one workload.
 #[derive(Debug, Clone)]
@@ -36,6 +37,12 @@ impl Fleet {
                 (0..self.services).map(|number| create(SLICES, self.slice(number, number * self.endpoints))),
             )
             .collect()
+    }
+
+    /// What an importer has of so many Services: each with a slice and a ServiceImport.
+    pub(super) fn imported(&self) -> Vec<Request> {
+        let imports = (0..self.services).map(|number| create(IMPORTS, import(number)));
+        self.local().into_iter().chain(imports).collect()
     }
 
     /// The request that exports a Service.
@@ -64,11 +71,19 @@ impl Fleet {
 
     /// Withdraws and removes all of them.
     pub(super) fn remove(&self) -> Vec<Request> {
-        let each = (0..self.services).flat_map(|number| {
-            [EXPORTS, SERVICES, SLICES]
-                .map(|path| Request::Delete { path: format!("{path}/{}", name(number)) })
-        });
-        each.collect()
+        self.delete(&[EXPORTS, SERVICES, SLICES])
+    }
+
+    /// Removes Services with their slices and ServiceImports that are nobody's.
+    pub(super) fn remove_imported(&self) -> Vec<Request> {
+        self.delete(&[SERVICES, SLICES, IMPORTS])
+    }
+
+    fn delete(&self, paths: &[&str]) -> Vec<Request> {
+        let of_service = |number| {
+            paths.iter().map(move |path| Request::Delete { path: format!("{path}/{}", name(number)) })
+        };
+        (0..self.services).flat_map(of_service).collect()
     }
 
     /// The endpoints of a Service, from number `first` on.
@@ -108,6 +123,19 @@ fn service(number: u32) -> Value {
     })
 }
 
+fn import(number: u32) -> Value {
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1beta1",
+        "kind": "ServiceImport",
+        "metadata": {"name": name(number), "namespace": NAMESPACE},
+        "spec": {
+            "type": "ClusterSetIP",
+            "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
+            "ips": ["10.20.0.1"],
+        },
+    })
+}
+
 pub(super) fn name(number: u32) -> String {
     format!("s{number:05}")
 }
@@ -130,6 +158,7 @@ mod tests {
     fn a_fleet_is_removed_with_its_exports() {
         let fleet = Fleet { services: 50, endpoints: 1, pods: Ipv4Addr::LOCALHOST };
         assert_eq!((fleet.local().len(), fleet.remove().len()), (100, 150));
+        assert_eq!((fleet.imported().len(), fleet.remove_imported().len()), (150, 150));
     }
 
     #[test]
