@@ -1,6 +1,6 @@
 //! The database of a cluster's API server, for what the API server itself refuses, and for how large objects are in it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
@@ -64,6 +64,16 @@ impl Etcd {
     pub fn put(&self, key: &str, object: &Value) -> Result<()> {
         let value = BASE64_STANDARD.encode(object.to_string());
         self.ask("put", &json!({ "key": BASE64_STANDARD.encode(key), "value": value })).map(drop)
+    }
+
+    /// Deletes an object at once, whatever finalizers it has.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn delete(&self, key: &str) -> Result<()> {
+        let answer = self.ask("deleterange", &json!({ "key": BASE64_STANDARD.encode(key) }))?;
+        ensure!(answer["deleted"] == "1", "etcd has no {key}");
+        Ok(())
     }
 
     fn range(&self, body: &Value) -> Result<Vec<Stored>> {

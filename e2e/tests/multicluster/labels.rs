@@ -1,13 +1,18 @@
 //! Labels of Pods are known in all clusters, by a number for each set of them.
 
+use antrea_e2e::etcd::Etcd;
 use antrea_e2e::kubectl::Kubectl;
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, LEADER};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{on_the_stage, until};
+use super::stage::{Stage, on_the_stage, scale_controller, until};
 
 /// Upstream's name for [`labels`]`("app=labelled,tier=db")`: the beginning of its SHA-1.
 const NAME: &str = "8e6cc434bc229b2e";
+
+/// The labels of a Pod that goes while no leader is there, and upstream's name for them.
+const ORPHANED: (&str, &str) = ("app=orphaned", "878e20907a42f068");
 
 #[test]
 fn labels_of_pods_have_one_number_in_all_clusters_until_the_last_of_these_pods_goes() {
@@ -36,15 +41,46 @@ fn labels_of_pods_have_one_number_in_all_clusters_until_the_last_of_these_pods_g
             b.text(&["delete", "pod", "second", "third"])?;
             for (kubectl, pod) in [(a, "app=labelled,tier=db"), (a, "app=other"), (c, "app=labelled,tier=db")]
             {
-                until(&format!("{pod} to be forgotten"), || {
-                    let found = find(kubectl, pod)?;
-                    ensure!(found.is_none(), "it is {found:?}");
-                    Ok(())
-                })?;
+                wait_for_none(kubectl, pod)?;
             }
             Ok(())
         },
     );
+}
+
+#[test]
+fn numbers_whose_pods_went_while_no_leader_was_there_go_in_all_clusters() {
+    on_the_stage("numbers_whose_pods_went_while_no_leader_was_there_go_in_all_clusters", |stage| {
+        let (labels, name) = ORPHANED;
+        let (a, c) = (&stage.a()?.kubectl, &stage.c()?.kubectl);
+        stage.b()?.kubectl.apply(&pod("orphaned", &json!({ "app": "orphaned" })).to_string())?;
+        for kubectl in [a, c] {
+            wait_for_number(kubectl, labels)?;
+        }
+        scale_controller(stage.a()?, 0)?;
+        let deleted = delete_without_leader(stage);
+        scale_controller(stage.a()?, 1)?;
+        deleted?;
+        a.wait("delete", 60, &["resourceimport", name, "-n", COMMON_AREA])?;
+        [a, c].into_iter().try_for_each(|kubectl| wait_for_none(kubectl, labels))
+    });
+}
+
+/// The Pod goes, and so does what B has exported of it: past the webhooks, whose program is away. The numbers stay.
+fn delete_without_leader(stage: &Stage) -> Result<()> {
+    let ((labels, name), b) = (ORPHANED, stage.b()?);
+    b.kubectl.text(&["delete", "pod", "orphaned"])?;
+    let export = format!("{}-{name}", b.id());
+    let key = format!("/registry/multicluster.crd.antrea.io/resourceexports/{COMMON_AREA}/{export}");
+    Etcd::of(stage.lab.plan(), LEADER)?.delete(&key)?;
+    let (a, c) = (&stage.a()?.kubectl, &stage.c()?.kubectl);
+    let get = ["get", "resourceexport", &export, "-n", COMMON_AREA, "--ignore-not-found", "-o", "name"];
+    let left = a.text(&get)?;
+    ensure!(left.is_empty(), "there is {left}");
+    for kubectl in [a, c] {
+        ensure!(find(kubectl, labels)?.is_some(), "{labels} was forgotten without the leader");
+    }
+    Ok(())
 }
 
 fn wait_for_number(kubectl: &Kubectl, pod: &str) -> Result<u64> {
@@ -55,6 +91,14 @@ fn wait_for_number(kubectl: &Kubectl, pod: &str) -> Result<u64> {
         Ok(())
     })?;
     number.context("there is none")
+}
+
+fn wait_for_none(kubectl: &Kubectl, pod: &str) -> Result<()> {
+    until(&format!("{pod} to be forgotten"), || {
+        let found = find(kubectl, pod)?;
+        ensure!(found.is_none(), "it is {found:?}");
+        Ok(())
+    })
 }
 
 /// The number of the labels of a Pod in Namespace `default`.

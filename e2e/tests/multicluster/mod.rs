@@ -16,6 +16,7 @@ mod overlap;
 mod permissions;
 mod pods;
 mod policies;
+mod reach;
 mod refusals;
 mod replicas;
 mod restarts;
