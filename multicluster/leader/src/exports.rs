@@ -55,6 +55,7 @@ impl Exports {
 
     /// Takes in what the watch tells; names the exports that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<Export>) -> (BTreeSet<String>, Stale) {
+        self.answers.learn(&event);
         let names = self.known.learn(event);
         let stale = self.take_in(&names);
         (names, stale)
