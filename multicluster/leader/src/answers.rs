@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use antrea_kit::watch::WatchEvent;
+
 /// By the name of the object: what was asked for, and what it became.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers<T>(BTreeMap<String, (T, T)>);
@@ -14,13 +16,23 @@ impl<T> Default for Answers<T> {
 }
 
 impl<T: PartialEq> Answers<T> {
-    /// Notes an answer. Whether it is another than was asked for, and news.
+    /// Takes in what the watch of the objects tells. When all are listed anew, the API server may keep more than before:
+    /// a change of the CustomResourceDefinition ends the watch.
+    pub(crate) fn learn<O>(&mut self, event: &WatchEvent<O>) {
+        if matches!(event, WatchEvent::Resynced(_)) {
+            self.0.clear();
+        }
+    }
+
+    /// Notes an answer. Whether it is another than was asked for, as the first of all.
     pub(crate) fn note(&mut self, name: &str, asked: T, got: T) -> bool {
         if asked == got {
             self.0.remove(name);
             return false;
         }
-        self.0.insert(name.to_owned(), (asked, got)).is_none()
+        let is_first = self.0.is_empty();
+        self.0.insert(name.to_owned(), (asked, got));
+        is_first
     }
 
     /// Whether `present` is what becomes of `wanted`.
@@ -48,5 +60,17 @@ mod tests {
         assert!(!answers.satisfy("a", &"other ports, clusters", &"ports"));
         assert!(!answers.note("a", "ports", "ports"));
         assert!(answers.satisfy("a", &"ports", &"ports"));
+    }
+
+    #[test]
+    fn what_the_api_server_drops_is_news_once_until_the_objects_are_listed_anew() {
+        let mut answers = Answers::default();
+        assert!(answers.note("a", "ports, clusters", "ports"));
+        assert!(!answers.note("b", "ports, clusters", "ports"));
+        answers.learn(&WatchEvent::Applied("a"));
+        assert!(answers.satisfy("b", &"ports, clusters", &"ports"));
+        answers.learn(&WatchEvent::Resynced(vec!["a", "b"]));
+        assert!(!answers.satisfy("b", &"ports, clusters", &"ports"));
+        assert!(answers.note("b", "ports, clusters", "ports"));
     }
 }

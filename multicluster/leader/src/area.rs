@@ -1,28 +1,26 @@
 //! A Common Area: everything that is known of it, what follows from that, and what is to be done. No client, no clock.
 
+mod changes;
+
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::common_area::Surroundings;
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::label_identity::{Change as LabelEvent, LabelId, LabelIdentities};
-use antrea_mc_core::membership::{Change, Event as MemberEvent, LeaseTimes, Standing};
+use antrea_mc_core::label_identity::{LabelId, LabelIdentities};
+use antrea_mc_core::membership::{Event as MemberEvent, LeaseTimes};
 use antrea_mc_core::names::Resource;
-use antrea_shared_api::labels::identity_name;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ImportKind};
-use antrea_shared_api::multicluster::well_known::announce_name;
 use jiff::Timestamp;
-use tracing::info;
 
 use crate::action::{Action, Task};
 use crate::census::{Census, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
 use crate::event::{Answer, Event};
-use crate::exports::{Exports, Stale};
+use crate::exports::Exports;
 use crate::imports::Imports;
-use crate::labels::LabelChange;
-use crate::members::{Members, cluster_of};
+use crate::members::Members;
 
 /// The state of a Common Area.
 #[derive(Debug)]
@@ -187,95 +185,6 @@ impl Area {
             let outcome = self.exports.merge(&resource, &surroundings);
             self.tasks.extend(self.exports.say(&outcome).into_iter().map(Task::Export));
             self.tasks.extend(self.imports.want(&resource, outcome.import).map(Task::Import));
-        }
-    }
-
-    fn sets_changed(&mut self) {
-        self.tasks.extend(self.sets.names().into_iter().map(Task::ClusterSet));
-    }
-
-    fn announces_changed(&mut self, names: &BTreeSet<String>, now: Instant) {
-        self.tasks.extend(names.iter().cloned().map(Task::Announce));
-        if self.labels.is_none() {
-            return;
-        }
-        for name in names {
-            let changes = self.members.follow(name, &|_| None, now);
-            self.members_changed(changes);
-            if let Some(cluster) = cluster_of(name) {
-                self.update_claim(&cluster);
-            }
-        }
-    }
-
-    fn step(&mut self, event: MemberEvent, now: Instant) {
-        if self.labels.is_some() {
-            let changes = self.members.step(event, now);
-            self.members_changed(changes);
-        }
-    }
-
-    fn members_changed(&mut self, changes: Vec<Change>) {
-        for change in changes {
-            self.sets_changed();
-            match change {
-                Change::Stands { cluster, before, now } => {
-                    info!(%cluster, standing = ?now, "Member stands otherwise");
-                    if before.is_none() {
-                        self.exports.adopt(cluster.as_str());
-                    }
-                    if before == Some(Standing::Expired) || now == Standing::Expired {
-                        self.stale.extend(self.exports.resources_of(cluster.as_str()).cloned());
-                    }
-                }
-                Change::Left(cluster) => {
-                    info!(%cluster, "Member has left; its exports are removed");
-                    let orphans = self.exports.abandon(cluster.as_str());
-                    self.tasks.extend(orphans.into_iter().map(Task::Export));
-                }
-            }
-        }
-    }
-
-    fn exports_changed(&mut self, names: BTreeSet<String>, stale: Stale) {
-        self.tasks.extend(names.into_iter().map(Task::Export));
-        self.tasks.extend(stale.fewer.iter().map(|cluster| Task::Announce(announce_name(cluster))));
-        self.stale.extend(stale.resources);
-        for change in stale.labels {
-            self.label_changed(change);
-        }
-        for cluster in stale.infos.iter().filter_map(|cluster| cluster.parse().ok()) {
-            self.update_claim(&cluster);
-        }
-    }
-
-    fn label_changed(&mut self, change: LabelChange) {
-        let Some(labels) = &mut self.labels else { return };
-        let mut events: Vec<LabelEvent> = Vec::new();
-        if let Some((cluster, label)) = change.exported {
-            events.extend(labels.export(&cluster, &label));
-        }
-        if let Some((cluster, label)) = change.withdrawn {
-            events.extend(labels.withdraw(&cluster, &label));
-        }
-        let labels = events.into_iter().map(|event| match event {
-            LabelEvent::Assigned(label, _) | LabelEvent::Released(label) | LabelEvent::Exhausted(label) => {
-                label
-            }
-        });
-        self.stale.extend(labels.map(|label| Resource::LabelIdentity(identity_name(&label))));
-    }
-
-    /// Takes in what a cluster says of its networks: whoever exports addresses may gain or lose some by that.
-    fn update_claim(&mut self, cluster: &ClusterId) {
-        let (announce, info) = (self.members.announce_of(cluster), self.exports.info_of(cluster.as_str()));
-        if self.labels.is_some() && self.claims.update(cluster, announce, info) {
-            let concerned =
-                |resource: &&Resource| matches!(resource, Resource::Endpoints(_) | Resource::ClusterInfo(_));
-            self.stale.extend(self.exports.resources().filter(concerned).cloned());
-            let clusters = self.members.clusters();
-            self.tasks.extend(clusters.map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
-            self.sets_changed();
         }
     }
 }

@@ -47,6 +47,7 @@ impl ClusterSets {
 
     /// Takes in what the watch tells.
     pub(crate) fn learn(&mut self, event: WatchEvent<ClusterSet>) {
+        self.answers.learn(&event);
         self.known.learn(event);
     }
 

@@ -4,7 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
-use crate::exports::Export;
+use crate::export::Export;
 
 /// Everything that can wake the leader up.
 #[derive(Debug)]

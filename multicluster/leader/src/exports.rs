@@ -12,54 +12,13 @@ use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport, Reso
 use antrea_shared_api::multicluster::well_known::finalizer;
 use jiff::Timestamp;
 
-use crate::action::{Action, Target};
+use crate::action::Action;
 use crate::answers::Answers;
 use crate::change::Change;
 use crate::condition::dated;
-use crate::imports::target;
+use crate::export::Export;
 use crate::labels::{LabelChange, LabelExports, LabelOf};
-use crate::objects::{Objects, Record, version_of};
-
-/// A ResourceExport, without what it exports as soon as that is taken in.
-#[derive(Clone, Debug)]
-pub(crate) struct Export {
-    object: Option<Box<ResourceExport>>,
-    target: Target,
-    version: u64,
-    kind: ExportKind,
-    resource: Option<Resource>,
-    is_deleted: bool,
-    finalizers: Vec<String>,
-    generation: Option<i64>,
-    status: ResourceExportStatus,
-}
-
-impl Record for Export {
-    fn name(&self) -> &str {
-        &self.target.name
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
-
-impl From<ResourceExport> for Export {
-    fn from(mut object: ResourceExport) -> Self {
-        let metadata = &object.metadata;
-        Self {
-            target: target(metadata),
-            version: version_of(metadata),
-            is_deleted: metadata.deletion_timestamp.is_some(),
-            finalizers: metadata.finalizers.clone().unwrap_or_default(),
-            generation: metadata.generation,
-            kind: object.spec.kind.clone(),
-            resource: resource_of(&object).ok(),
-            status: object.status.take().unwrap_or_default(),
-            object: Some(Box::new(object)),
-        }
-    }
-}
+use crate::objects::Objects;
 
 /// What a change of exports makes stale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,6 +55,7 @@ impl Exports {
 
     /// Takes in what the watch tells; names the exports that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<Export>) -> (BTreeSet<String>, Stale) {
+        self.answers.learn(&event);
         let names = self.known.learn(event);
         let stale = self.take_in(&names);
         (names, stale)

@@ -47,6 +47,7 @@ impl Imports {
 
     /// Takes in what the watch tells; names the imports that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<Box<ResourceImport>>) -> BTreeSet<String> {
+        self.answers.learn(&event);
         self.known.learn(event)
     }
 

@@ -23,7 +23,7 @@ use crate::action::{Action, Task};
 use crate::area::Area;
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
-use crate::exports::Export;
+use crate::export::Export;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};
 

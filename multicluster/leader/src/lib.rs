@@ -18,6 +18,7 @@ mod change;
 mod cluster_sets;
 mod condition;
 mod event;
+mod export;
 mod exports;
 mod imports;
 mod labels;

@@ -58,6 +58,7 @@ impl Members {
 
     /// Takes in what the watch tells; names the announces that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<MemberClusterAnnounce>) -> BTreeSet<String> {
+        self.answers.learn(&event);
         self.announces.learn(event)
     }
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::action::Action;
 use crate::area::Area;
 use crate::event::Event;
-use crate::exports::Export;
+use crate::export::Export;
 
 /// What comes of the objects of a Common Area.
 #[derive(Clone, Debug, Default, PartialEq)]

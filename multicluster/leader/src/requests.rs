@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::action::{Action, Target};
 use crate::change::Change;
 use crate::event::Answer;
-use crate::exports::Export;
+use crate::export::Export;
 use crate::queue::Failure;
 
 /// Who wrote a field, as managedFields show it.

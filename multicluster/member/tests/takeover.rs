@@ -109,3 +109,19 @@ fn pods_as_endpoints_of_upstream_are_adopted() {
         EndpointAddresses::PodIps,
     );
 }
+
+#[test]
+fn objects_that_upstream_made_are_taken_over() {
+    let upstream = "{kind: Service, metadata: {name: antrea-mc-web, namespace: shop, uid: u, annotations: {multicluster.antrea.io/imported-service: 'true'}}, spec: {type: ClusterIP, clusterIP: 10.96.7.7, clusterIPs: [10.96.7.7], ipFamilies: [IPv4], ports: [{name: http, port: 80, protocol: TCP, targetPort: 80}]}}\n---\n{kind: ServiceImport, metadata: {name: web, namespace: shop}, spec: {ips: [10.96.7.7], type: ClusterSetIP, ports: [{name: http, port: 80, protocol: TCP}]}}\n---\n{kind: Endpoints, metadata: {name: antrea-mc-web, namespace: shop}}";
+    let mut cluster =
+        Cluster::of(&imports::objects(&[imports::NAMESPACE, imports::SERVICE, imports::ENDPOINTS, upstream]));
+    insta::assert_snapshot!(cluster.settle_briefly(&imports::importer()), @"
+    create EndpointSlice shop/antrea-mc-web-69c53c1a2b719824
+    create EndpointSlice shop/antrea-mc-web-2c32b312984c2e64
+    delete Endpoints shop/antrea-mc-web
+    patch Service shop/antrea-mc-web
+    patch ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    patch status of ServiceImport shop/web
+    ");
+}

@@ -180,18 +180,6 @@ fn a_restart_changes_nothing() {
 }
 
 #[test]
-fn fields_that_the_api_server_drops_are_not_written_again_and_again() {
-    let mut world = World::of(&web("east", 80, "10.100.0.1", 1));
-    world.dropped = vec!["clusters", "sessionAffinity"];
-    world.actions();
-    assert_eq!(world.actions(), "");
-    world.edit("ResourceImport", "shop-web-endpoints", |import| {
-        import["spec"]["endpoints"] = serde_json::json!({});
-    });
-    assert_eq!(world.actions().lines().count(), 1, "drift is repaired nevertheless");
-}
-
-#[test]
 fn an_export_that_says_nothing_useful_is_told_so() {
     let mut world = World::of(
         "apiVersion: multicluster.crd.antrea.io/v1alpha1\nkind: ResourceExport\nmetadata: {name: odd, \

@@ -1,21 +1,21 @@
 //! An API server without a network: what the leader asks for is done at once, and answered.
 
+mod api_server;
+mod text;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::membership::LeaseTimes;
-use antrea_shared_api::multicluster::Condition;
-use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport};
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::action::Action;
 use crate::area::Area;
-use crate::change::Change;
-use crate::event::{Answer, Event};
-use crate::exports::Export;
+use crate::event::Event;
+use crate::export::Export;
 
 pub(super) const NAMESPACE: &str = "antrea-multicluster";
 
@@ -26,7 +26,7 @@ pub(super) struct World {
     version: u64,
     pub(super) now: Instant,
     pub(super) time: Timestamp,
-    /// Fields of ResourceImports that the API server does not know.
+    /// Fields that the API server drops of what the leader writes.
     pub(super) dropped: Vec<&'static str>,
 }
 
@@ -51,6 +51,11 @@ impl World {
     /// The leader ends, and another one begins.
     pub(super) fn restart(&mut self) {
         self.area = Area::new(NAMESPACE, LeaseTimes::default());
+        self.list_anew();
+    }
+
+    /// The watches have been interrupted.
+    pub(super) fn list_anew(&mut self) {
         let events = [
             Event::ClusterSet(WatchEvent::Resynced(self.all("ClusterSet"))),
             Event::Announce(WatchEvent::Resynced(self.all("MemberClusterAnnounce"))),
@@ -131,7 +136,7 @@ impl World {
             }
             for task in tasks {
                 if let Some(action) = self.area.plan(&task, self.time) {
-                    text += &format!("{}\n", line(&action));
+                    text += &format!("{}\n", text::line(&action));
                     assert!(text.lines().count() < 200, "it never ends:\n{text}");
                     let answer = self.carry_out(&action);
                     self.area.learn_answer(&action, answer, self.now);
@@ -147,80 +152,6 @@ impl World {
     pub(super) fn object(&self, kind: &str, name: &str) -> Value {
         let key = (kind.to_owned(), name.to_owned());
         self.objects.get(&key).unwrap_or_else(|| panic!("there is no {kind} {name}")).clone()
-    }
-
-    fn carry_out(&mut self, action: &Action) -> Answer {
-        match action {
-            Action::CreateImport(import) => {
-                let object = serde_json::to_value(import).unwrap();
-                Answer::Import(self.put_import(object))
-            }
-            Action::ChangeImport(change) => {
-                let mut object = self.object("ResourceImport", &change.name);
-                merge(&mut object["spec"], &change.patch);
-                Answer::Import(self.put_import(object))
-            }
-            Action::DeleteImport(target) => {
-                self.delete("ResourceImport", &target.name);
-                Answer::Nothing
-            }
-            Action::DeleteExport(target) => {
-                self.delete("ResourceExport", &target.name);
-                Answer::Nothing
-            }
-            Action::WriteExportStatus(change) => {
-                let object = self.put_status("ResourceExport", &change.name, &change.patch);
-                Answer::Export(Box::new(export(&object)))
-            }
-            Action::WriteClusterSetStatus(change) => {
-                Answer::ClusterSet(read(&self.put_status("ClusterSet", &change.name, &change.patch)))
-            }
-            Action::WriteAnnounceStatus(change) => {
-                Answer::Announce(read(&self.put_status("MemberClusterAnnounce", &change.name, &change.patch)))
-            }
-            Action::KeepExportFinalizers(target, kept) => {
-                let object = self.keep_finalizers("ResourceExport", &target.name, kept);
-                Answer::Export(Box::new(export(&object)))
-            }
-            Action::KeepAnnounceFinalizers(target, kept) => {
-                Answer::Announce(read(&self.keep_finalizers("MemberClusterAnnounce", &target.name, kept)))
-            }
-        }
-    }
-
-    /// The watch of announces is late: that one is gone is known from the answer alone.
-    fn keep_finalizers(&mut self, kind: &str, name: &str, kept: &[String]) -> Value {
-        let mut object = self.object(kind, name);
-        object["metadata"]["finalizers"] = json!(kept);
-        let object = self.put(object);
-        if kept.is_empty() && !object["metadata"]["deletionTimestamp"].is_null() {
-            self.objects.remove(&(kind.to_owned(), name.to_owned()));
-            if kind == "ResourceExport" {
-                self.area.learn(Event::Export(WatchEvent::Deleted(export(&object))), self.now);
-            }
-        }
-        object
-    }
-
-    fn put_status(&mut self, kind: &str, name: &str, patch: &Value) -> Value {
-        let mut object = self.object(kind, name);
-        merge(&mut object["status"], patch);
-        self.put(object)
-    }
-
-    fn put_import(&mut self, mut object: Value) -> Box<ResourceImport> {
-        for field in &self.dropped {
-            remove_everywhere(&mut object, field);
-        }
-        read(&self.put(object))
-    }
-
-    fn put(&mut self, mut object: Value) -> Value {
-        self.version += 1;
-        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        self.objects.insert((text(&object["kind"]), text(&object["metadata"]["name"])), object.clone());
-        object
     }
 
     fn remove(&mut self, kind: &str, name: &str) {
@@ -272,80 +203,4 @@ fn read<T: DeserializeOwned>(object: &Value) -> Box<T> {
 fn parse(yaml: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap();
     documents.into_iter().filter(|document| !document.is_null()).collect()
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    for (name, value) in patch {
-        merge(&mut target[name], value);
-    }
-    target.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-}
-
-fn remove_everywhere(value: &mut Value, field: &str) {
-    match value {
-        Value::Object(map) => {
-            map.remove(field);
-            map.values_mut().for_each(|value| remove_everywhere(value, field));
-        }
-        Value::Array(list) => list.iter_mut().for_each(|value| remove_everywhere(value, field)),
-        _ => {}
-    }
-}
-
-/// A request, and what it writes.
-fn line(action: &Action) -> String {
-    match action {
-        Action::CreateImport(import) => {
-            format!("{action} {}", short(&serde_json::to_value(&import.spec).unwrap()))
-        }
-        Action::ChangeImport(change) => format!("{action} {}", short(&change.patch)),
-        Action::WriteExportStatus(change) => {
-            format!("tell {}: {}", change.name, conditions(&change.wanted.conditions))
-        }
-        Action::WriteAnnounceStatus(change) => {
-            let told = format!("tell {}: {}", change.name, conditions(&change.wanted.conditions));
-            told.trim_end().to_owned()
-        }
-        Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {
-            let members = wanted.cluster_statuses.iter();
-            let members =
-                members.map(|of| format!("\n    {}: {}", of.cluster_id, conditions(&of.conditions)));
-            let (ready, total) = (wanted.ready_clusters, wanted.total_clusters);
-            let members: String = members.collect();
-            format!("ClusterSet {name}: {ready}/{total} {}{members}", conditions(&wanted.conditions))
-        }
-        _ => action.to_string(),
-    }
-}
-
-/// JSON as YAML would have it on one line.
-fn short(value: &Value) -> String {
-    let list = |items: Vec<String>| items.join(", ");
-    match value {
-        Value::Object(map) => {
-            format!(
-                "{{{}}}",
-                list(map.iter().map(|(name, value)| format!("{name}: {}", short(value))).collect())
-            )
-        }
-        Value::Array(items) => format!("[{}]", list(items.iter().map(short).collect())),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn conditions(conditions: &[Condition]) -> String {
-    let one = |of: &Condition| {
-        let text = format!("{}={} {} {}", of.condition_type, of.status, of.reason, of.message);
-        text.trim().to_owned()
-    };
-    conditions.iter().map(one).collect::<Vec<_>>().join(" | ")
 }

@@ -10,52 +10,28 @@ mod policy;
 mod service;
 mod service_import;
 mod slices;
+mod subject;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::{derived_policy_name, derived_service_name};
 use antrea_shared_api::mcs;
-use antrea_shared_api::multicluster::v1alpha1::{ImportKind, ResourceImport};
-use antrea_shared_api::multicluster::well_known::DERIVED_PREFIX;
+use antrea_shared_api::multicluster::v1alpha1::ResourceImport;
 use antrea_types::IpFamily;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
+
+pub use subject::Subject;
+use subject::{policies, policy_of, services_derived, services_of, subject_of_import};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, at, is_leaving, label, read, text};
+use crate::objects::{Change, Key, Objects, is_leaving, label};
 use crate::withdrawals::Withdrawals;
 
 /// What stands in the label `endpointslice.kubernetes.io/managed-by` of EndpointSlices that are imported.
 pub const MANAGED_BY: &str = "antrea-mc-controller.antrea.io";
-
-/// What is imported, and all its local objects.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// A Service of the ClusterSet, by Namespace and name.
-    Service(String, String),
-    /// A ClusterNetworkPolicy, by its name in the Common Area.
-    Policy(String),
-    /// Another cluster, by the name of its object.
-    Cluster(String),
-    /// A set of labels, by the name of its object.
-    Labels(String),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Service(namespace, name) => write!(f, "Service {namespace}/{name}"),
-            Self::Policy(name) => write!(f, "policy {name}"),
-            Self::Cluster(name) => write!(f, "cluster {name}"),
-            Self::Labels(name) => write!(f, "labels {name}"),
-        }
-    }
-}
 
 /// Why something is not imported, or not as it is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -206,58 +182,4 @@ impl Importer {
         let clusters = &import.spec.cluster_ids;
         clusters.is_empty() || clusters.iter().any(|cluster| cluster == self.cluster.as_str())
     }
-}
-
-fn subject_of_import(object: &Value) -> Option<Subject> {
-    let part = |pointer| text(object, pointer).to_owned();
-    Some(match read(at(object, "/spec/kind")?)? {
-        ImportKind::ServiceImport | ImportKind::Endpoints => {
-            Subject::Service(part("/spec/namespace"), part("/spec/name"))
-        }
-        ImportKind::AntreaClusterNetworkPolicy => Subject::Policy(part("/spec/name")),
-        ImportKind::ClusterInfo => Subject::Cluster(part("/metadata/name")),
-        ImportKind::LabelIdentity => Subject::Labels(part("/metadata/name")),
-        ImportKind::ExternalEntity | ImportKind::Other(_) => return None,
-    })
-}
-
-/// The imports of kind AntreaClusterNetworkPolicy.
-fn policies(objects: &Objects) -> Vec<Subject> {
-    let subject = |(_, object)| subject_of_import(object);
-    let is_policy = |subject: &Subject| matches!(subject, Subject::Policy(_));
-    objects.all(Kind::ResourceImport).filter_map(subject).filter(is_policy).collect()
-}
-
-/// The imported policy that a ClusterNetworkPolicy has its name of.
-fn policy_of(objects: &Objects, name: &str) -> Option<Subject> {
-    let plain = name.strip_prefix(DERIVED_PREFIX)?;
-    if derived_policy_name(plain) == name {
-        return Some(Subject::Policy(plain.to_owned()));
-    }
-    let is_it =
-        |subject: &Subject| matches!(subject, Subject::Policy(policy) if derived_policy_name(policy) == name);
-    policies(objects).into_iter().find(is_it)
-}
-
-/// The imported Services of a Namespace.
-fn services_of(objects: &Objects, namespace: &str) -> Vec<Subject> {
-    let imports = objects.all(Kind::ResourceImport).filter_map(|(_, object)| subject_of_import(object));
-    let mut services: Vec<Subject> =
-        imports.filter(|subject| matches!(subject, Subject::Service(of, _) if of == namespace)).collect();
-    services.dedup();
-    services
-}
-
-/// The imported Services that a Service may be derived of: by its label, and by its name.
-fn services_derived(objects: &Objects, key: &Key, object: &Value) -> Vec<Subject> {
-    let Some(plain) = key.name.strip_prefix(DERIVED_PREFIX) else { return Vec::new() };
-    let subject = |name: &str| Subject::Service(key.namespace.clone(), name.to_owned());
-    if let Some(name) = label(object, mcs::label::SERVICE_NAME) {
-        return vec![subject(name)];
-    }
-    if derived_service_name(plain) == key.name {
-        return vec![subject(plain)];
-    }
-    let is_it = |subject: &Subject| matches!(subject, Subject::Service(_, name) if derived_service_name(name) == key.name);
-    services_of(objects, &key.namespace).into_iter().filter(is_it).collect()
 }

@@ -1,10 +1,12 @@
 //! Keeps the connection: follows ClusterSet and Secret, sends heartbeats, says in the ClusterSet how they fare.
 
+mod follow;
+mod heartbeat;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::backoff::{Backoff, jitter};
-use antrea_kit::kube_client::status_code;
 use antrea_kit::logging::chain;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -16,10 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 pub(crate) use super::announce::Facts;
-use super::announce::{announce, conflict, send};
-use super::identity::{is_anothers, own_uid, say_goodbye};
 use super::token_request::TokenRenewal;
-use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status, wish};
+use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status};
 use crate::action::ensure_status;
 use crate::condition::Condition;
 use crate::kind::Kind;
@@ -33,8 +33,6 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(8);
 /// How soon a heartbeat comes again that a leader has not taken which just starts, perhaps.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// How many heartbeats are lost before the leader counts as away.
-const LOST: u32 = 3;
 
 /// Where ways to leaders come from; tests have their own.
 pub(crate) type Connect = fn(&Target) -> Result<Client>;
@@ -131,131 +129,6 @@ impl Connection {
         }
     }
 
-    /// Follows ClusterSet and Secret. Whether there is a new connection.
-    fn follow(&mut self) -> bool {
-        let wish = wish(&self.objects, &self.namespace);
-        if wish == self.wish {
-            return false;
-        }
-        self.wish.clone_from(&wish);
-        match wish {
-            None => false,
-            Some(Wish::Leave) => {
-                info!("This cluster is in no ClusterSet");
-                self.leave();
-                self.leader.send_replace(Leader::None);
-                false
-            }
-            Some(Wish::Incomplete(cluster, why)) => {
-                warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
-                self.joined = None;
-                if let Some(cluster) = cluster {
-                    self.leader.send_replace(Leader::Away(cluster, why));
-                }
-                false
-            }
-            Some(Wish::Join(target)) => self.join(target),
-        }
-    }
-
-    fn join(&mut self, target: Target) -> bool {
-        if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
-            self.leave();
-        }
-        let client = match (self.connect)(&target) {
-            Ok(client) => client,
-            Err(error) => {
-                let why = chain(error.as_ref()).to_string();
-                warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
-                self.leader.send_replace(Leader::Away(target.cluster, why));
-                return false;
-            }
-        };
-        info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
-        self.number += 1;
-        (self.link, self.lost, self.renewal) = (Link::Connecting, 0, Renewal::default());
-        self.retries.reset();
-        self.joined = Some((target, client));
-        self.publish();
-        true
-    }
-
-    /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
-    fn leave(&mut self) {
-        (self.link, self.conflict) = (Link::Connecting, None);
-        let Some((target, client)) = self.joined.take() else { return };
-        let local = self.local.clone();
-        tokio::spawn(async move {
-            match timeout(PATIENCE, say_goodbye(&local, &client, &target)).await {
-                Ok(Ok(true)) => info!(leader = target.leader, "Left the ClusterSet"),
-                Ok(Ok(false)) => {
-                    info!(leader = target.leader, "The leader does not have this cluster as a member");
-                }
-                Ok(Err(error)) => {
-                    warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
-                }
-                Err(_) => warn!(
-                    leader = target.leader,
-                    "The leader does not answer, and was not told that we leave"
-                ),
-            }
-        });
-    }
-
-    async fn beat(&mut self) {
-        let Some((target, client)) = self.joined.clone() else { return };
-        let now = Timestamp::now();
-        let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
-        let link = sent
-            .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
-        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
-        // One lost heartbeat is no news. A refusal is.
-        let is_news = self.lost == 0
-            || self.lost >= LOST
-            || self.link != Link::Connected
-            || matches!(link, Link::Expired { .. } | Link::Taken(_));
-        if is_news && link != self.link {
-            match link.fault() {
-                Some(why) => warn!(reason = why, "Disconnected from the leader"),
-                None => info!("Connected to the leader"),
-            }
-            self.link = link;
-            self.publish();
-        }
-    }
-
-    /// Sends a heartbeat, and says how the connection fares.
-    async fn announce(&mut self, target: &Target, client: &Client, now: Timestamp) -> Link {
-        let uid = match self.uid.clone() {
-            Some(uid) => uid,
-            None => match own_uid(&self.local).await {
-                Ok(uid) => self.uid.insert(uid).clone(),
-                Err(error) => return Link::Disconnected(chain(error.as_ref()).to_string()),
-            },
-        };
-        match send(client, &announce(target, &self.facts, &uid, now)).await {
-            Ok(answer) => {
-                self.conflict = conflict(&answer);
-                Link::Connected
-            }
-            Err(error) if is_anothers(&error, client, target, &uid).await => {
-                Link::Taken(chain(error.as_ref()).to_string())
-            }
-            Err(error) => judge(&error, target, now),
-        }
-    }
-
-    /// When the leader is to hear of the member again: soon, where it has not taken the last heartbeat.
-    fn next_beat(&mut self) -> Duration {
-        if self.link == Link::Connected {
-            self.retries.reset();
-            return HEARTBEAT;
-        }
-        self.retries.wait(jitter())
-    }
-
     /// Begins to renew the token, if it is time to.
     fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
         let Some((target, leader)) = self.joined.as_ref().filter(|_| self.link == Link::Connected) else {
@@ -325,16 +198,5 @@ impl Connection {
             Ok(Err(error)) => warn!(error = %chain(error.as_ref()), "Status of the ClusterSet not written"),
             Err(_) => warn!(set = %Key::clone(key), "Status of the ClusterSet not written in time"),
         }
-    }
-}
-
-/// What a failed heartbeat means.
-fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
-    let expired = target.credentials.expire().filter(|expired| *expired <= now);
-    match expired {
-        Some(since) if status_code(error) == Some(401) => {
-            Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
-        }
-        _ => Link::Disconnected(chain(error.as_ref()).to_string()),
     }
 }

@@ -3,6 +3,7 @@
 mod announces;
 mod cluster_sets;
 mod conversions;
+mod export_contents;
 mod exports;
 mod gateways;
 mod imports;

@@ -1,0 +1,189 @@
+//! What users are told of their exports.
+
+use std::collections::BTreeMap;
+
+use antrea_mc_core::names::Naming;
+use antrea_mc_member::export::{Exporter, Membership, Subject};
+use antrea_mc_member::kind::Kind;
+use antrea_mc_member::objects::Key;
+
+use crate::exports::{EXPORT, SUCCEEDED, exported, exporter, taken};
+use crate::objects::Cluster;
+
+#[test]
+fn a_service_that_cannot_be_exported_is_withdrawn_and_says_why() {
+    let mut cluster = exported();
+    cluster.apply("{kind: Service, metadata: {name: web, namespace: shop}, spec: {type: ExternalName, externalName: a.b}}");
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    delete ResourceExport area/west-shop-web-endpoints
+    delete ResourceExport area/west-shop-web-service
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"False","reason":"InvalidServiceType","message":"Service of ExternalName type is not supported","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1},{"type":"Ready","status":"False","reason":"Failed","message":"the Service cannot be exported, see condition Valid","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1}]
+    create Event shop/web.18fae277821f2800
+      involvedObject.apiVersion: "multicluster.x-k8s.io/v1beta1"
+      involvedObject.kind: "ServiceExport"
+      involvedObject.namespace: "shop"
+      involvedObject.name: "web"
+      involvedObject.uid: ""
+      type: "Warning"
+      reason: "InvalidServiceType"
+      message: "Service of ExternalName type is not supported"
+      firstTimestamp: "2027-01-15T08:00:04Z"
+      lastTimestamp: "2027-01-15T08:00:04Z"
+      count: 1
+      source.component: "antrea-mc-controller"
+      reportingComponent: "antrea-mc-controller"
+      reportingInstance: ""
+    "#);
+    let mut alone = Cluster::of("{kind: ServiceExport, metadata: {name: web, namespace: shop}}");
+    insta::assert_snapshot!(alone.settle(&exporter()), @r#"
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"False","reason":"NoService","message":"Service does not exist","lastTransitionTime":"2027-01-15T08:00:00Z"},{"type":"Ready","status":"False","reason":"Failed","message":"the Service cannot be exported, see condition Valid","lastTransitionTime":"2027-01-15T08:00:00Z"}]
+    create Event shop/web.18fae27693b40000
+      involvedObject.apiVersion: "multicluster.x-k8s.io/v1beta1"
+      involvedObject.kind: "ServiceExport"
+      involvedObject.namespace: "shop"
+      involvedObject.name: "web"
+      involvedObject.uid: ""
+      type: "Warning"
+      reason: "NoService"
+      message: "Service does not exist"
+      firstTimestamp: "2027-01-15T08:00:00Z"
+      lastTimestamp: "2027-01-15T08:00:00Z"
+      count: 1
+      source.component: "antrea-mc-controller"
+      reportingComponent: "antrea-mc-controller"
+      reportingInstance: ""
+    "#);
+}
+
+#[test]
+fn a_service_without_an_address_that_crosses_clusters_is_withdrawn() {
+    for addresses in ["", "clusterIP: 'fd00::7', clusterIPs: ['fd00::7'], ipFamilies: [IPv6], "] {
+        let mut cluster = exported();
+        cluster.apply(&format!(
+            "{{kind: Service, metadata: {{name: web, namespace: shop}}, spec: {{type: ClusterIP, {addresses}ports: [{{port: 80}}]}}}}"
+        ));
+        let done = cluster.settle(&exporter());
+        for part in [
+            "delete ResourceExport area/west-shop-web-endpoints\n",
+            "delete ResourceExport area/west-shop-web-service\n",
+            r#""type":"Valid","status":"False","reason":"ServiceNoClusterIP""#,
+        ] {
+            assert!(done.contains(part), "{addresses}: {done}");
+        }
+    }
+}
+
+#[test]
+fn an_export_is_not_ready_where_the_leader_refuses_the_service_or_its_endpoints_alone() {
+    for refused in ["service", "endpoints"] {
+        let mut cluster = exported();
+        let key = Key::new(Kind::ResourceExport, "area", &format!("west-shop-web-{refused}"));
+        let mut export = cluster.objects.get(&key).unwrap().clone();
+        let answer = "conditions: [{type: Failure, status: 'True', message: refused}]";
+        export["status"] = serde_saphyr::from_str(answer).unwrap();
+        cluster.objects.insert(Kind::ResourceExport, export);
+        let done = cluster.settle(&exporter());
+        let ready = r#""type":"Ready","status":"False","reason":"Failed","message":"refused""#;
+        assert!(done.contains(ready), "{refused}: {done}");
+    }
+}
+
+#[test]
+fn conflicts_and_refusals_of_the_leader_reach_the_user() {
+    let mut cluster = exported();
+    taken(
+        &mut cluster,
+        "{type: Succeeded, status: 'True'}, {type: Conflict, status: 'True', reason: PortConflict, message: port http differs}",
+    );
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"True","reason":"Valid","message":"The Service can be exported","lastTransitionTime":"2027-01-15T08:00:00Z","observedGeneration":1},{"type":"Ready","status":"True","reason":"Exported","message":"The Service is exported successfully","lastTransitionTime":"2027-01-15T08:00:02Z","observedGeneration":1},{"type":"Conflict","status":"True","reason":"PortConflict","message":"port http differs","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1}]
+    create Event shop/web.18fae277821f2800
+      involvedObject.apiVersion: "multicluster.x-k8s.io/v1beta1"
+      involvedObject.kind: "ServiceExport"
+      involvedObject.namespace: "shop"
+      involvedObject.name: "web"
+      involvedObject.uid: ""
+      type: "Warning"
+      reason: "PortConflict"
+      message: "port http differs"
+      firstTimestamp: "2027-01-15T08:00:04Z"
+      lastTimestamp: "2027-01-15T08:00:04Z"
+      count: 1
+      source.component: "antrea-mc-controller"
+      reportingComponent: "antrea-mc-controller"
+      reportingInstance: ""
+    "#);
+    taken(&mut cluster, "{type: Failure, status: 'True', reason: ConvergeFailure, message: refused}");
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"True","reason":"Valid","message":"The Service can be exported","lastTransitionTime":"2027-01-15T08:00:00Z","observedGeneration":1},{"type":"Ready","status":"False","reason":"Failed","message":"refused","lastTransitionTime":"2027-01-15T08:00:06Z","observedGeneration":1}]
+    create Event shop/web.18fae277f954bc00
+      involvedObject.apiVersion: "multicluster.x-k8s.io/v1beta1"
+      involvedObject.kind: "ServiceExport"
+      involvedObject.namespace: "shop"
+      involvedObject.name: "web"
+      involvedObject.uid: ""
+      type: "Warning"
+      reason: "Failed"
+      message: "refused"
+      firstTimestamp: "2027-01-15T08:00:06Z"
+      lastTimestamp: "2027-01-15T08:00:06Z"
+      count: 1
+      source.component: "antrea-mc-controller"
+      reportingComponent: "antrea-mc-controller"
+      reportingInstance: ""
+    "#);
+}
+
+#[test]
+fn what_the_leader_refuses_is_said_before_it_is_tried_again() {
+    let refusing = |why: &str| {
+        let subject = Subject::Service("shop".to_owned(), "web".to_owned());
+        Exporter { refusals: BTreeMap::from([(subject, why.to_owned())]), ..exporter() }
+    };
+    let mut cluster = Cluster::of(EXPORT);
+    let ready = [
+        "\"Ready\",\"status\":\"False\",\"reason\":\"Failed\",\"message\":\"no network of west\"",
+        "create Event",
+    ];
+    let told = cluster.plan(&refusing("no network of west"));
+    let (said, tried) = told.split_once("create ResourceExport").unwrap();
+    assert!(ready.iter().all(|text| said.contains(text)), "{told}");
+    assert!(tried.contains("create ResourceExport"), "{told}");
+    cluster.settle(&exporter());
+    taken(&mut cluster, SUCCEEDED);
+    let unchanged = cluster.plan(&refusing("no network of west"));
+    assert!(unchanged.contains(ready[0]), "what it took of before is not what is exported: {unchanged}");
+    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"patch status of ServiceExport shop/web");
+}
+
+#[test]
+fn without_a_cluster_set_nothing_is_exported_and_the_user_is_told() {
+    let mut cluster = exported();
+    let left = Exporter { membership: Membership::None, ..exporter() };
+    insta::assert_snapshot!(cluster.settle(&left), @r#"
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"True","reason":"Valid","message":"The Service can be exported","lastTransitionTime":"2027-01-15T08:00:00Z","observedGeneration":1},{"type":"Ready","status":"False","reason":"Pending","message":"this cluster is in no ClusterSet yet","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1}]
+    "#);
+}
+
+#[test]
+fn while_the_leader_is_away_the_user_is_told_and_nothing_is_withdrawn() {
+    let mut cluster = exported();
+    let why = Some("the leader does not answer".to_owned());
+    let away = Exporter {
+        membership: Membership::Joined {
+            area: "area".to_owned(),
+            naming: Naming::Upstream,
+            unreachable: why,
+        },
+        ..exporter()
+    };
+    insta::assert_snapshot!(cluster.settle(&away), @r#"
+    patch status of ServiceExport shop/web
+      status.conditions: [{"type":"Valid","status":"True","reason":"Valid","message":"The Service can be exported","lastTransitionTime":"2027-01-15T08:00:00Z","observedGeneration":1},{"type":"Ready","status":"False","reason":"Pending","message":"the leader does not answer","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1}]
+    "#);
+}

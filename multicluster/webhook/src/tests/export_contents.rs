@@ -1,0 +1,99 @@
+//! What stands in ResourceExports that members write.
+
+use super::exports::{INFO, LABELS, SERVICE, check, update, with};
+use super::{answer, known};
+use crate::Hook;
+
+#[test]
+fn the_payload_of_the_kind_is_there_and_valid() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "service: {serviceSpec: {ports: [{name: http, port: 80, protocol: TCP}]}}", "raw: {}"),
+        "422: spec.service: is missing: the kind is Service; spec.raw: does not belong to the kind Service",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "port: 80", "port: 80000"),
+        "422: spec.service.serviceSpec.ports[0].port: 80000 is not from 1 to 65535",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(INFO, "clusterInfo: {clusterID: east", "clusterInfo: {clusterID: west"),
+        "422: spec.clusterInfo.clusterID: must be \"east\", as spec.clusterID",
+    );
+    check(
+        "mc/east-token",
+        "update",
+        &update(SERVICE, "name: web, service:", "name: web2, service:"),
+        "422: spec.name: cannot be changed",
+    );
+}
+
+#[test]
+fn names_derive_from_the_cluster_and_what_it_exports() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "name: east-shop-web-service", "name: west-shop-web-service"),
+        "403: the name of this export of cluster east is \"east-shop-web-service\", not \"west-shop-web-service\"",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(LABELS, "name: east-", "name: east-1"),
+        "403: the name of this export of cluster east is \"east-1834cf0966b64b41\", not \"east-11834cf0966b64b41\"",
+    );
+    let dashed = SERVICE.replace("shop", "shop-1");
+    check("mc/east-token", "create", &dashed, "allowed");
+    let unambiguous = "east-shop-1-web-service-";
+    let answer = answer(
+        &known(),
+        Hook::ResourceExport,
+        "mc/east-token",
+        "create",
+        &with(&dashed, "name: east-", "name: x-"),
+    );
+    let name = answer.split('"').nth(1).unwrap();
+    assert!(name.starts_with(unambiguous), "{answer}");
+    check(
+        "mc/east-token",
+        "create",
+        &with(&dashed, "name: east-shop-1-web-service", &format!("name: {name}")),
+        "allowed",
+    );
+}
+
+#[test]
+fn labels_say_what_the_spec_says() {
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "sourceName: web", "sourceName: api"),
+        "403: metadata.labels[sourceName]: must be \"web\", as spec says",
+    );
+    check(
+        "mc/east-token",
+        "create",
+        &with(INFO, "sourceClusterID: east", "sourceClusterID: west"),
+        "403: metadata.labels[sourceClusterID]: must be \"east\", as spec says",
+    );
+}
+
+#[test]
+fn the_leader_sees_exports_go() {
+    let missing =
+        "403: metadata.finalizers: resourceexport.antrea.io/finalizer is missing; only the leader removes it";
+    let held = "[resourceexport.antrea.io/finalizer]";
+    check("mc/east-token", "create", &with(SERVICE, held, "[]"), missing);
+    check("mc/east-token", "update", &update(SERVICE, held, "[other]"), missing);
+    check(
+        "mc/east-token",
+        "update",
+        &update(SERVICE, held, "[resourceexport.finalizers.antrea.io]"),
+        "allowed",
+    );
+    check("mc/east-token", "update", &update(&with(SERVICE, held, "[]"), "port: 80", "port: 81"), "allowed");
+}
