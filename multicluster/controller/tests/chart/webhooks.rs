@@ -53,7 +53,12 @@ fn both_are_asked_about_both() {
 #[test]
 fn whose_writes_of_imports_and_exports_nobody_is_asked_about_is_the_controller_itself() {
     let Some(chart) = Chart::open() else { return };
-    for (mode, namespace) in [("leader", "antrea-multicluster"), ("both", "kube-system")] {
+    let of_leaders = ["vresourceexport", "vresourceimport"];
+    for (mode, namespace, excepted) in [
+        ("leader", "antrea-multicluster", &of_leaders[..]),
+        ("member", "kube-system", &["vserviceimport"]),
+        ("both", "kube-system", &[of_leaders[0], of_leaders[1], "vserviceimport"]),
+    ] {
         let objects = chart.mode(mode, "");
         let account = objects
             .iter()
@@ -61,9 +66,9 @@ fn whose_writes_of_imports_and_exports_nobody_is_asked_about_is_the_controller_i
             .unwrap();
         let user = format!("'system:serviceaccount:{namespace}:{}'", account.as_str().unwrap());
         let listed = list(&objects);
-        let excepted: Vec<&str> = listed.lines().filter(|line| line.contains("username")).collect();
-        assert_eq!(excepted.len(), 2, "{listed}");
-        for (line, kind) in excepted.into_iter().zip(["vresourceexport", "vresourceimport"]) {
+        let lines: Vec<&str> = listed.lines().filter(|line| line.contains("username")).collect();
+        assert_eq!(lines.len(), excepted.len(), "{listed}");
+        for (line, kind) in lines.into_iter().zip(excepted) {
             assert!(line.starts_with(kind), "{line}");
             assert!(line.ends_with(&format!("where request.userInfo.username != {user}")), "{line}");
         }

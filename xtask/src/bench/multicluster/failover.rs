@@ -46,7 +46,7 @@ const FAULTS: [(&str, Fault); 4] = [
 
 type Fault = fn(&Stage) -> Result<Round>;
 
-/// What became of one failure, in seconds since the fault was there.
+/// What became of one failure, in seconds since the fault was begun.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Round {
     /// Another Node was the Gateway.
@@ -132,8 +132,9 @@ fn round<F>(stage: &Stage, member: &Member, fault: impl FnOnce() -> Result<F>) -
     let api = Api::open(stage.lab(), member.cluster)?;
     let watches = Watches::open(&api, &[GATEWAYS.to_owned()])?;
     let requests = stage.requests()?;
-    let fault = fault()?;
+    // What has to be told by kubectl may be known before that has ended.
     let (failed, failed_at) = (SystemTime::now(), Instant::now());
+    let fault = fault()?;
     let elected = wait_for_election(&watches, second)?.saturating_duration_since(failed_at);
     stage.wait_for_gateway(member, second)?;
     stage.example.wait_for_answers()?;
