@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use kube::runtime::watcher::Config;
 use kube::{Client, Resource};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
@@ -145,6 +145,7 @@ impl Leader {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let settles = self.queue.settles(now());
             tokio::select! {
                 event = events.next() => match event {
                     Some(event) => self.learn(event, &mut events),
@@ -155,6 +156,7 @@ impl Leader {
                     self.area.learn(Event::Tick, now());
                     censuses.set(namespace, self.area.census());
                 }
+                () = wait_until(settles) => {}
             }
             self.queue.add(self.area.settle(now()), now());
             self.send();
@@ -208,6 +210,13 @@ fn log(action: &Action) {
     match action {
         Action::WriteExportStatus(_) | Action::WriteClusterSetStatus(_) => debug!(%action, "Wrote"),
         _ => info!(%action, "Changed the Common Area"),
+    }
+}
+
+async fn wait_until(at: Option<std::time::Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

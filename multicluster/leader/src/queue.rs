@@ -1,7 +1,8 @@
 //! What is to be looked at, and when: each object at most once at a time, in the order in which they came, again later
 //! after a failure, and nothing while the API server is in trouble.
 //!
-//! Members wait for imports. Exporters are answered after these, and once for all that changed until then.
+//! Members wait for imports. Exporters are answered after these, and once for all that changed until then: the exports of
+//! a Service and of its endpoints come one after the other, and what is said of the first alone holds for milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use crate::action::Task;
 const PARALLEL: usize = 16;
 /// As many of them answer exporters, so that imports which come meanwhile find the API server free.
 const ANSWERS: usize = 2;
+/// How long an answer waits at least for what may change it.
+const SETTLE: Duration = Duration::from_millis(50);
 /// How long an answer waits for imports that are being written: both cost the API server as much.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -94,7 +97,9 @@ impl Queue {
         let can_be = |task: &Task| !self.busy.contains(task) && is_due(task);
         let (number, (_, since)) = self.line.iter().find(|(_, (task, _))| can_be(task))?;
         let yields = self.busy_with(Urgency::Import) > 0 && now < *since + PATIENCE;
-        if number.0 == Urgency::Answer && (yields || self.busy_with(Urgency::Answer) >= ANSWERS) {
+        let may_change = now < *since + SETTLE;
+        if number.0 == Urgency::Answer && (may_change || yields || self.busy_with(Urgency::Answer) >= ANSWERS)
+        {
             return None;
         }
         let number = *number;
@@ -102,6 +107,12 @@ impl Queue {
         self.waiting.remove(&task);
         self.busy.insert(task.clone());
         Some(task)
+    }
+
+    /// When the first answer has waited long enough that still has to.
+    pub(crate) fn settles(&self, now: Instant) -> Option<Instant> {
+        let (_, (_, since)) = self.line.range((Urgency::Answer, 0)..).next()?;
+        Some(*since + SETTLE).filter(|at| *at > now)
     }
 
     fn busy_with(&self, urgency: Urgency) -> usize {
@@ -144,99 +155,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn import(name: &str) -> Task {
-        Task::Import(name.to_owned())
-    }
-
-    fn export(name: &str) -> Task {
-        Task::Export(name.to_owned())
-    }
-
-    fn queue(tasks: &[Task]) -> (Queue, Instant) {
-        let (mut queue, now) = (Queue::default(), Instant::now());
-        queue.add(tasks.iter().cloned(), now);
-        (queue, now)
-    }
-
-    #[test]
-    fn imports_come_before_what_is_said_to_exporters() {
-        let (mut queue, now) = queue(&[export("a"), import("z")]);
-        assert_eq!(queue.next(now), Some(import("z")));
-        queue.succeeded(&import("z"));
-        assert_eq!(queue.next(now), Some(export("a")));
-        assert_eq!(queue.next(now), None);
-    }
-
-    #[test]
-    fn who_came_first_is_served_first_and_once() {
-        let (mut queue, now) = queue(&[import("z"), import("a"), import("z")]);
-        assert_eq!(queue.next(now), Some(import("z")));
-        queue.succeeded(&import("z"));
-        queue.add([import("z")], now);
-        assert_eq!(
-            queue.next(now),
-            Some(import("a")),
-            "what changes all the time does not come before others"
-        );
-        assert_eq!(queue.next(now), Some(import("z")));
-        assert_eq!(queue.next(now), None);
-    }
-
-    #[test]
-    fn exporters_are_answered_after_imports_but_do_not_wait_for_ever() {
-        let (answer, set) = (export("a"), Task::ClusterSet("set".to_owned()));
-        let (mut queue, now) = queue(&[answer.clone(), set.clone(), import("i")]);
-        let next: Vec<Option<Task>> = (0..3).map(|_| queue.next(now)).collect();
-        assert_eq!(next, [Some(import("i")), Some(set), None]);
-        queue.add([answer.clone()], now + PATIENCE / 2);
-        assert_eq!(queue.next(now + PATIENCE), Some(answer), "by the time when it came first");
-        queue.add([export("b")], now + PATIENCE);
-        assert_eq!(queue.next(now + PATIENCE), None);
-        queue.succeeded(&import("i"));
-        assert_eq!(queue.next(now + PATIENCE), Some(export("b")));
-        queue.add([export("c"), import("j")], now + PATIENCE);
-        assert_eq!(queue.next(now + PATIENCE), Some(import("j")));
-        assert_eq!(queue.next(now + 2 * PATIENCE), None, "two are answered at a time");
-    }
-
-    #[test]
-    fn an_object_is_under_way_once() {
-        let (mut queue, now) = queue(&[import("a")]);
-        queue.next(now);
-        queue.add([import("a")], now);
-        assert_eq!(queue.next(now), None);
-        queue.succeeded(&import("a"));
-        assert_eq!(queue.next(now), Some(import("a")), "what came meanwhile is not lost");
-    }
-
-    #[test]
-    fn an_object_that_is_refused_waits_longer_each_time_and_delays_no_other() {
-        let (mut queue, now) = queue(&[import("a"), import("b")]);
-        queue.next(now);
-        assert!(queue.failed(&import("a"), Failure::Object, now, 1.0));
-        assert_eq!(queue.next(now), Some(import("b")));
-        queue.add([import("a")], now);
-        assert_eq!(queue.next(now + SECOND / 10), None, "an event does not shorten the wait");
-        assert_eq!(queue.next(now + SECOND / 5), Some(import("a")));
-        assert!(!queue.failed(&import("a"), Failure::Object, now, 1.0));
-        assert_eq!(queue.next(now + SECOND / 5), None, "it waits longer");
-    }
-
-    #[test]
-    fn an_api_server_in_trouble_is_left_alone() {
-        let (mut queue, now) = queue(&[import("a"), import("b"), import("c")]);
-        queue.next(now);
-        queue.next(now);
-        assert!(queue.failed(&import("a"), Failure::Server, now, 1.0));
-        assert!(!queue.failed(&import("b"), Failure::Server, now, 1.0));
-        assert_eq!(queue.next(now), None);
-        assert_eq!(queue.next(now + SECOND / 2), Some(import("c")));
-        queue.answered();
-        assert_eq!(queue.next(now), Some(import("a")), "who failed stands in line again");
-    }
-}
+mod tests;
