@@ -148,6 +148,7 @@ fn with_small_load(clusters: &Clusters, leader: &Controller) -> Result<Vec<Figur
     importer.stop()?;
     let mut figures = vec![floor::of_import(clusters)?];
     figures.extend(leader::measure(clusters, leader, leader::SMALL)?);
+    leader::wait_for_answers(&clusters.leader.api)?;
     let (imported, importer) = import::measure(clusters)?;
     figures.extend(imported);
     leader::remove(&clusters.leader.api, leader::SMALL)?;

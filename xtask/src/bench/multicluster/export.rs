@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use antrea_e2e::wait::pause;
 use anyhow::Result;
 
 use super::clusters::Clusters;
@@ -11,6 +12,9 @@ use crate::bench::{Figure, distribution};
 
 pub(super) const SERVICES: u32 = 50;
 pub(super) const LIMIT: Duration = Duration::from_secs(30);
+
+/// Until the statuses are written that tell of an export, and nothing happens any more.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// From the request that creates a ServiceExport until the other member has the Service, its ServiceImport and an
 /// EndpointSlice.
@@ -25,6 +29,7 @@ pub(super) fn measure(clusters: &Clusters) -> Result<Vec<Figure>> {
         exporter.send(&Fleet::export(number))?;
         let complete = imports.wait_for([name(number)].into(), LIMIT)?;
         seconds.extend(complete.values().map(|at| at.saturating_duration_since(asked).as_secs_f64()));
+        pause(QUIET);
     }
     exporter.send_all(&fleet.remove())?;
     imports.wait_for_none(LIMIT)?;

@@ -26,7 +26,9 @@ const WRITERS: u32 = 8;
 const NEXT_WITHIN: Duration = Duration::from_secs(60);
 /// A leader that does not merge an export so long after its start has a fault.
 const MERGED_WITHIN: Duration = Duration::from_secs(120);
-/// One that has not removed everything by then has another.
+/// One that has not told all exporters what became of their exports has another.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
+/// One that has not removed everything by then has one more.
 const GONE_WITHIN: Duration = Duration::from_secs(1800);
 
 /// From the first ResourceExport until all have their ResourceImports, and for each from its request on.
@@ -80,6 +82,16 @@ pub(super) fn measure_restart(
     ];
     api.send(&load.delete(further, "Service"))?;
     Ok((figures, controller))
+}
+
+/// Waits until every exporter was told what became of its export: the leader has nothing to do any more.
+pub(super) fn wait_for_answers(api: &Api) -> Result<()> {
+    let path = format!("{}/resourceexports", area());
+    wait::until(ANSWERED_WITHIN, "the leader to answer all exporters", || {
+        let exports = api.read(&path)?;
+        let mut exports = exports["items"].as_array().into_iter().flatten();
+        Ok(exports.all(|export| export.pointer("/status/conditions/0").is_some()))
+    })
 }
 
 /// Removes the exports, and waits until nothing of them is left.
