@@ -6,6 +6,7 @@
 mod artifacts;
 mod conformance;
 mod demo;
+mod durations;
 mod libtest;
 mod suite;
 mod suites;

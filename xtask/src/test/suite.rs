@@ -5,11 +5,14 @@ use std::fs;
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
 use super::artifacts::TestBinary;
+use super::durations::Durations;
 use super::libtest::{self, Skipped};
 use crate::project;
 
@@ -131,11 +134,15 @@ impl Planned<'_> {
         let started = Instant::now();
         let log = log_file(self.name, &binary.package)?;
         let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let status = command
-            .stdout(file.try_clone()?)
-            .stderr(file)
-            .status()
-            .context("cannot start the test binary")?;
+        command.stdout(file.try_clone()?).stderr(file);
+        let (status, durations) = thread::scope(|scope| {
+            let ((over, is_over), log) = (mpsc::channel(), log.as_path());
+            let following = self.threads.map(|_| scope.spawn(move || Durations::follow(log, &is_over)));
+            let status = command.status();
+            drop(over);
+            (status, following.map(ScopedJoinHandle::join))
+        });
+        let status = status.context("cannot start the test binary")?;
         let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
         let mut outcome = libtest::outcome(&output);
         if !status.success() && outcome.failed == 0 {
@@ -143,6 +150,9 @@ impl Planned<'_> {
         }
         println!("{:<24} {:>4} s  {outcome}", binary.package, started.elapsed().as_secs());
         print_what_matters(&output, outcome);
+        if let Some(Ok(durations)) = durations {
+            durations.slowest().iter().for_each(|line| println!("{line}"));
+        }
         Ok(outcome)
     }
 }
