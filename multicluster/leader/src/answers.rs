@@ -17,7 +17,7 @@ impl<T> Default for Answers<T> {
 
 impl<T: PartialEq> Answers<T> {
     /// Takes in what the watch of the objects tells. When all are listed anew, the API server may keep more than before:
-    /// a change of the CustomResourceDefinition ends the watch.
+    /// a change of the CustomResourceDefinition ends the watch, and mostly what it would go on with is forgotten then.
     pub(crate) fn learn<O>(&mut self, event: &WatchEvent<O>) {
         if matches!(event, WatchEvent::Resynced(_)) {
             self.0.clear();
@@ -37,7 +37,12 @@ impl<T: PartialEq> Answers<T> {
 
     /// Whether `present` is what becomes of `wanted`.
     pub(crate) fn satisfy(&self, name: &str, wanted: &T, present: &T) -> bool {
-        wanted == present || self.0.get(name).is_some_and(|(asked, got)| asked == wanted && got == present)
+        wanted == present || wanted == self.meant(name, present)
+    }
+
+    /// What was asked for, where `present` is what became of it.
+    pub(crate) fn meant<'a>(&'a self, name: &str, present: &'a T) -> &'a T {
+        self.0.get(name).filter(|(_, got)| got == present).map_or(present, |(asked, _)| asked)
     }
 
     /// The object is gone.

@@ -85,7 +85,7 @@ impl ClusterSets {
         let present = set.status.clone().unwrap_or_default();
         let wanted = ClusterSetStatus {
             observed_generation: set.metadata.generation.unwrap_or_default(),
-            ..with_times(said, &present, now)
+            ..with_times(said, self.answers.meant(name, &present), now)
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;

@@ -152,7 +152,8 @@ impl Exports {
         if self.orphans.contains(name) {
             return Some(Action::DeleteExport(known.target.clone()));
         }
-        let conditions = dated(self.said.get(name)?.clone(), &known.status.conditions, now);
+        let before = self.answers.meant(name, &known.status);
+        let conditions = dated(self.said.get(name)?.clone(), &before.conditions, now);
         let wanted = ResourceExportStatus { conditions, observed_generation: known.generation };
         if self.answers.satisfy(name, &wanted, &known.status) {
             return None;

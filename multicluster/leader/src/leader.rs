@@ -144,8 +144,8 @@ impl Leader {
     ) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut settles = None;
         loop {
-            let settles = self.queue.settles(now());
             tokio::select! {
                 event = events.next() => match event {
                     Some(event) => self.learn(event, &mut events),
@@ -158,8 +158,10 @@ impl Leader {
                 }
                 () = wait_until(settles) => {}
             }
-            self.queue.add(self.area.settle(now()), now());
-            self.send();
+            let at = now();
+            self.queue.add(self.area.settle(at), at);
+            self.send(at);
+            settles = self.queue.settles(at);
         }
     }
 
@@ -172,9 +174,9 @@ impl Leader {
         }
     }
 
-    /// Sends what is due.
-    fn send(&mut self) {
-        while let Some(task) = self.queue.next(now()) {
+    /// Sends what is due at an instant.
+    fn send(&mut self, at: std::time::Instant) {
+        while let Some(task) = self.queue.next(at) {
             let Some(action) = self.area.plan(&task, Timestamp::now()) else {
                 self.queue.succeeded(&task);
                 continue;

@@ -178,7 +178,8 @@ impl Members {
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
         let said = conflict(claims, &cluster).into_iter().collect();
-        let wanted = MemberClusterAnnounceStatus { conditions: dated(said, &present.conditions, now) };
+        let before = self.answers.meant(name, &present);
+        let wanted = MemberClusterAnnounceStatus { conditions: dated(said, &before.conditions, now) };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
         }

@@ -1,8 +1,9 @@
 //! What is to be looked at, and when: each object at most once at a time, in the order in which they came, again later
 //! after a failure, and nothing while the API server is in trouble.
 //!
-//! Members wait for imports. Exporters are answered after these, and once for all that changed until then: the exports of
-//! a Service and of its endpoints come one after the other, and what is said of the first alone holds for milliseconds.
+//! Members wait for imports. Exporters are answered, and exports that go are let go, after these, and once for all that
+//! changed until then: the exports of a Service and of its endpoints come one after the other, and what is said of the
+//! first alone holds for milliseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ enum Urgency {
     Import,
     /// It says who is a member.
     Membership,
-    /// It tells an exporter what became of its export.
+    /// It tells an exporter what became of its export, or lets that go.
     Answer,
 }
 
@@ -109,10 +110,11 @@ impl Queue {
         Some(task)
     }
 
-    /// When the first answer has waited long enough that still has to.
+    /// When the first of the answers has waited long enough that had not at `now`. Those that came last are at the end of
+    /// the line: what waits for longer is not looked at.
     pub(crate) fn settles(&self, now: Instant) -> Option<Instant> {
-        let (_, (_, since)) = self.line.range((Urgency::Answer, 0)..).next()?;
-        Some(*since + SETTLE).filter(|at| *at > now)
+        let answers = self.line.range((Urgency::Answer, 0)..).rev();
+        answers.map(|(_, (_, since))| *since + SETTLE).take_while(|at| *at > now).last()
     }
 
     fn busy_with(&self, urgency: Urgency) -> usize {

@@ -26,12 +26,15 @@ impl Durations {
     /// Looks at a log until `over` is closed.
     pub(crate) fn follow(log: &Path, over: &Receiver<()>) -> Self {
         let mut durations = Self::begin(Instant::now());
-        while over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        loop {
+            let goes_on = over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout);
             // One that cannot be read is read as soon as it can.
             let text = fs::read(log).unwrap_or_default();
             durations.learn(&String::from_utf8_lossy(&text), Instant::now());
+            if !goes_on {
+                return durations;
+            }
         }
-        durations
     }
 
     /// Takes in what the log says at `now`. Of several tests that have ended since the last look the first took the time.
@@ -68,6 +71,16 @@ mod tests {
         durations.learn("running 3 tests\ntest a::one ... ok\ntest two ... FAILED\ntest three ... ", at(3));
         durations.learn("test a::one ... ok\ntest two ... FAILED\ntest three ... ok\n\nfailures:\n", at(63));
         assert_eq!(durations.slowest(), ["    60 s  three", "     3 s  a::one", "     0 s  two"]);
+    }
+
+    #[test]
+    fn what_ends_last_is_known_too() {
+        let log = std::env::temp_dir().join(format!("antrea-xtask-durations-{}", std::process::id()));
+        fs::write(&log, "test a::one ... ok\n\ntest result: ok. 1 passed\n").unwrap();
+        let (over, is_over) = std::sync::mpsc::channel();
+        drop(over);
+        assert_eq!(Durations::follow(&log, &is_over).slowest(), ["     0 s  a::one"]);
+        fs::remove_file(&log).unwrap();
     }
 
     #[test]

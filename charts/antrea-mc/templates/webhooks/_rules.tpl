@@ -60,7 +60,7 @@ their names: where one does not hold, the controller is not asked).
 {{- $_ := set $kinds "labelidentity" (merge (dict "resources" (list "labelidentities") "scope" "Cluster") $in) -}}
 {{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write "failure" "Ignore" -}}
 {{- $_ := set $kinds "serviceexport" (merge (dict "resources" (list "serviceexports")) $in) -}}
-{{- /* The member's own, one for each Service that it imports, are made of what was validated in the leader. */ -}}
+{{- /* The member's own, one for each Service that it imports, are made of what its leader has merged. */ -}}
 {{- $_ := set $kinds "serviceimport" (merge (dict "resources" (list "serviceimports") "only" (dict "not-by-the-member" $others)) $in) -}}
 {{- end -}}
 {{- toJson $kinds -}}

@@ -29,11 +29,13 @@ pub(super) fn ending_connections(handler: Handler, stop: CancellationToken) -> H
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
+    use std::time::Duration;
 
     use antrea_kit::server::{Limits, Server};
     use hyper::Response;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -66,7 +68,8 @@ mod tests {
         stop.cancel();
         for mut stream in [kept, TcpStream::connect(address).await.unwrap()] {
             assert!(ask(&mut stream).await.contains("connection: close"));
-            assert_eq!(stream.read(&mut [0]).await.unwrap(), 0, "the connection is open");
+            let end = timeout(Duration::from_secs(5), stream.read(&mut [0])).await;
+            assert_eq!(end.expect("the connection is open").unwrap(), 0);
         }
     }
 }

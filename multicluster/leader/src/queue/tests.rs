@@ -36,7 +36,17 @@ fn an_exporter_is_answered_once_for_what_changes_within_a_moment() {
     assert_eq!(queue.next(now + SETTLE), Some(export("a")));
     assert_eq!((queue.next(now + SETTLE), queue.settles(now + SETTLE)), (None, Some(now + SETTLE * 3 / 2)));
     assert_eq!(queue.next(now + SETTLE * 3 / 2), Some(export("b")));
-    assert_eq!(queue.settles(now + SETTLE), None);
+    assert_eq!(queue.settles(now + SETTLE * 3 / 2), None);
+}
+
+#[test]
+fn an_answer_that_was_refused_keeps_no_other_waiting() {
+    let (mut queue, now) = queue(&[export("a")]);
+    assert_eq!(queue.next(now + SETTLE), Some(export("a")));
+    queue.failed(&export("a"), Failure::Object, now + SETTLE, 1.0);
+    queue.add([export("b")], now + SETTLE * 2);
+    assert_eq!(queue.settles(now + SETTLE * 2), Some(now + SETTLE * 3));
+    assert_eq!(queue.next(now + SETTLE * 3), Some(export("b")));
 }
 
 #[test]

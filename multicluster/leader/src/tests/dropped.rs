@@ -33,6 +33,17 @@ fn what_was_dropped_is_written_again_when_imports_are_listed_anew() {
 }
 
 #[test]
+fn a_status_that_is_not_kept_at_all_is_written_once() {
+    let networks = "serviceCIDRs: [10.100.0.0/16]";
+    let objects = [SET.to_owned(), announce("east", 1, networks), announce("west", 2, networks)];
+    let mut world = World::of(&objects.concat());
+    world.dropped = vec!["conditions"];
+    world.actions();
+    world.wait(20, &["east", "west"]);
+    assert_eq!(world.actions(), "");
+}
+
+#[test]
 fn what_was_dropped_of_a_status_is_written_again_when_its_kind_is_listed_anew() {
     let networks = "serviceCIDRs: [10.100.0.0/16]";
     let useless = web("east", 80, "10.100.0.1", 1).replace("kind: Service,", "kind: Nonsense,");

@@ -1,4 +1,5 @@
-//! What API servers take by themselves, without any controller: no controller can be faster.
+//! What API servers take by themselves, for requests that come through `kubectl proxy` as all of these measurements do: what
+//! controllers wait for.
 
 use std::time::Instant;
 
@@ -12,18 +13,18 @@ use crate::bench::{Figure, distribution};
 /// How many requests are sent one after the other.
 const REQUESTS: u32 = 50;
 
-/// One object after the other is created while nothing else happens. An export takes five such requests, each of which
-/// needs what came of the one before: ServiceExport, ResourceExport, ResourceImport, Service, EndpointSlice.
+/// One Service or EndpointSlice after the other is created while nothing else happens. An export takes five requests, each
+/// of which needs what came of the one before: ServiceExport, ResourceExport, ResourceImport, Service, EndpointSlice.
 pub(super) fn of_export(clusters: &Clusters) -> Result<Vec<Figure>> {
     let api = &clusters.importer.api;
     let fleet = Fleet::of(&clusters.importer, REQUESTS)?;
     let mut seconds = Vec::new();
-    for request in fleet.imported() {
+    for request in fleet.local() {
         let asked = Instant::now();
         api.send(&request)?;
         seconds.push(asked.elapsed().as_secs_f64());
     }
-    api.send_all(&fleet.remove_imported())?;
+    api.send_all(&fleet.remove_local())?;
     Ok(distribution("multicluster/ExportRequest", seconds))
 }
 

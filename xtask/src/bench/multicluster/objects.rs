@@ -74,6 +74,11 @@ impl Fleet {
         self.delete(&[EXPORTS, SERVICES, SLICES])
     }
 
+    /// Removes Services that are not exported.
+    pub(super) fn remove_local(&self) -> Vec<Request> {
+        self.delete(&[SERVICES, SLICES])
+    }
+
     /// Removes Services with their slices and ServiceImports that are nobody's.
     pub(super) fn remove_imported(&self) -> Vec<Request> {
         self.delete(&[SERVICES, SLICES, IMPORTS])
