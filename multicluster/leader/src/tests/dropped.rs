@@ -40,6 +40,8 @@ fn a_status_that_is_not_kept_at_all_is_written_once() {
     world.dropped = vec!["conditions"];
     world.actions();
     world.wait(20, &["east", "west"]);
+    assert!(world.actions().contains("2/2 Ready=True"), "both were heard");
+    world.wait(20, &["east", "west"]);
     assert_eq!(world.actions(), "");
 }
 
