@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::command::Run as _;
+use crate::patience;
 
 /// Runs kubectl against one cluster as its administrator.
 #[derive(Debug, Clone)]
@@ -72,7 +74,7 @@ impl Kubectl {
     /// # Errors
     /// When it has not after `seconds`.
     pub fn wait(&self, condition: &str, seconds: u32, what: &[&str]) -> Result<()> {
-        let (condition, timeout) = (format!("--for={condition}"), format!("--timeout={seconds}s"));
+        let (condition, timeout) = (format!("--for={condition}"), timeout_flag(seconds));
         self.command(&["wait", &condition, &timeout]).args(what).run()
     }
 
@@ -81,7 +83,13 @@ impl Kubectl {
     /// # Errors
     /// When it is not done after `seconds`.
     pub fn rollout(&self, namespace: &str, workload: &str, seconds: u32) -> Result<()> {
-        let timeout = format!("--timeout={seconds}s");
+        let timeout = timeout_flag(seconds);
         self.command(&["rollout", "status", "-n", namespace, workload, &timeout]).run()
     }
+}
+
+/// kubectl measures no speed, so it gets twice the time that an idle machine needs.
+fn timeout_flag(seconds: u32) -> String {
+    let limit = patience::stretched(Duration::from_secs(u64::from(seconds))).saturating_mul(2);
+    format!("--timeout={}s", limit.as_secs())
 }

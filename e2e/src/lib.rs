@@ -36,6 +36,7 @@ pub mod node_init;
 pub mod outside;
 pub mod packages;
 pub mod partition;
+pub mod patience;
 pub mod paused;
 pub mod ping_answer;
 pub mod pki;

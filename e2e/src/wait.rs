@@ -1,8 +1,11 @@
-//! Waiting for conditions. Nothing in the lab or in its tests waits for time to pass.
+//! Waiting for conditions. Nothing in the lab or in its tests waits for time to pass. Time limits are for an idle machine
+//! and grow on a slow one: [`patience`].
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+
+use crate::patience;
 
 /// Between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,20 +44,42 @@ pub fn every<T>(
     mut condition: impl FnMut() -> Result<Option<T>>,
 ) -> Result<T> {
     let started = Instant::now();
+    let mut limit = Limit::new(timeout);
     loop {
         let error = match condition() {
             Ok(Some(value)) => return Ok(value),
             Ok(None) => None,
             Err(error) => Some(error),
         };
-        if started.elapsed() >= timeout {
-            let waited = format!("waited {} s in vain for {what}", timeout.as_secs());
+        let elapsed = started.elapsed();
+        if limit.is_over(elapsed, patience::slowness) {
+            let waited = format!("waited {} s in vain for {what}", elapsed.as_secs());
             match error {
                 Some(error) => return Err(error.context(waited)),
                 None => bail!("{waited}"),
             }
         }
         pause(between);
+    }
+}
+
+/// A time limit that is extended once, when it is reached on a machine that is slow at that moment.
+struct Limit {
+    after: Duration,
+    may_be_extended: bool,
+}
+
+impl Limit {
+    fn new(timeout: Duration) -> Self {
+        Self { after: patience::stretched(timeout), may_be_extended: true }
+    }
+
+    fn is_over(&mut self, elapsed: Duration, slowness: impl FnOnce() -> f64) -> bool {
+        if elapsed >= self.after && self.may_be_extended {
+            self.may_be_extended = false;
+            self.after = self.after.mul_f64(slowness());
+        }
+        elapsed >= self.after
     }
 }
 
@@ -83,6 +108,16 @@ mod tests {
     fn the_last_error_is_told_when_time_is_over() {
         let result: Result<()> = eventually(Duration::ZERO, "rain", || bail!("the sky is blue"));
         assert_eq!(format!("{:#}", result.unwrap_err()), "waited 0 s in vain for rain: the sky is blue");
+    }
+
+    #[test]
+    fn a_limit_is_extended_once_and_only_where_the_machine_is_slow() {
+        let over =
+            |limit: &mut Limit, seconds, slowness| limit.is_over(Duration::from_secs(seconds), || slowness);
+        let mut idle = Limit::new(Duration::from_secs(10));
+        assert!(!over(&mut idle, 9, 3.0) && over(&mut idle, 10, 1.0));
+        let mut busy = Limit::new(Duration::from_secs(10));
+        assert!(!over(&mut busy, 10, 3.0) && !over(&mut busy, 29, 3.0) && over(&mut busy, 30, 3.0));
     }
 
     #[test]
