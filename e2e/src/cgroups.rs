@@ -1,135 +1,127 @@
-//! The hierarchies of cgroup v1: which controllers share one on this machine, and the same mounts for a Node.
+//! Control groups: which version this machine has, and the same mounts with a cgroup of its own for each Node.
 
-use std::fmt::Write as _;
+mod unified;
+mod v1;
+
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-/// Where hierarchies are mounted, on the machine and on its Nodes.
+pub use v1::Hierarchies;
+
+/// Where control groups are mounted, on the machine and on its Nodes.
 const PLACE: &str = "/sys/fs/cgroup";
 
-/// The controllers without which a kubelet does not start.
-const NEEDED: [&str; 4] = ["cpu", "cpuacct", "cpuset", "memory"];
+/// The controllers without which a kubelet does not start; v1 has `cpuacct` besides.
+const NEEDED: [&str; 3] = ["cpu", "cpuset", "memory"];
 
-/// The hierarchies that are mounted, each by its controllers: `memory`, `cpu,cpuacct`. A controller is in one
-/// hierarchy only, and it cannot be mounted with fewer or more than it shares it with.
+/// The control groups of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hierarchies(Vec<String>);
+pub enum Cgroups {
+    /// A hierarchy for each controller, or for a few together: cgroups(7), "Cgroups version 1".
+    V1(Hierarchies),
+    /// One hierarchy for all controllers: Linux, Documentation/admin-guide/cgroup-v2.rst.
+    V2,
+}
 
-impl Hierarchies {
-    /// Those of this machine.
+impl Cgroups {
+    /// Those of this machine. Controllers that are mounted as v1 are v1, whatever else is there.
     ///
     /// # Errors
-    /// When there are none or too few for a Node; what to do about it.
+    /// When a controller that Nodes need is in neither version; the message names it.
     pub fn of_this_machine() -> Result<Self> {
         let text = fs::read_to_string("/proc/self/cgroup").context("cannot read /proc/self/cgroup")?;
-        Self::parse(&text, |folder| Path::new(PLACE).join(folder).is_dir())
+        // There is such a file at the root of v2 alone.
+        let unified = fs::read_to_string(Path::new(PLACE).join(unified::CONTROLLERS)).ok();
+        Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), unified.as_deref())
     }
 
-    /// Lines are `NUMBER:CONTROLLERS:PATH` (cgroups(7)). Number 0 is cgroup v2; a hierarchy without controllers has a
-    /// name instead, `name=systemd`. One that is mounted elsewhere is left alone: nobody would clean up in it.
-    fn parse(text: &str, is_mounted: impl Fn(&str) -> bool) -> Result<Self> {
-        let listed = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
-        let v1 = listed
-            .map(|(controllers, _)| controllers)
-            .filter(|controllers| !controllers.is_empty() && !controllers.contains('='));
-        let mut found: Vec<String> = v1.map(str::to_owned).collect();
-        ensure!(
-            !found.is_empty(),
-            "this machine has cgroup v2 only, and Nodes of the lab need cgroup v1: boot it with \
-             systemd.unified_cgroup_hierarchy=0 on the kernel's command line"
-        );
-        found.retain(|controllers| is_mounted(controllers) || controllers.split(',').all(&is_mounted));
-        found.sort();
-        let hierarchies = Self(found);
-        let missing: Vec<&str> =
-            NEEDED.into_iter().filter(|controller| hierarchies.of(controller).is_none()).collect();
-        ensure!(
-            missing.is_empty(),
-            "Nodes of the lab need cgroup v1 with {} mounted below {PLACE}, and it is not",
-            missing.join(", ")
-        );
-        Ok(hierarchies)
+    fn choose(
+        memberships: &str,
+        is_mounted: impl Fn(&str) -> bool,
+        unified_controllers: Option<&str>,
+    ) -> Result<Self> {
+        match unified_controllers {
+            Some(controllers) => unified::check(controllers).map(|()| Self::V2),
+            None => Hierarchies::parse(memberships, is_mounted).map(Self::V1),
+        }
     }
 
-    /// The hierarchy that a controller is in.
-    fn of(&self, controller: &str) -> Option<&str> {
-        self.0.iter().map(String::as_str).find(|all| all.split(',').any(|one| one == controller))
-    }
-
-    /// Lines of a Node's first script: mounts every hierarchy afresh, as the container runtime wants to write there,
-    /// and makes the Node's own cgroup in each.
+    /// Lines of a Node's first script that mount the hierarchies and create the Node's own cgroup in each.
     pub fn script(&self, cgroup: &str) -> String {
-        let mut text = format!("mount -t tmpfs -o mode=755 tmpfs {PLACE}\n");
-        for controllers in &self.0 {
-            mount(&mut text, controllers, controllers, cgroup);
-            // By its own name, too: that is where programs look for a controller.
-            for alone in controllers.split(',').filter(|alone| alone != controllers) {
-                let _ = writeln!(text, "ln -s {controllers} {PLACE}/{alone}");
+        match self {
+            Self::V1(hierarchies) => hierarchies.script(cgroup),
+            Self::V2 => unified::script(cgroup),
+        }
+    }
+
+    /// The folders in which Nodes have their cgroups: one for each hierarchy.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        match self {
+            Self::V1(_) => {
+                folders(Path::new(PLACE)).into_iter().map(|name| Path::new(PLACE).join(name)).collect()
             }
+            Self::V2 => vec![PLACE.into()],
         }
-        mount(&mut text, "systemd", "none,name=systemd", cgroup);
-        // A new cpuset is empty, and nothing can run in it.
-        for file in ["cpuset.cpus", "cpuset.mems"] {
-            let _ = writeln!(text, "cat {PLACE}/cpuset/{file} > {PLACE}/cpuset/{cgroup}/{file}");
+    }
+
+    /// The line of the kubelet's configuration that this version takes: it refuses v1 unless it is told not to.
+    pub fn kubelet_setting(&self) -> &'static str {
+        match self {
+            Self::V1(_) => "failCgroupV1: false\n",
+            Self::V2 => "",
         }
-        text
     }
 }
 
-fn mount(text: &mut String, folder: &str, options: &str, cgroup: &str) {
-    let place = format!("{PLACE}/{folder}");
-    let _ = writeln!(
-        text,
-        "mkdir {place} && mount -t cgroup -o {options} cgroup {place} && mkdir -p {place}/{cgroup}"
-    );
+/// The folders in a folder; in sysfs links to folders count. None when there is no such folder.
+pub(crate) fn folders(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// As systemd mounts cgroup v1; the hierarchy of perf_event is mounted nowhere.
-    const SYSTEMD: &str = "12:memory:/user.slice\n11:cpu,cpuacct:/user.slice\n10:net_cls,net_prio:/\n\
-                           9:perf_event:/\n8:cpuset:/\n1:name=systemd:/user.slice\n0::/user.slice\n";
+    const NOTHING_MOUNTED: fn(&str) -> bool = |_| false;
 
-    fn parse(text: &str) -> Result<Hierarchies> {
-        Hierarchies::parse(text, |folder| folder != "perf_event" && folder != "hugetlb")
+    fn choose(memberships: &str, unified: Option<&str>) -> Result<Cgroups, String> {
+        Cgroups::choose(memberships, NOTHING_MOUNTED, unified).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn controllers_that_share_a_hierarchy_are_mounted_together() {
-        insta::assert_snapshot!(parse(SYSTEMD).unwrap().script("lab.c1-n1"), @r"
-        mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup
-        mkdir /sys/fs/cgroup/cpu,cpuacct && mount -t cgroup -o cpu,cpuacct cgroup /sys/fs/cgroup/cpu,cpuacct && mkdir -p /sys/fs/cgroup/cpu,cpuacct/lab.c1-n1
-        ln -s cpu,cpuacct /sys/fs/cgroup/cpu
-        ln -s cpu,cpuacct /sys/fs/cgroup/cpuacct
-        mkdir /sys/fs/cgroup/cpuset && mount -t cgroup -o cpuset cgroup /sys/fs/cgroup/cpuset && mkdir -p /sys/fs/cgroup/cpuset/lab.c1-n1
-        mkdir /sys/fs/cgroup/memory && mount -t cgroup -o memory cgroup /sys/fs/cgroup/memory && mkdir -p /sys/fs/cgroup/memory/lab.c1-n1
-        mkdir /sys/fs/cgroup/net_cls,net_prio && mount -t cgroup -o net_cls,net_prio cgroup /sys/fs/cgroup/net_cls,net_prio && mkdir -p /sys/fs/cgroup/net_cls,net_prio/lab.c1-n1
-        ln -s net_cls,net_prio /sys/fs/cgroup/net_cls
-        ln -s net_cls,net_prio /sys/fs/cgroup/net_prio
-        mkdir /sys/fs/cgroup/systemd && mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd && mkdir -p /sys/fs/cgroup/systemd/lab.c1-n1
-        cat /sys/fs/cgroup/cpuset/cpuset.cpus > /sys/fs/cgroup/cpuset/lab.c1-n1/cpuset.cpus
-        cat /sys/fs/cgroup/cpuset/cpuset.mems > /sys/fs/cgroup/cpuset/lab.c1-n1/cpuset.mems
-        ");
+    fn a_machine_with_cgroup_v2_alone_has_v2() {
+        let found = choose("0::/user.slice\n", Some("cpuset cpu io memory hugetlb pids\n"));
+        assert_eq!(found, Ok(Cgroups::V2));
     }
 
     #[test]
-    fn a_machine_with_cgroup_v2_alone_is_refused() {
-        for text in ["0::/user.slice\n", "1:name=systemd:/\n0::/\n"] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.starts_with("this machine has cgroup v2 only"), "{error}");
-        }
-    }
-
-    #[test]
-    fn controllers_that_v2_has_taken_are_named() {
-        let text = "3:cpuset:/\n2:hugetlb:/\n1:cpu,cpuacct:/\n0::/\n";
+    fn controllers_that_v2_lacks_are_named() {
+        let error = choose("4:memory:/\n0::/\n", Some("cpu pids\n")).unwrap_err();
         assert_eq!(
-            parse(text).unwrap_err().to_string(),
-            "Nodes of the lab need cgroup v1 with memory mounted below /sys/fs/cgroup, and it is not"
+            error,
+            "Nodes of the lab need the controllers cpuset, memory in /sys/fs/cgroup, which is cgroup v2, \
+             and they are not there"
         );
+    }
+
+    #[test]
+    fn a_machine_without_any_cgroups_is_refused() {
+        let error = choose("0::/\n", None).unwrap_err();
+        assert_eq!(
+            error,
+            "Nodes of the lab need control groups, and none are mounted below /sys/fs/cgroup: \
+             `mount -t cgroup2 cgroup2 /sys/fs/cgroup`"
+        );
+    }
+
+    #[test]
+    fn only_v1_has_to_be_allowed_to_the_kubelet() {
+        assert_eq!(Cgroups::V2.kubelet_setting(), "");
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::cgroups::{Cgroups, folders};
 use crate::command::{Run as _, command};
 use crate::names::{CGROUP_PREFIX, HOST_LINK_PREFIX, LabName};
 use crate::processes;
 use crate::state::{self, Phase, State};
 use crate::{cache, wait};
 
-const CGROUPS: &str = "/sys/fs/cgroup";
 const LINKS: &str = "/sys/class/net";
 
 /// Removes a lab and returns how many things that were: processes, namespaces, links, cgroups, mounts, the folder.
@@ -61,7 +61,7 @@ pub fn remove_leftovers() -> Result<usize> {
 /// Every lab that has left something with its name in it.
 fn candidates() -> Result<BTreeSet<LabName>> {
     let mut names: BTreeSet<LabName> = state::names()?.into_iter().collect();
-    for cgroup in folders(&Path::new(CGROUPS).join("memory")) {
+    for cgroup in cgroup_roots().iter().flat_map(|root| folders(root)) {
         let name = cgroup.strip_prefix(CGROUP_PREFIX).and_then(|rest| rest.rsplit_once('.'));
         names.extend(name.and_then(|(name, _)| name.parse().ok()));
     }
@@ -82,16 +82,20 @@ fn is_leftover(name: &LabName) -> Result<bool> {
 fn remove_cgroups(name: &LabName) -> Result<usize> {
     let prefix = format!("{CGROUP_PREFIX}{name}.");
     let mut removed = 0;
-    for hierarchy in folders(Path::new(CGROUPS)) {
-        let hierarchy = Path::new(CGROUPS).join(hierarchy);
-        for cgroup in folders(&hierarchy).into_iter().filter(|cgroup| cgroup.starts_with(&prefix)) {
-            let path = hierarchy.join(cgroup);
+    for root in cgroup_roots() {
+        for cgroup in folders(&root).into_iter().filter(|cgroup| cgroup.starts_with(&prefix)) {
+            let path = root.join(cgroup);
             let what = format!("the end of the last process in {}", path.display());
             wait::until(Duration::from_secs(10), &what, || remove_cgroup(&path).map(|()| true))?;
             removed += 1;
         }
     }
     Ok(removed)
+}
+
+/// None on a machine that has no control groups for labs, and so no labs.
+fn cgroup_roots() -> Vec<PathBuf> {
+    Cgroups::of_this_machine().map(|cgroups| cgroups.roots()).unwrap_or_default()
 }
 
 /// A cgroup goes by rmdir alone, and only after those inside it.
@@ -105,15 +109,6 @@ fn remove_cgroup(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The folders in a folder; in sysfs links to folders count. None when there is no such folder.
-fn folders(path: &Path) -> Vec<String> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
 }
 
 /// Undoes mounts below a folder, the last first.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::cache;
-use crate::programs::{check_go, go_build, go_version};
+use crate::go::Go;
+use crate::programs::go_build;
 use crate::progress;
 
 /// Where it is in the module that `go.mod` pins.
@@ -16,20 +17,19 @@ const PACKAGE: &str = "github.com/containernetworking/cni/cnitool";
 /// The program, built when the cache has none from the same sources and the same Go.
 ///
 /// # Errors
-/// When Go is missing or too old, or cannot build it.
+/// When there is no Go, or it cannot build it.
 pub fn ensure_built() -> Result<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("cnitool");
-    let go = go_version()?;
+    let go = Go::ensure()?;
     let read =
         |name: &str| fs::read(sources.join(name)).with_context(|| format!("cannot read e2e/cnitool/{name}"));
-    let files = [read("go.mod")?, read("go.sum")?, go.into_bytes()];
+    let files = [read("go.mod")?, read("go.sum")?, go.version().into()];
     let key = cache::key(files.iter().map(Vec::as_slice));
-    let folder = cache::get("cnitool", &key, |folder| build(&sources, folder))?;
+    let folder = cache::get("cnitool", &key, |folder| build(&go, &sources, folder))?;
     Ok(folder.join("cnitool"))
 }
 
-fn build(sources: &Path, folder: &Path) -> Result<()> {
-    check_go()?;
+fn build(go: &Go, sources: &Path, folder: &Path) -> Result<()> {
     let output = folder.join("cnitool");
-    progress::step("building cnitool from Go modules", || go_build(sources, PACKAGE, "-s -w", &output))
+    progress::step("building cnitool from Go modules", || go_build(go, sources, PACKAGE, "-s -w", &output))
 }

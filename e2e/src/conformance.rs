@@ -8,7 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::cache;
-use crate::programs::{check_go, flags, go_build, go_build_tests, go_env, go_version};
+use crate::go::{self, Go};
+use crate::programs::{flags, go_build, go_build_tests};
 use crate::progress;
 use crate::room::Need;
 
@@ -40,39 +41,35 @@ impl Suite {
 /// The suite, built when the cache has none from the same sources and the same Go.
 ///
 /// # Errors
-/// When Go is missing or too old, or cannot build it.
+/// When there is no Go, or it cannot build it.
 pub fn ensure_built() -> Result<Suite> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance");
-    let go = go_version()?;
+    let go = Go::ensure()?;
     let read = |name: &str| {
         fs::read(sources.join(name)).with_context(|| format!("cannot read e2e/conformance/{name}"))
     };
-    let files = [read("go.mod")?, read("go.sum")?, read("suite_test.go")?, go.into_bytes()];
+    let files = [read("go.mod")?, read("go.sum")?, read("suite_test.go")?, go.version().into()];
     let key = cache::key(files.iter().map(Vec::as_slice));
-    let folder = cache::get("conformance", &key, |folder| build(&sources, folder))?;
+    let folder = cache::get("conformance", &key, |folder| build(&go, &sources, folder))?;
     Ok(Suite { folder })
 }
 
 /// The room that building takes; none once there was a suite.
-///
-/// # Errors
-/// When Go is missing.
-pub fn needs() -> Result<Vec<Need>> {
+pub fn needs() -> Vec<Need> {
     if cache::has("conformance") {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let suite = "Kubernetes' conformance suite";
-    Ok(vec![
+    vec![
         Need { what: suite, folder: cache::folder(), mebibytes: MEBIBYTES },
-        Need { what: "Go's part of it", folder: go_env("GOCACHE")?.into(), mebibytes: BUILDS_MEBIBYTES },
-    ])
+        Need { what: "Go's part of it", folder: go::folder("GOCACHE"), mebibytes: BUILDS_MEBIBYTES },
+    ]
 }
 
-fn build(sources: &Path, folder: &Path) -> Result<()> {
-    check_go()?;
+fn build(go: &Go, sources: &Path, folder: &Path) -> Result<()> {
     progress::step(
         "building Kubernetes' conformance suite from Go modules (the first time takes minutes)",
-        || go_build_tests(sources, ".", &flags(), &folder.join("suite.test")),
+        || go_build_tests(go, sources, ".", &flags(), &folder.join("suite.test")),
     )?;
-    progress::step("building ginkgo", || go_build(sources, GINKGO, "-s -w", &folder.join("ginkgo")))
+    progress::step("building ginkgo", || go_build(go, sources, GINKGO, "-s -w", &folder.join("ginkgo")))
 }

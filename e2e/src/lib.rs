@@ -18,6 +18,7 @@ pub mod control_plane;
 pub mod dump;
 pub mod etcd;
 pub mod exec;
+pub mod go;
 pub mod guest;
 pub mod host_routes;
 pub mod image_store;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::cgroups::Hierarchies;
+use crate::cgroups::Cgroups;
 use crate::command::{Run as _, spawn_detached};
 use crate::control_plane;
 use crate::image_store;
@@ -59,7 +59,7 @@ pub fn boot(programs: &Programs, lab: &LabName, cluster: &ClusterPlan, node: &No
         kubelet: &programs.path("kubelet")?,
         kube_proxy: &programs.path("kube-proxy")?,
         proxy_kubeconfig: &state::cluster_folder(lab, cluster.id).join("proxy.kubeconfig"),
-        cgroups: &Hierarchies::of_this_machine()?,
+        cgroups: &Cgroups::of_this_machine()?,
     };
     let init = folder.join("init.sh");
     write_secret(&init, &node_init::script(lab, cluster, node, &paths))?;
@@ -108,7 +108,7 @@ fn write_configuration(
         ("ca.crt", authority.certificate().to_owned()),
         ("kubelet.crt", identity.certificate),
         ("kubelet.key", identity.key),
-        ("kubelet.yaml", node_config::kubelet(lab, cluster, node.id)),
+        ("kubelet.yaml", node_config::kubelet(lab, cluster, node.id, &Cgroups::of_this_machine()?)),
         ("containerd.toml", node_config::containerd(&lab.cgroup(node.id))),
         // Nobody answers there: a Node of the lab has no names to resolve.
         ("resolv.conf", "nameserver 127.0.0.1\n".to_owned()),

@@ -1,12 +1,13 @@
 //! Configuration files of a Node's containerd and kubelet.
 
+use crate::cgroups::Cgroups;
 use crate::names::{LabName, NodeId};
 use crate::plan::{ClusterPlan, NodePlan};
 
 /// The image that holds a Pod's namespaces.
 pub const PAUSE_IMAGE: &str = "registry.k8s.io/pause:3.10.2";
 
-/// `containerd.toml`: Debian's containerd 1.6 on a machine without AppArmor, cgroup v2 and `CAP_SYS_RESOURCE`.
+/// `containerd.toml`: Debian's containerd 1.6 on a machine that may lack AppArmor and `CAP_SYS_RESOURCE`.
 pub fn containerd(cgroup: &str) -> String {
     format!(
         r#"version = 2
@@ -41,13 +42,12 @@ conf_dir = "/etc/cni/net.d"
 }
 
 /// `kubelet.yaml` (KubeletConfiguration v1beta1). Relative paths are relative to the file.
-pub fn kubelet(lab: &LabName, cluster: &ClusterPlan, node: NodeId) -> String {
+pub fn kubelet(lab: &LabName, cluster: &ClusterPlan, node: NodeId, cgroups: &Cgroups) -> String {
     let dns: Vec<String> = cluster.dns_addresses().iter().map(|address| format!("\"{address}\"")).collect();
     format!(
         r#"apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-failCgroupV1: false
-cgroupDriver: cgroupfs
+{cgroup_setting}cgroupDriver: cgroupfs
 cgroupRoot: /{cgroup}
 cgroupsPerQOS: true
 enforceNodeAllocatable: []
@@ -74,6 +74,7 @@ maxPods: 110
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 4s
 "#,
+        cgroup_setting = cgroups.kubelet_setting(),
         cgroup = lab.cgroup(node),
         dns = dns.join(", "),
     )

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::cgroups::Hierarchies;
+use crate::cgroups::Cgroups;
 use crate::names::LabName;
 use crate::node_config::node_ip_flag;
 use crate::plan::{ClusterPlan, NodePlan, ServiceProxy};
@@ -34,8 +34,8 @@ pub struct Paths<'a> {
     pub kube_proxy: &'a Path,
     /// kube-proxy's kubeconfig.
     pub proxy_kubeconfig: &'a Path,
-    /// What of cgroup v1 the machine has.
-    pub cgroups: &'a Hierarchies,
+    /// The control groups of the machine.
+    pub cgroups: &'a Cgroups,
 }
 
 /// The script, run by bash in new mount, UTS and PID namespaces and the Node's network namespace.

@@ -5,10 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::cache;
 use crate::command::Run as _;
+use crate::go::{self, Go};
 use crate::progress;
 use crate::room::Need;
 
@@ -89,16 +90,17 @@ impl Programs {
 /// The programs, built when the cache has none from the same sources and the same Go.
 ///
 /// # Errors
-/// When Go is missing or too old, or cannot build them.
+/// When there is no Go, or it cannot build them.
 pub fn ensure_built() -> Result<Programs> {
     let sources = sources();
-    let go = go_version()?;
+    let go = Go::ensure()?;
     let read = |name: &str| {
         fs::read(sources.join(name)).with_context(|| format!("cannot read e2e/kubernetes/{name}"))
     };
-    let files = [read("go.mod")?, read("go.sum")?, read("main.go")?, read("pause/main.go")?, go.into_bytes()];
+    let files =
+        [read("go.mod")?, read("go.sum")?, read("main.go")?, read("pause/main.go")?, go.version().into()];
     let key = cache::key(files.iter().map(Vec::as_slice));
-    let cached = cache::get("kubernetes", &key, |folder| build(&sources, folder))?;
+    let cached = cache::get("kubernetes", &key, |folder| build(&go, &sources, folder))?;
     Ok(Programs { folder: cached })
 }
 
@@ -106,12 +108,11 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes")
 }
 
-fn build(sources: &Path, folder: &Path) -> Result<()> {
-    check_go()?;
+fn build(go: &Go, sources: &Path, folder: &Path) -> Result<()> {
     let packages = [(".", "kubernetes"), (AGNHOST, "agnhost"), ("./pause", "pause")];
     for (package, name) in packages {
         let what = format!("building {name} from Go modules (the first time takes minutes)");
-        progress::step(&what, || go_build(sources, package, &flags(), &folder.join(name)))?;
+        progress::step(&what, || go_build(go, sources, package, &flags(), &folder.join(name)))?;
     }
     for name in MULTI_CALL {
         symlink("kubernetes", folder.join(name)).with_context(|| format!("cannot link {name}"))?;
@@ -129,23 +130,28 @@ pub(crate) fn flags() -> String {
 }
 
 /// Builds a program of the Go module in `sources`, as its `go.sum` has it.
-pub(crate) fn go_build(sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
-    go(sources, &["build"], package, flags, output)
+pub(crate) fn go_build(go: &Go, sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
+    run(go, sources, &["build"], package, flags, output)
 }
 
 /// Builds the tests of a package as a program.
-pub(crate) fn go_build_tests(sources: &Path, package: &str, flags: &str, output: &Path) -> Result<()> {
-    go(sources, &["test", "-c"], package, flags, output)
+pub(crate) fn go_build_tests(
+    go: &Go,
+    sources: &Path,
+    package: &str,
+    flags: &str,
+    output: &Path,
+) -> Result<()> {
+    run(go, sources, &["test", "-c"], package, flags, output)
 }
 
-fn go(sources: &Path, verb: &[&str], package: &str, flags: &str, output: &Path) -> Result<()> {
-    Command::new("go")
+fn run(go: &Go, sources: &Path, verb: &[&str], package: &str, flags: &str, output: &Path) -> Result<()> {
+    go.command()
         .args(verb)
         .args(["-trimpath", "-mod=readonly", "-ldflags", flags, "-o"])
         .arg(output)
         .arg(package)
         .env("CGO_ENABLED", "0")
-        .env("GOTOOLCHAIN", "local")
         .current_dir(sources)
         .run()
         .with_context(|| format!("cannot build {package} in {}", sources.display()))
@@ -157,63 +163,11 @@ pub(crate) fn needs() -> Result<Vec<Need>> {
         return Ok(Vec::new());
     }
     let mut needs = vec![Need { what: "the Kubernetes programs", folder: cache::folder(), mebibytes: 240 }];
-    let [modules, builds] = ["GOMODCACHE", "GOCACHE"].map(|name| go_env(name).map(PathBuf::from));
-    let modules = modules?;
+    needs.extend(Go::needs()?);
+    let (modules, builds) = (go::folder("GOMODCACHE"), go::folder("GOCACHE"));
     if !modules.join(format!("k8s.io/kubernetes@{KUBERNETES_VERSION}")).exists() {
         needs.push(Need { what: "Go modules", folder: modules, mebibytes: MODULES_MEBIBYTES });
-        needs.push(Need { what: "Go's build cache", folder: builds?, mebibytes: BUILDS_MEBIBYTES });
+        needs.push(Need { what: "Go's build cache", folder: builds, mebibytes: BUILDS_MEBIBYTES });
     }
     Ok(needs)
-}
-
-/// Says in one sentence when the Go that builds the programs is missing or too old.
-///
-/// # Errors
-/// That sentence.
-pub fn check_go() -> Result<()> {
-    let wanted = wanted_go(
-        &fs::read_to_string(sources().join("go.mod")).context("cannot read e2e/kubernetes/go.mod")?,
-    )?;
-    let found = go_version()?;
-    ensure!(
-        parse_version(&found)
-            .is_some_and(|found| parse_version(&wanted).is_some_and(|wanted| found >= wanted)),
-        "Go {wanted} or newer is needed to build the Kubernetes programs, and this is {found}"
-    );
-    Ok(())
-}
-
-pub(crate) fn go_version() -> Result<String> {
-    go_env("GOVERSION")
-}
-
-pub(crate) fn go_env(name: &str) -> Result<String> {
-    match Command::new("go").args(["env", name]).env("GOTOOLCHAIN", "local").text() {
-        Ok(text) => Ok(text.trim().to_owned()),
-        Err(_) => bail!("Go is missing: install it (https://go.dev/dl) and put it on PATH"),
-    }
-}
-
-fn wanted_go(module: &str) -> Result<String> {
-    let line = module.lines().find_map(|line| line.strip_prefix("go "));
-    line.map(|version| version.trim().to_owned()).context("e2e/kubernetes/go.mod names no Go version")
-}
-
-/// `go1.26.8` and `1.26` as numbers that compare.
-fn parse_version(text: &str) -> Option<Vec<u32>> {
-    let text = text.strip_prefix("go").unwrap_or(text);
-    let text = text.split([' ', '-']).next()?;
-    text.split('.').map(|part| part.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_compare_by_number() {
-        let newer = |a: &str, b: &str| parse_version(a).unwrap() >= parse_version(b).unwrap();
-        assert!(newer("go1.26.8", "1.26.0") && newer("go1.100.0", "1.26.0") && !newer("go1.9.7", "1.26.0"));
-        assert_eq!(parse_version("devel"), None);
-    }
 }

@@ -1,8 +1,8 @@
 //! The lab itself: clusters without Antrea come up, their network works, cuts cut, and nothing stays behind.
 
 use std::fs;
-use std::path::Path;
 
+use antrea_e2e::cgroups::Cgroups;
 use antrea_e2e::command::{Run as _, command};
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::{LabName, Place};
@@ -112,8 +112,8 @@ fn left_of(name: &LabName) -> Result<Vec<String>> {
     left.extend(processes::of_lab(name)?.into_iter().map(|process| process.program));
     let links = command("ip", &["-o", "link"]).text()?;
     left.extend(links.lines().filter(|line| line.contains(&name.host_link())).map(str::to_owned));
-    for hierarchy in ["memory", "cpuset", "systemd"] {
-        let cgroups = fs::read_dir(Path::new("/sys/fs/cgroup").join(hierarchy))?;
+    for root in Cgroups::of_this_machine()?.roots() {
+        let cgroups = fs::read_dir(root)?;
         let names = cgroups.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         left.extend(names.filter(|cgroup| cgroup.contains(&format!(".{name}."))));
     }
