@@ -14,12 +14,15 @@ use crate::lab::{Lab, Lifetime};
 use crate::names::LabName;
 use crate::plan::{Families, Install, Request};
 
-/// Which tests are run: `ANTREA_E2E`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// When a test runs: `ANTREA_E2E` says what is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// `ANTREA_E2E=standard`, or `1`.
+    /// Always: `ANTREA_E2E=standard`, or `1`.
     Standard,
-    /// `ANTREA_E2E=all`: what is long, too.
+    /// It is long: in one of three parts, `ANTREA_E2E=part-1` to `part-3`, which the commit picks in turn, and with
+    /// `all`.
+    Part(u8),
+    /// It takes minutes: `ANTREA_E2E=all` alone.
     All,
 }
 
@@ -34,16 +37,30 @@ pub fn with_lab(name: &str, extent: Extent, request: &Request, test: impl FnOnce
     }
 }
 
-/// Whether tests of this extent are to run; prints why not.
+/// Whether a test of this extent is to run; prints why not.
 pub fn is_wanted(name: &str, extent: Extent) -> bool {
-    let reason = match std::env::var("ANTREA_E2E").as_deref() {
-        Ok("all") => return true,
-        Ok("standard" | "1") if extent == Extent::Standard => return true,
-        Ok("standard" | "1") => "it is long; ANTREA_E2E=all runs it",
-        _ => "it makes clusters on this machine; ANTREA_E2E=1 allows it",
-    };
-    println!("SKIPPED {name}: {reason}");
-    false
+    let reason = reason_against(std::env::var("ANTREA_E2E").ok().as_deref(), extent);
+    if let Some(reason) = &reason {
+        println!("SKIPPED {name}: {reason}");
+    }
+    reason.is_none()
+}
+
+fn reason_against(wanted: Option<&str>, extent: Extent) -> Option<String> {
+    let part = wanted.and_then(|wanted| wanted.strip_prefix("part-")?.parse::<u8>().ok());
+    match (wanted, extent) {
+        (Some("all"), _) | (Some("standard" | "1"), Extent::Standard) => None,
+        (_, Extent::Standard) if part.is_some() => None,
+        (_, Extent::Part(number)) if part == Some(number) => None,
+        (Some("standard" | "1"), Extent::Part(number)) => {
+            Some(format!("it is long; ANTREA_E2E=part-{number} or all runs it"))
+        }
+        (_, Extent::Part(number)) if part.is_some() => {
+            Some(format!("it is in part {number} of the long tests"))
+        }
+        (_, Extent::All) if wanted.is_some() => Some("it is long; ANTREA_E2E=all runs it".to_owned()),
+        _ => Some("it makes clusters on this machine; ANTREA_E2E=1 allows it".to_owned()),
+    }
 }
 
 /// A lab with one cluster of two Nodes and a name that no other has; change what the test needs otherwise.
@@ -123,4 +140,28 @@ pub fn run_or_dump(lab: &Lab, test: impl FnOnce(&Lab) -> Result<()>) -> Result<(
         dump::print(lab);
     }
     outcome.unwrap_or_else(|cause| resume_unwind(cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_long_test_is_in_one_part_and_all_runs_everything() {
+        let runs = |wanted, extent| reason_against(Some(wanted), extent).is_none();
+        for wanted in ["1", "standard", "part-2", "all"] {
+            assert!(runs(wanted, Extent::Standard), "{wanted}");
+        }
+        assert!(runs("part-2", Extent::Part(2)) && runs("all", Extent::Part(2)) && runs("all", Extent::All));
+        for (wanted, extent) in [
+            ("1", Extent::Part(2)),
+            ("part-1", Extent::Part(2)),
+            ("part-2", Extent::All),
+            ("standard", Extent::All),
+            ("no", Extent::Standard),
+        ] {
+            assert!(!runs(wanted, extent), "{wanted} {extent:?}");
+        }
+        assert!(reason_against(None, Extent::Standard).is_some(), "nobody has allowed clusters");
+    }
 }

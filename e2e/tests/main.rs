@@ -7,6 +7,7 @@ mod agent_crashes;
 mod antctl;
 mod api_server;
 mod bad_input;
+mod cgroup_v2;
 mod chart;
 mod cluster;
 mod cni_commands;

@@ -5,18 +5,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use antrea_e2e::guest::{Guest, Preparation};
+use antrea_e2e::guest::{Guest, Mebibytes, Preparation};
 use antrea_e2e::{packages, preflight};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::project;
 
-/// What a command gets in a guest, where it takes about ten times as long as here.
-const LIMIT: Duration = Duration::from_secs(20 * 60);
-
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
+    /// Its memory, in MiB. What the command writes is kept there, too.
+    #[arg(long, default_value_t = 2048)]
+    memory: u32,
+    /// Ends the guest after so many minutes.
+    #[arg(long, default_value_t = 20)]
+    minutes: u64,
     /// The command and its arguments; it runs in the current folder, as root.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
@@ -30,7 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Preparation::Ready(guest) => guest,
         Preparation::Unavailable(reason) => bail!("this machine cannot have a guest: {reason}"),
     };
-    let code = guest.run(&arguments.command, &mut io::stdout(), &console()?, LIMIT)?;
+    let limit = Duration::from_secs(60 * arguments.minutes);
+    let memory = Mebibytes(arguments.memory);
+    let code = guest.run(memory, &arguments.command, &mut io::stdout(), &console()?, limit)?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 

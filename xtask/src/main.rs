@@ -18,8 +18,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use test::Extent;
-
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 struct Arguments {
@@ -32,11 +30,7 @@ enum Command {
     /// Show a real cluster with Antrea, from nothing, and wait.
     Demo(demo::Arguments),
     /// Run the tests; the last line says how many passed, failed and were skipped.
-    Test {
-        /// Also what is long: repeated faults, every demo, conformance suites.
-        #[arg(long)]
-        all: bool,
-    },
+    Test(test::Arguments),
     /// Real Kubernetes clusters on this machine, without containers or VMs for Nodes.
     Lab(lab::LabArguments),
     /// Write the OCI archives of our programs.
@@ -70,7 +64,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Test { all } => Ok(test::run(if all { Extent::All } else { Extent::Standard })),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Lab(arguments) => lab::run(arguments),
         Command::Guest(arguments) => guest::run(&arguments),
         Command::Image { next: false } => print_images(&image::build()?),

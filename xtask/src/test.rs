@@ -3,58 +3,105 @@
 //!
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
+mod areas;
 mod artifacts;
+mod binaries;
+mod cgroup_v2;
+mod clusters;
 mod conformance;
 mod demo;
 mod durations;
+mod flaky;
+mod lanes;
 mod libtest;
+mod part;
+mod processors;
+mod record;
 mod suite;
 mod suites;
 
 use std::process::ExitCode;
 
-use antrea_e2e::guest::{Guest, Preparation};
 use antrea_e2e::{cleanup, cnitool, guest, packages, preflight, programs};
 use anyhow::Result;
+use clap::Args;
 
-use crate::image::{self, Archive};
 use crate::product::{self, FirstBuild};
-use crate::{project, tidy};
+use crate::{image, tidy};
 use artifacts::TestBinary;
-use suite::Suite;
+use binaries::Planned;
+use part::Part;
+use record::{Begin, Record};
 use suites::Suites;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Also everything long: all long lab tests, repeated faults, every demo, conformance suites, a lab in a guest.
+    #[arg(long)]
+    all: bool,
+    /// Which third of the long lab tests runs [default: the number of commits modulo 3, plus 1].
+    #[arg(long, value_name = "N", conflicts_with = "all", value_parser = clap::value_parser!(u8).range(1..=3))]
+    part: Option<u8>,
+    /// Only suites whose names begin with this, and what they need.
+    #[arg(long, value_name = "SUITE")]
+    only: Vec<String>,
+    /// Go on with a run of this commit: suites that have passed do not run again.
+    #[arg(long)]
+    resume: bool,
+}
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// What `.ci/run` runs.
-    Standard,
+enum Extent {
+    /// What `.ci/run` runs: everything short, and a third of the long lab tests.
+    Standard(Part),
     /// That, and everything long: conformance suites, repeated faults, every demo.
     All,
+}
+
+impl Extent {
+    fn of(arguments: &Arguments) -> Self {
+        if arguments.all { Self::All } else { Self::Standard(Part::choose(arguments.part)) }
+    }
+
+    /// The value of `ANTREA_E2E` for the lab tests.
+    fn variable(self) -> String {
+        match self {
+            Self::Standard(part) => format!("part-{}", part.number()),
+            Self::All => "all".to_owned(),
+        }
+    }
 }
 
 const NEEDS_FAILED: &str = "what it needs has failed";
 
 /// Runs every suite to its end, whatever fails, and prints what each took.
-pub(crate) fn run(extent: Extent) -> ExitCode {
-    let mut suites = Suites::start();
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let record = Record::open(if arguments.resume { Begin::Resume } else { Begin::Anew })?;
+    let extent = Extent::of(arguments);
+    if let Extent::Standard(part) = extent {
+        println!(
+            "Of the long lab tests this runs part {0} of 3 (again with --part {0}; --all runs all)",
+            part.number()
+        );
+    }
+    let mut suites = Suites::start(&arguments.only, record);
     let mut needs = product::needs(FirstBuild::Tests);
     needs.extend(guest::needs());
     let machine = suites.step("machine", || preflight::check(&needs));
     suites.step("packages", prepare);
-    suites.add(suite::command("formatting", &["fmt", "--all", "--check"]));
+    suites.run("formatting", || suite::command("formatting", &["fmt", "--all", "--check"]));
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    suites.add(suite::command("lints", &lints));
-    suites.add(suite::checks("tidy", tidy::problems));
+    suites.run("lints", || suite::command("lints", &lints));
+    suites.run("tidy", || suite::checks("tidy", tidy::problems));
     let binaries = suites.step("build of the tests", artifacts::build);
     // Before the tests of crates: those of the chart run helm, and those of the CNI plugin cnitool.
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
     suites.step("cnitool", cnitool::ensure_built);
     crates(&mut suites, binaries.as_deref());
     let images = programs.and_then(|_| suites.step("images", image::build));
-    kernel(&mut suites, binaries.as_deref(), images.as_deref());
-    clusters(&mut suites, binaries.as_deref(), images.as_deref(), extent);
-    suites.finish()
+    clusters::run(&mut suites, binaries.as_deref(), images.as_deref(), extent);
+    Ok(suites.finish())
 }
 
 fn prepare() -> Result<()> {
@@ -69,70 +116,9 @@ fn prepare() -> Result<()> {
 /// Tests of one crate each.
 fn crates(suites: &mut Suites, binaries: Option<&[TestBinary]>) {
     let mut run = |name, kind: fn(&TestBinary) -> bool| match binaries {
-        Some(binaries) => suites.add(Suite::of_binaries(name, binaries, kind).run()),
+        Some(binaries) => suites.run(name, || Planned::of(name, binaries, kind).run()),
         None => suites.skip(name, NEEDS_FAILED),
     };
     run("unit", TestBinary::is_unit);
     run("wire and netns", TestBinary::is_integration);
-}
-
-/// Tests on the kernel's datapath, of the programs in the images.
-fn kernel(suites: &mut Suites, binaries: Option<&[TestBinary]>, images: Option<&[Archive]>) {
-    let (Some(binaries), Some(_)) = (binaries, images) else { return suites.skip("kernel", NEEDS_FAILED) };
-    match suites.step("guest", Guest::prepare) {
-        Some(Preparation::Ready(_)) => {
-            let programs = project::programs().display().to_string();
-            let planned = Suite::of_binaries("kernel", binaries, TestBinary::is_kernel).in_a_guest();
-            let environment = [("ANTREA_E2E_PROGRAMS", programs)];
-            suites.add(planned.one_at_a_time().with_environment(&environment).run());
-        }
-        Some(Preparation::Unavailable(reason)) => suites.skip("kernel", &reason),
-        None => suites.skip("kernel", NEEDS_FAILED),
-    }
-}
-
-/// Tests on whole clusters, of what users install.
-fn clusters(
-    suites: &mut Suites,
-    binaries: Option<&[TestBinary]>,
-    images: Option<&[Archive]>,
-    extent: Extent,
-) {
-    match (images, binaries) {
-        (Some(images), Some(binaries)) => {
-            let next = (extent == Extent::All)
-                .then(|| suites.step("image of the next version", image::build_next))
-                .flatten();
-            suites.add(lab(binaries, images, next.as_ref(), extent));
-            // The cluster that tests share ends with their process, and is still there.
-            suites.step("cleaning up", cleanup::remove_leftovers);
-        }
-        _ => suites.skip("lab", NEEDS_FAILED),
-    }
-    match (extent, images) {
-        (Extent::Standard, _) => suites.skip("conformance", "it is long; --all runs it"),
-        (Extent::All, Some(_)) => {
-            suites.add(demo::run());
-            suites.add(conformance::run());
-        }
-        (Extent::All, None) => {
-            suites.skip("demo", NEEDS_FAILED);
-            suites.skip("conformance", NEEDS_FAILED);
-        }
-    }
-}
-
-fn lab(binaries: &[TestBinary], images: &[Archive], next: Option<&Archive>, extent: Extent) -> Suite {
-    let paths: Vec<String> = images.iter().map(|archive| archive.path.display().to_string()).collect();
-    let environment = [
-        ("ANTREA_E2E", if extent == Extent::All { "all" } else { "standard" }.to_owned()),
-        ("ANTREA_E2E_IMAGES", paths.join(":")),
-        ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
-        ("ANTREA_E2E_PROGRAMS", project::programs().display().to_string()),
-        ("ANTREA_E2E_NEXT", next.map(|archive| archive.path.display().to_string()).unwrap_or_default()),
-    ];
-    Suite::of_binaries("lab", binaries, TestBinary::is_lab)
-        .one_at_a_time()
-        .with_environment(&environment)
-        .run()
 }

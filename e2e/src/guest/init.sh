@@ -15,6 +15,7 @@ $B mount -t virtiofs root /machine || fail "no files of the machine"
 $B mount -t tmpfs -o mode=755 tmpfs /changes
 $B mkdir /changes/upper /changes/work
 $B mount -t overlay -o lowerdir=/machine,upperdir=/changes/upper,workdir=/changes/work overlay /new || fail "no overlay"
+$B mount -t cgroup2 cgroup2 /sys/fs/cgroup || fail "no cgroup v2"
 for folder in proc sys dev; do
     $B mount --move "/$folder" "/new/$folder"
 done
@@ -22,6 +23,9 @@ $B mount -t tmpfs -o mode=755 tmpfs /new/run
 $B mkdir -p /new/run/guest /new/run/lock /new/usr/lib/modules /new/dev/pts /new/dev/shm
 $B mount -t devpts devpts /new/dev/pts
 $B mount -t tmpfs tmpfs /new/dev/shm
+# Labs of the guest are its own. containerd's overlays need a file system below them that is no overlay itself.
+$B mkdir -p /new/var/lib/antrea-lab
+$B mount -t tmpfs -o size=75% tmpfs /new/var/lib/antrea-lab
 # What is written here is written on the machine: the output and the exit code.
 $B mount --bind "/machine$($B cat /folder)" /new/run/guest || fail "no folder to write to"
 $B mount --bind "/machine$($B cat /kernel)/lib/modules" /new/usr/lib/modules || fail "no modules"

@@ -14,16 +14,20 @@ use crate::wait;
 /// Of QEMU 7, as Debian 12 has it.
 pub(super) const VIRTIOFSD: &str = "/usr/lib/qemu/virtiofsd";
 
-const MEMORY: &str = "2048M";
 const PROCESSORS: &str = "2";
 
 /// Without KVM: machines that are virtual themselves seldom have one that starts kernels. And without cmpxchg16b, which
 /// QEMU 7.2 gets wrong at times: kernels then die of a double fault.
 const ACCELERATION: [&str; 4] = ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-cx16"];
 
-/// A fault of the kernel is the end of the guest, and not the beginning of a long silence.
-const KERNEL_ARGUMENTS: &str =
-    "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable no_timer_check random.trust_cpu=on";
+/// A fault of the kernel is the end of the guest, and not the beginning of a long silence. Control groups are those of
+/// machines of today: cgroup v2 alone.
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable \
+     no_timer_check random.trust_cpu=on cgroup_no_v1=all";
+
+/// The memory of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mebibytes(pub u32);
 
 /// A running virtual machine.
 pub(super) struct Machine {
@@ -42,7 +46,7 @@ pub(super) struct Files {
 }
 
 impl Machine {
-    pub(super) fn start(kernel: &Kernel, files: &Files) -> Result<Self> {
+    pub(super) fn start(kernel: &Kernel, memory: Mebibytes, files: &Files) -> Result<Self> {
         let log =
             File::create(&files.log).with_context(|| format!("cannot write {}", files.log.display()))?;
         let socket = format!("--socket-path={}", files.socket.display());
@@ -51,7 +55,7 @@ impl Machine {
         daemon.args([&socket, "-o", source, "-o", "sandbox=chroot"]);
         let mut machine = Self { virtiofsd: spawn(&mut daemon, &log)?, qemu: None };
         wait::until(Duration::from_secs(30), "the socket of virtiofsd", || Ok(files.socket.exists()))?;
-        machine.qemu = Some(spawn(&mut qemu(&kernel.image(), files), &log)?);
+        machine.qemu = Some(spawn(&mut qemu(&kernel.image(), memory, files), &log)?);
         Ok(machine)
     }
 
@@ -71,13 +75,14 @@ impl Drop for Machine {
     }
 }
 
-fn qemu(kernel: &Path, files: &Files) -> Command {
+fn qemu(kernel: &Path, memory: Mebibytes, files: &Files) -> Command {
+    let memory = format!("{}M", memory.0);
     let mut qemu = ending_with_us("qemu-system-x86_64");
-    qemu.args(["-M", "q35", "-smp", PROCESSORS, "-m", MEMORY]).args(ACCELERATION);
+    qemu.args(["-M", "q35", "-smp", PROCESSORS, "-m", &memory]).args(ACCELERATION);
     qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
     qemu.args(["-device", "virtio-rng-pci"]);
     // virtiofsd reads and writes in the guest's memory.
-    qemu.args(["-object", &format!("memory-backend-memfd,id=memory,size={MEMORY},share=on")]);
+    qemu.args(["-object", &format!("memory-backend-memfd,id=memory,size={memory},share=on")]);
     qemu.args(["-numa", "node,memdev=memory"]);
     qemu.args(["-chardev", &format!("socket,id=root,path={}", files.socket.display())]);
     qemu.args(["-device", "vhost-user-fs-pci,chardev=root,tag=root"]);

@@ -18,6 +18,7 @@ use crate::room::Need;
 use crate::{cache, packages};
 use kernel::Kernel;
 
+pub use machine::Mebibytes;
 pub use run::MARK;
 
 /// What a guest takes beside what every lab does.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::machine::{Files, Machine};
+use super::machine::{Files, Machine, Mebibytes};
 use super::{Guest, initramfs};
 use crate::{cache, wait};
 
@@ -19,13 +19,14 @@ pub const MARK: &str = "ANTREA_GUEST";
 struct Folder(PathBuf);
 
 impl Guest {
-    /// Runs a command in a guest and returns its exit code. What it prints goes to `output` while it runs, what the
+    /// Runs a command in a guest with that much memory and returns its exit code. What it prints goes to `output` while it runs, what the
     /// kernel says to the file `console`.
     ///
     /// # Errors
     /// When the guest does not start, dies, or is not done within `limit`.
     pub fn run(
         &self,
+        memory: Mebibytes,
         command: &[String],
         output: &mut impl Write,
         console: &Path,
@@ -41,7 +42,7 @@ impl Guest {
             log: folder.0.join("log"),
             console: console.to_owned(),
         };
-        let mut machine = Machine::start(&self.kernel, &files)?;
+        let mut machine = Machine::start(&self.kernel, memory, &files)?;
         let mut shown = File::open(folder.0.join("output")).context("cannot read the guest's output")?;
         let ended = wait::until(limit, "the end of the guest", || {
             let ended = machine.ended()?;

@@ -41,7 +41,7 @@ fn what_upstream_left_is_adopted_and_nothing_is_deleted() {
     let settings: Result<Vec<_>> = settings.iter().map(|setting| setting.parse()).collect();
     let request =
         Request { clusters: 2, nodes: 1, settings: settings.unwrap_or_default(), ..request(Install::Bridge) };
-    with_lab("what_upstream_left_is_adopted_and_nothing_is_deleted", Extent::All, &request, |lab| {
+    with_lab("what_upstream_left_is_adopted_and_nothing_is_deleted", Extent::Part(1), &request, |lab| {
         let product = product()?;
         let (leader, member) = (lab.kubectl(LEADER)?, lab.kubectl(C5)?);
         for (cluster, kubectl) in [(LEADER, &leader), (C5, &member)] {

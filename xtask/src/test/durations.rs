@@ -46,9 +46,10 @@ impl Durations {
     }
 
     /// The slowest, a line each.
-    pub(crate) fn slowest(mut self) -> Vec<String> {
-        self.ended.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
-        self.ended.iter().take(NAMED).map(|(name, took)| format!("{:>6} s  {name}", took.as_secs())).collect()
+    pub(crate) fn slowest(&self) -> Vec<String> {
+        let mut ended: Vec<_> = self.ended.iter().collect();
+        ended.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+        ended.iter().take(NAMED).map(|(name, took)| format!("{:>6} s  {name}", took.as_secs())).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What Rust's test harness prints with `--show-output`, as numbers and as the tests that did not run.
 
+use std::collections::BTreeSet;
+
 use super::suite::Outcome;
 
 /// What a test prints by `println!` before it returns when it cannot run here: `SKIPPED TEST: REASON`. The harness
@@ -47,6 +49,41 @@ pub(crate) fn skipped(output: &str) -> Vec<Skipped<'_>> {
     skipped
 }
 
+/// The names in what `--list --format terse` prints: `NAME: test`.
+pub(crate) fn listed(output: &str) -> Vec<String> {
+    output.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+}
+
+/// Those of `tests` that have not passed: they failed, or the process died before they were over.
+pub(crate) fn not_passed(tests: &[String], output: &str) -> Vec<String> {
+    let passed = passed(output);
+    tests.iter().filter(|test| !passed.contains(test.as_str())).cloned().collect()
+}
+
+/// The tests that passed: by the line that says so at once, and by the list at the end.
+fn passed(output: &str) -> BTreeSet<&str> {
+    let mut passed: BTreeSet<&str> =
+        output.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok")).collect();
+    let mut among_successes = false;
+    for line in output.lines() {
+        match line {
+            "successes:" => among_successes = true,
+            "failures:" => among_successes = false,
+            _ => passed.extend(line.strip_prefix("    ").filter(|_| among_successes)),
+        }
+    }
+    passed
+}
+
+/// What a test printed, as `--show-output` shows it; nothing when the process died before the end.
+pub(crate) fn output_of<'a>(output: &'a str, test: &str) -> &'a str {
+    let begin = format!("---- {test} stdout ----\n");
+    let Some((_, rest)) = output.split_once(&begin) else { return "" };
+    let ends = ["\n---- ", "\nfailures:\n", "\nsuccesses:\n"];
+    let end = ends.into_iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+    rest[..end].trim_end()
+}
+
 /// The test whose output follows: `---- NAME stdout ----`.
 fn shown_test(line: &str) -> Option<&str> {
     line.strip_prefix("---- ")?.strip_suffix(" stdout ----")
@@ -85,6 +122,31 @@ mod tests {
         );
         assert_eq!(outcome(&output), Outcome { passed: 1, failed: 0, skipped: 1 });
         assert_eq!(skipped(&output), [Skipped { test: "a::one", reason: "no module: openvswitch" }]);
+    }
+
+    #[test]
+    fn tests_are_known_by_name() {
+        assert_eq!(listed("a::one: test\ntwo: test\n\n2 tests, 0 benchmarks\n"), ["a::one", "two"]);
+    }
+
+    #[test]
+    fn a_test_without_a_good_end_has_not_passed() {
+        let tests = ["a::one", "two", "three", "four"].map(str::to_owned);
+        let output = "test a::one ... ok\ntest two ... noise\nok\ntest three ... FAILED\n\nsuccesses:\n\n\
+                      successes:\n    a::one\n    two\n\nfailures:\n\n---- three stdout ----\n    four\n\n\
+                      failures:\n    three\n";
+        assert_eq!(not_passed(&tests, output), ["three", "four"]);
+        let died = "test a::one ... ok\ntest two ... ";
+        assert_eq!(not_passed(&tests, died), ["two", "three", "four"]);
+    }
+
+    #[test]
+    fn what_one_test_printed_is_told_from_what_others_did() {
+        let output = "failures:\n\n---- a::one stdout ----\nfirst\nsecond\n\n---- two stdout ----\nthird\n\n\n\
+                      failures:\n    a::one\n    two\n";
+        assert_eq!(output_of(output, "a::one"), "first\nsecond");
+        assert_eq!(output_of(output, "two"), "third");
+        assert_eq!(output_of(output, "three"), "");
     }
 
     #[test]

@@ -1,19 +1,14 @@
 //! A suite: something that runs, takes its time and has an outcome.
 
 use std::fmt;
-use std::fs;
 use std::ops::AddAssign;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc;
-use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::artifacts::TestBinary;
-use super::durations::Durations;
-use super::libtest::{self, Skipped};
+use super::flaky::Flaky;
+use super::processors::Ticks;
 use crate::project;
 
 /// How many tests of a suite ended how.
@@ -46,136 +41,33 @@ impl fmt::Display for Outcome {
 /// A finished suite.
 #[derive(Debug)]
 pub(crate) struct Suite {
-    name: &'static str,
-    took: Duration,
-    outcome: Outcome,
+    pub(crate) name: String,
+    pub(crate) took: Duration,
+    /// The share of that time in which the machine's processors worked, in percent, whoever made them.
+    pub(crate) busy_percent: u64,
+    pub(crate) outcome: Outcome,
+    pub(crate) flaky: Vec<Flaky>,
 }
 
-/// A suite of test binaries that has not run yet.
-pub(crate) struct Planned<'a> {
-    name: &'static str,
-    binaries: Vec<&'a TestBinary>,
-    threads: Option<usize>,
-    environment: Vec<(&'static str, String)>,
-    place: Place,
-}
-
-/// Where tests run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Here,
-    /// Below a kernel of its own: `cargo xtask guest`.
-    Guest,
-}
-
-impl Suite {
-    /// The suite of those test binaries that `wanted` picks.
-    pub(crate) fn of_binaries<'a>(
-        name: &'static str,
-        binaries: &'a [TestBinary],
-        wanted: impl Fn(&TestBinary) -> bool,
-    ) -> Planned<'a> {
-        let binaries = binaries.iter().filter(|binary| wanted(binary)).collect();
-        Planned { name, binaries, threads: None, environment: Vec::new(), place: Place::Here }
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(crate) fn seconds(&self) -> u64 {
-        self.took.as_secs()
-    }
-
-    pub(crate) fn outcome(&self) -> Outcome {
-        self.outcome
-    }
-}
-
-impl Planned<'_> {
-    /// Runs the tests of a binary one after the other: clusters would take each other's cores.
-    pub(crate) fn one_at_a_time(mut self) -> Self {
-        self.threads = Some(1);
-        self
-    }
-
-    pub(crate) fn with_environment(mut self, environment: &[(&'static str, String)]) -> Self {
-        self.environment = environment.to_vec();
-        self
-    }
-
-    pub(crate) fn in_a_guest(mut self) -> Self {
-        self.place = Place::Guest;
-        self
-    }
-
-    /// Runs every binary; one that cannot be started or dies without a result counts as one failure.
-    pub(crate) fn run(self) -> Suite {
-        timed(self.name, || {
-            let mut outcome = Outcome::default();
-            for binary in &self.binaries {
-                outcome += self.run_binary(binary).unwrap_or_else(|error| {
-                    println!("{}: {error:#}", binary.package);
-                    one(false)
-                });
-            }
-            outcome
-        })
-    }
-
-    fn run_binary(&self, binary: &TestBinary) -> Result<Outcome> {
-        let mut command = self.place.command(&binary.executable)?;
-        command.arg("--show-output").current_dir(&binary.folder);
-        command.env("CARGO_MANIFEST_DIR", &binary.folder).env("INSTA_UPDATE", "no");
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(threads) = self.threads {
-            command.arg(format!("--test-threads={threads}"));
-        }
-        let started = Instant::now();
-        let log = log_file(self.name, &binary.package)?;
-        let file = fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        command.stdout(file.try_clone()?).stderr(file);
-        let (status, durations) = thread::scope(|scope| {
-            let ((over, is_over), log) = (mpsc::channel(), log.as_path());
-            let following = self.threads.map(|_| scope.spawn(move || Durations::follow(log, &is_over)));
-            let status = command.status();
-            drop(over);
-            (status, following.map(ScopedJoinHandle::join))
-        });
-        let status = status.context("cannot start the test binary")?;
-        let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
-        let mut outcome = libtest::outcome(&output);
-        if !status.success() && outcome.failed == 0 {
-            outcome.failed = 1;
-        }
-        println!("{:<24} {:>4} s  {outcome}", binary.package, started.elapsed().as_secs());
-        print_what_matters(&output, outcome);
-        if let Some(Ok(durations)) = durations {
-            durations.slowest().iter().for_each(|line| println!("{line}"));
-        }
-        Ok(outcome)
-    }
-}
-
-impl Place {
-    fn command(self, program: &Path) -> Result<Command> {
-        match self {
-            Self::Here => Ok(Command::new(program)),
-            Self::Guest => {
-                let mut xtask = Command::new(std::env::current_exe().context("cannot find this program")?);
-                xtask.arg("guest").arg(program);
-                Ok(xtask)
-            }
-        }
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, seconds) = (&self.name, self.took.as_secs());
+        write!(f, "{name:>20}  {seconds:>4} s  {:>3} % busy  {}", self.busy_percent, self.outcome)
     }
 }
 
 /// Runs a suite and measures how long it takes.
-pub(crate) fn timed(name: &'static str, run: impl FnOnce() -> Outcome) -> Suite {
+pub(crate) fn timed(name: &str, run: impl FnOnce() -> Outcome) -> Suite {
+    timed_with_flaky(name, || (run(), Vec::new()))
+}
+
+/// The same for a suite that repeats tests that fail.
+pub(crate) fn timed_with_flaky(name: &str, run: impl FnOnce() -> (Outcome, Vec<Flaky>)) -> Suite {
     println!("--- {name}");
-    let started = Instant::now();
-    let outcome = run();
-    Suite { name, took: started.elapsed(), outcome }
+    let (started, before) = (Instant::now(), Ticks::now());
+    let (outcome, flaky) = run();
+    let busy_percent = Ticks::now().busy_percent_since(before);
+    Suite { name: name.to_owned(), took: started.elapsed(), busy_percent, outcome, flaky }
 }
 
 /// The outcome of a suite of one test.
@@ -184,7 +76,7 @@ pub(crate) fn one(passed: bool) -> Outcome {
 }
 
 /// Runs a cargo command as a suite of one test.
-pub(crate) fn command(name: &'static str, arguments: &[&str]) -> Suite {
+pub(crate) fn command(name: &str, arguments: &[&str]) -> Suite {
     timed(name, || {
         let status = Command::new(env!("CARGO")).args(arguments).current_dir(project::root()).status();
         one(status.is_ok_and(|status| status.success()))
@@ -192,27 +84,10 @@ pub(crate) fn command(name: &'static str, arguments: &[&str]) -> Suite {
 }
 
 /// Runs checks that return what they found as a suite of one test.
-pub(crate) fn checks(name: &'static str, problems: impl FnOnce() -> Result<Vec<String>>) -> Suite {
+pub(crate) fn checks(name: &str, problems: impl FnOnce() -> Result<Vec<String>>) -> Suite {
     timed(name, || {
         let problems = problems().unwrap_or_else(|error| vec![format!("{error:#}")]);
         problems.iter().for_each(|problem| println!("{problem}"));
         one(problems.is_empty())
     })
-}
-
-fn log_file(suite: &str, package: &str) -> Result<PathBuf> {
-    let folder = project::target().join("test-logs");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder.join(format!("{}-{package}.log", suite.replace(' ', "-"))))
-}
-
-/// Skipped tests always; everything when a test failed.
-fn print_what_matters(output: &str, outcome: Outcome) {
-    if outcome.failed > 0 {
-        println!("{output}");
-        return;
-    }
-    for Skipped { test, reason } in libtest::skipped(output) {
-        println!("SKIPPED {test}: {reason}");
-    }
 }

@@ -1,32 +1,68 @@
-//! All suites of a run: those that ran, those that could not, and the line that closes it all.
+//! All suites of a run: those that ran, those that could not, and the lines that close it all.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Result;
 
+use super::processors::Ticks;
+use super::record::Record;
 use super::suite::{self, Outcome, Suite};
 
-/// The suites so far.
+/// The suites so far, and which are wanted.
 #[derive(Debug)]
 pub(crate) struct Suites {
     started: Instant,
+    before: Ticks,
+    /// What the names of wanted suites begin with; empty for all.
+    only: Vec<String>,
+    /// The suites that need not run, as they have passed at this commit.
+    record: Record,
     suites: Vec<Suite>,
 }
 
 impl Suites {
-    pub(crate) fn start() -> Self {
-        Self { started: Instant::now(), suites: Vec::new() }
+    pub(crate) fn start(only: &[String], record: Record) -> Self {
+        Self {
+            started: Instant::now(),
+            before: Ticks::now(),
+            only: only.to_vec(),
+            record,
+            suites: Vec::new(),
+        }
+    }
+
+    /// Whether a suite is to run. One that has passed before is said to have.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        let is_asked_for =
+            self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()));
+        let has_passed = self.record.has_passed(name);
+        if is_asked_for && has_passed {
+            println!("--- {name}\nit has passed at this commit");
+        }
+        is_asked_for && !has_passed
+    }
+
+    /// Runs a suite if it is wanted.
+    pub(crate) fn run(&mut self, name: &str, run: impl FnOnce() -> Suite) {
+        if self.wants(name) {
+            self.add(run());
+        }
     }
 
     pub(crate) fn add(&mut self, suite: Suite) {
+        if suite.outcome.failed == 0
+            && let Err(error) = self.record.add(&suite.name)
+        {
+            println!("{} will run again: {error:#}", suite.name);
+        }
         self.suites.push(suite);
     }
 
     /// Does something that later suites need, as a suite of one test; none when it fails.
     pub(crate) fn step<T>(&mut self, name: &'static str, step: impl FnOnce() -> Result<T>) -> Option<T> {
         let mut result = None;
-        self.add(suite::timed(name, || match step() {
+        self.suites.push(suite::timed(name, || match step() {
             Ok(value) => {
                 result = Some(value);
                 suite::one(true)
@@ -39,25 +75,31 @@ impl Suites {
         result
     }
 
-    /// Says that a suite does not run, and why.
-    pub(crate) fn skip(&mut self, name: &'static str, reason: &str) {
-        self.add(suite::timed(name, || Outcome::SKIPPED));
-        println!("SKIPPED {name}: {reason}");
+    /// Says that a wanted suite does not run, and why.
+    pub(crate) fn skip(&mut self, name: &str, reason: &str) {
+        if self.wants(name) {
+            self.suites.push(suite::timed(name, || Outcome::SKIPPED));
+            println!("SKIPPED {name}: {reason}");
+        }
     }
 
     fn total(&self) -> Outcome {
         let mut total = Outcome::default();
-        self.suites.iter().for_each(|suite| total += suite.outcome());
+        self.suites.iter().for_each(|suite| total += suite.outcome);
         total
     }
 
-    /// Prints what each suite took and, as the last line, how many tests passed, failed and were skipped.
+    /// Prints the flaky tests, what each suite took and, as the last line, how many tests passed, failed and were
+    /// skipped.
     pub(crate) fn finish(self) -> ExitCode {
         println!();
-        for suite in &self.suites {
-            println!("{:>20}  {:>4} s  {}", suite.name(), suite.seconds(), suite.outcome());
-        }
-        println!("{:>20}  {:>4} s", "all", self.started.elapsed().as_secs());
+        let flaky: Vec<_> = self.suites.iter().flat_map(|suite| &suite.flaky).collect();
+        flaky.iter().for_each(|flaky| println!("{flaky}"));
+        self.suites.iter().for_each(|suite| println!("{suite}"));
+        let (seconds, busy) =
+            (self.started.elapsed().as_secs(), Ticks::now().busy_percent_since(self.before));
+        println!("{:>20}  {seconds:>4} s  {busy:>3} % busy", "all");
+        flaky.iter().for_each(|flaky| println!("FLAKY {}", flaky.test));
         let total = self.total();
         println!("{total}");
         if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -70,9 +112,14 @@ mod tests {
 
     use super::*;
 
+    fn suites(only: &[&str], passed: &[&str]) -> Suites {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        Suites::start(&only, Record::of_passed(passed))
+    }
+
     #[test]
     fn a_step_that_fails_is_a_failed_suite_and_gives_nothing() {
-        let mut suites = Suites::start();
+        let mut suites = suites(&[], &[]);
         assert_eq!(suites.step("build of a", || Ok(3)), Some(3));
         assert_eq!(suites.step("build of b", || -> Result<()> { bail!("it does not compile") }), None);
         suites.add(suite::timed("b", || Outcome::SKIPPED));
@@ -82,8 +129,16 @@ mod tests {
 
     #[test]
     fn what_is_skipped_fails_nothing() {
-        let mut suites = Suites::start();
-        suites.add(suite::timed("conformance", || Outcome::SKIPPED));
+        let mut suites = suites(&[], &[]);
+        suites.skip("conformance", "it is long");
+        assert_eq!(suites.total(), Outcome::SKIPPED);
         assert_eq!(suites.finish(), ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn suites_run_that_are_asked_for_and_have_not_passed() {
+        let suites = suites(&["lab", "kernel"], &["lab services"]);
+        let wanted = ["unit", "kernel", "lab services", "lab policies"].map(|name| suites.wants(name));
+        assert_eq!(wanted, [false, true, false, true]);
     }
 }

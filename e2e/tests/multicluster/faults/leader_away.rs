@@ -26,7 +26,7 @@ const LATE: &str = "late";
 
 #[test]
 fn a_minute_without_the_leader_takes_nothing_away() {
-    on_the_stage_of(Extent::All, "a_minute_without_the_leader_takes_nothing_away", |stage| {
+    on_the_stage_of(Extent::Part(2), "a_minute_without_the_leader_takes_nothing_away", |stage| {
         under_traffic(stage, || {
             let held = Held::by_all(stage)?;
             scale_controller(stage.a()?, 0)?;

@@ -1,0 +1,58 @@
+//! A lab on a machine of today, with cgroup v2 alone: in a guest, whatever this machine has.
+
+use std::path::Path;
+use std::process::Command;
+
+use antrea_e2e::guest::{Guest, Preparation};
+use anyhow::{Context, Result, ensure};
+
+use super::artifacts::TestBinary;
+use super::suite::{self, Outcome, Suite};
+
+const NAME: &str = "cgroup v2";
+
+/// An emulated processor takes ten to twenty times as long for what Kubernetes does.
+const PATIENCE: &str = "15";
+const MEBIBYTES: &str = "6144";
+const MINUTES: &str = "20";
+
+/// What the guest runs: `lab up` as a user would, then a test on that lab.
+const SCRIPT: &str = "set -eu
+\"$XTASK\" lab up --name v2 --nodes 1 --install antrea
+ANTREA_E2E_LAB=v2 \"$TESTS\" --exact cgroup_v2::pods_talk_on_a_lab_with_cgroup_v2_alone --nocapture
+\"$XTASK\" lab down --name v2";
+
+pub(crate) fn run(binaries: &[TestBinary]) -> Suite {
+    suite::timed(NAME, || match Guest::prepare() {
+        Ok(Preparation::Ready(_)) => {
+            let result = in_a_guest(binaries);
+            if let Err(error) = &result {
+                println!("{NAME}: {error:#}");
+            }
+            suite::one(result.is_ok())
+        }
+        Ok(Preparation::Unavailable(reason)) => {
+            println!("SKIPPED {NAME}: {reason}");
+            Outcome::SKIPPED
+        }
+        Err(error) => {
+            println!("{NAME}: {error:#}");
+            suite::one(false)
+        }
+    })
+}
+
+fn in_a_guest(binaries: &[TestBinary]) -> Result<()> {
+    let xtask = std::env::current_exe().context("cannot find this program")?;
+    let tests = binaries.iter().find(|binary| binary.is_lab()).context("the lab tests are not built")?;
+    let status = guest(&xtask, &tests.executable).status().context("cannot run this program")?;
+    ensure!(status.success(), "the guest ended with {status}");
+    Ok(())
+}
+
+fn guest(xtask: &Path, tests: &Path) -> Command {
+    let mut guest = Command::new(xtask);
+    guest.args(["guest", "--memory", MEBIBYTES, "--minutes", MINUTES, "sh", "-c", SCRIPT]);
+    guest.env("ANTREA_LAB_PATIENCE", PATIENCE).env("XTASK", xtask).env("TESTS", tests);
+    guest
+}

@@ -1,0 +1,110 @@
+//! Tests on Nodes: on the kernel's datapath in a guest, and on whole clusters, area by area and side by side.
+
+use super::artifacts::TestBinary;
+use super::binaries::Planned;
+use super::lanes::{self, Job};
+use super::suite::Suite;
+use super::suites::Suites;
+use super::{Extent, NEEDS_FAILED, areas, cgroup_v2, conformance, demo};
+use crate::image::{self, Archive};
+use crate::{product, project};
+use antrea_e2e::cleanup;
+use antrea_e2e::guest::{Guest, Preparation};
+
+/// How many areas run at the same time. Tests on clusters wait for most of their time.
+const LANES: usize = 2;
+
+/// The part of the long lab tests that runs two versions of the Multi-cluster controller, and so needs both.
+const PART_OF_TWO_VERSIONS: u8 = 3;
+
+const ENVIRONMENT_OF_PROGRAMS: &str = "ANTREA_E2E_PROGRAMS";
+
+/// Runs the suites that need our programs, built.
+pub(super) fn run(
+    suites: &mut Suites,
+    binaries: Option<&[TestBinary]>,
+    images: Option<&[Archive]>,
+    extent: Extent,
+) {
+    let (Some(binaries), Some(images)) = (binaries, images) else {
+        let names = areas::AREAS.map(|(name, _)| name).into_iter().chain(["kernel"]);
+        return names.for_each(|name| suites.skip(name, NEEDS_FAILED));
+    };
+    side_by_side(suites, binaries, images, extent);
+    match extent {
+        Extent::Standard(_) => suites.skip("conformance", "it is long; --all runs it"),
+        Extent::All => {
+            suites.run("cgroup v2", || cgroup_v2::run(binaries));
+            suites.run("demo", demo::run);
+            suites.run("conformance", conformance::run);
+        }
+    }
+}
+
+/// The kernel suite and the areas of the lab.
+fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive], extent: Extent) {
+    let mut planned = lab(suites, binaries, images, extent);
+    planned.extend(kernel(suites, binaries));
+    let jobs = planned.iter().map(|planned| -> Job<'_, Suite> { Box::new(|| planned.run()) }).collect();
+    lanes::run(LANES, jobs).into_iter().for_each(|suite| suites.add(suite));
+    // The clusters that tests share end with their process, and are still there.
+    suites.step("cleaning up", cleanup::remove_leftovers);
+}
+
+/// Tests on the kernel's datapath, of the programs in the images; none where there can be no guest.
+fn kernel<'a>(suites: &mut Suites, binaries: &'a [TestBinary]) -> Option<Planned<'a>> {
+    if !suites.wants("kernel") {
+        return None;
+    }
+    match suites.step("guest", Guest::prepare) {
+        Some(Preparation::Ready(_)) => {
+            let planned = Planned::of("kernel", binaries, TestBinary::is_kernel).in_a_guest();
+            let tests = suites.step("list of the kernel tests", || planned.tests())?;
+            let environment = [(ENVIRONMENT_OF_PROGRAMS, project::programs().display().to_string())];
+            Some(planned.one_by_one(tests).with_environment(&environment))
+        }
+        Some(Preparation::Unavailable(reason)) => {
+            suites.skip("kernel", &reason);
+            None
+        }
+        None => {
+            suites.skip("kernel", NEEDS_FAILED);
+            None
+        }
+    }
+}
+
+/// Tests on whole clusters, of what users install.
+fn lab<'a>(
+    suites: &mut Suites,
+    binaries: &'a [TestBinary],
+    images: &[Archive],
+    extent: Extent,
+) -> Vec<Planned<'a>> {
+    let tests = || Planned::of("lab", binaries, TestBinary::is_lab).tests();
+    let Some(tests) = suites.step("list of the lab tests", tests) else { return Vec::new() };
+    let areas = areas::of(&tests).into_iter().filter(|(name, _)| suites.wants(name)).collect::<Vec<_>>();
+    let environment = environment(suites, images, extent);
+    let planned = |(name, tests)| {
+        let planned = Planned::of(name, binaries, TestBinary::is_lab);
+        planned.one_by_one(tests).with_environment(&environment)
+    };
+    areas.into_iter().map(planned).collect()
+}
+
+fn environment(suites: &mut Suites, images: &[Archive], extent: Extent) -> [(&'static str, String); 5] {
+    let has_two_versions = match extent {
+        Extent::Standard(part) => part.number() == PART_OF_TWO_VERSIONS,
+        Extent::All => true,
+    };
+    let is_wanted = has_two_versions && suites.wants("lab multicluster");
+    let next = is_wanted.then(|| suites.step("image of the next version", image::build_next)).flatten();
+    let paths: Vec<String> = images.iter().map(|archive| archive.path.display().to_string()).collect();
+    [
+        ("ANTREA_E2E", extent.variable()),
+        ("ANTREA_E2E_IMAGES", paths.join(":")),
+        ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
+        (ENVIRONMENT_OF_PROGRAMS, project::programs().display().to_string()),
+        ("ANTREA_E2E_NEXT", next.map(|archive| archive.path.display().to_string()).unwrap_or_default()),
+    ]
+}

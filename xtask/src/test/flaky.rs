@@ -1,0 +1,86 @@
+//! Tests that fail once and pass when they are repeated. Each is a defect of the product or of the test, so it is never
+//! silent: docs/benchmarks/gate.md lists those that were found, with their causes.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// How often a test that has failed is repeated; it has to pass every time.
+pub(crate) const REPEATS: usize = 2;
+
+/// When more tests of a suite fail, something is broken, and repeating them would only take time.
+const MOST: usize = 4;
+
+/// How many of the last lines of a failure the summary shows; its log has the rest.
+const SHOWN: usize = 60;
+
+/// A test that has failed once and has passed whenever it was repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flaky {
+    pub(crate) test: String,
+    /// What it printed when it failed, the state of its lab included.
+    pub(crate) failure: String,
+    /// The log of the run in which it failed.
+    pub(crate) log: PathBuf,
+}
+
+impl fmt::Display for Flaky {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<&str> = self.failure.lines().collect();
+        writeln!(f, "FLAKY {}: failed once, then passed {REPEATS} times; {}", self.test, self.log.display())?;
+        lines[lines.len().saturating_sub(SHOWN)..].iter().try_for_each(|line| writeln!(f, "    {line}"))
+    }
+}
+
+/// Repeats tests that have failed, and returns those that pass every time. `passes` runs one in a new process, and so
+/// on a new lab.
+pub(crate) fn repeat<'a>(failed: &'a [String], mut passes: impl FnMut(&str) -> bool) -> Vec<&'a str> {
+    if failed.len() > MOST {
+        println!("{} tests failed, which is more than {MOST}: none is repeated", failed.len());
+        return Vec::new();
+    }
+    let mut passes_every_time = |test: &&str| {
+        (1..=REPEATS).all(|number| {
+            println!("repeating {test} on a new lab, {number} of {REPEATS}");
+            passes(test)
+        })
+    };
+    failed.iter().map(String::as_str).filter(|test| passes_every_time(test)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeated(failed: &[&str], results: &[bool]) -> (Vec<String>, usize) {
+        let failed: Vec<String> = failed.iter().map(|test| (*test).to_owned()).collect();
+        let mut runs = 0;
+        let flaky = repeat(&failed, |_| {
+            runs += 1;
+            results[runs - 1]
+        });
+        (flaky.into_iter().map(str::to_owned).collect(), runs)
+    }
+
+    #[test]
+    fn a_test_is_flaky_when_both_repeats_pass() {
+        assert_eq!(repeated(&["a"], &[true, true]), (vec!["a".to_owned()], 2));
+        assert_eq!(repeated(&["a"], &[true, false]), (Vec::new(), 2));
+        assert_eq!(repeated(&["a", "b"], &[false, true, true]), (vec!["b".to_owned()], 3));
+    }
+
+    #[test]
+    fn when_many_tests_fail_none_is_repeated() {
+        assert_eq!(repeated(&["a", "b", "c", "d", "e"], &[]), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn the_summary_shows_the_end_of_the_failure() {
+        let failure: String = (1..=100).map(|number| format!("line {number}\n")).collect();
+        let text = Flaky { test: "a::b".into(), failure, log: "/logs/lab.log".into() }.to_string();
+        assert!(
+            text.starts_with("FLAKY a::b: failed once, then passed 2 times; /logs/lab.log\n    line 41\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("    line 100\n"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The suites that have passed at a commit, so that a run that was cut short can be resumed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::project;
+
+/// The file of the record, kept where a clean clone finds it again.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct File {
+    commit: String,
+    passed: BTreeSet<String>,
+}
+
+/// What is known of a commit.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    /// None where files differ from the commit: then nothing is known, and nothing is written.
+    commit: Option<String>,
+    known: BTreeSet<String>,
+    /// What has passed since the record began, this run included.
+    passed: BTreeSet<String>,
+}
+
+/// Whether suites that have passed run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    Anew,
+    Resume,
+}
+
+impl Record {
+    /// The record of the commit that is checked out.
+    ///
+    /// # Errors
+    /// When a run cannot be resumed, because files differ from the commit.
+    pub(crate) fn open(begin: Begin) -> Result<Self> {
+        let commit = clean_commit();
+        match begin {
+            Begin::Anew => Ok(Self { commit, ..Self::default() }),
+            Begin::Resume => {
+                ensure!(commit.is_some(), "only a run of a commit can be resumed, and files differ from it");
+                let text = fs::read_to_string(path()).unwrap_or_default();
+                let file: File = serde_json::from_str(&text).unwrap_or_default();
+                let known = if Some(&file.commit) == commit.as_ref() { file.passed } else { BTreeSet::new() };
+                Ok(Self { commit, passed: known.clone(), known })
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_passed(names: &[&str]) -> Self {
+        let known: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Self { commit: None, passed: known.clone(), known }
+    }
+
+    pub(crate) fn has_passed(&self, suite: &str) -> bool {
+        self.known.contains(suite)
+    }
+
+    /// Writes down that a suite has passed.
+    pub(crate) fn add(&mut self, suite: &str) -> Result<()> {
+        let Some(commit) = &self.commit else { return Ok(()) };
+        self.passed.insert(suite.to_owned());
+        let file = File { commit: commit.clone(), passed: self.passed.clone() };
+        let path = path();
+        fs::create_dir_all(project::target())?;
+        fs::write(&path, serde_json::to_vec(&file)?)
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+fn path() -> PathBuf {
+    project::target().join("passed-suites.json")
+}
+
+/// The commit that is checked out, if no file differs from it.
+fn clean_commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(project::root()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    git(&["status", "--porcelain"]).filter(String::is_empty)?;
+    git(&["rev-parse", "HEAD"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_that_passed_before_is_known_and_one_of_this_run_is_not() {
+        let mut record = Record::of_passed(&["unit"]);
+        assert!(record.has_passed("unit") && !record.has_passed("kernel"));
+        record.add("kernel").unwrap();
+        assert!(!record.has_passed("kernel"), "a run does not pass over its own suites");
+    }
+}
