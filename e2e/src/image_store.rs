@@ -1,7 +1,9 @@
-//! A containerd root directory with the images of every lab already unpacked. It is made once; each Node begins with
-//! a copy of it, which costs no time and no disk: its files are links to the same data, except for the databases.
+//! containerd root directories with images already unpacked: one with the images of every lab, and for each build of the
+//! product one that has its images besides. They are made once; each Node begins with a copy, which costs no time and no
+//! disk: its files are links to the same data, except for the databases.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -16,24 +18,47 @@ use crate::{cache, images, progress, wait};
 
 const SOURCE: &str = include_str!("image_store.rs");
 
-/// The prepared directory, made when the cache has none with the same images.
+/// The prepared directory with the images of labs and of these archives (docker-archive or OCI), made when the cache has
+/// none.
 ///
 /// # Errors
 /// When the images cannot be built or containerd does not take them.
-pub fn ensure_prepared(programs: &Programs) -> Result<PathBuf> {
+pub fn ensure_prepared(programs: &Programs, archives: &[PathBuf]) -> Result<PathBuf> {
+    let base = ensure_images_of_labs(programs)?;
+    if archives.is_empty() {
+        return Ok(base);
+    }
+    let mut identities = vec![base.display().to_string()];
+    identities.extend(archives.iter().map(|archive| identity(archive)).collect::<Result<Vec<_>>>()?);
+    let key = cache::key(identities.iter().map(String::as_bytes));
+    let folder = cache::get("product-images", &key, |folder| {
+        clone_into(&base, &folder.join("containerd"))?;
+        progress::step("unpacking the images of Antrea (once a build)", || import(folder, archives))
+    })?;
+    Ok(folder.join("containerd"))
+}
+
+/// A text that differs when a file was written anew.
+fn identity(archive: &Path) -> Result<String> {
+    let metadata =
+        fs::metadata(archive).with_context(|| format!("there is no image {}", archive.display()))?;
+    Ok(format!("{} {} {}.{}", archive.display(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+}
+
+fn ensure_images_of_labs(programs: &Programs) -> Result<PathBuf> {
     let containerd = command("containerd", &["--version"]).text()?;
     let key = cache::key([images::version(programs).as_bytes(), SOURCE.as_bytes(), containerd.as_bytes()]);
     let folder = cache::get("images", &key, |folder| {
         let archive = folder.join("images.tar");
         progress::step("building the images of labs (once)", || images::build(programs, &archive))?;
-        progress::step("unpacking them (once)", || unpack(folder, &archive))?;
+        progress::step("unpacking them (once)", || import(folder, std::slice::from_ref(&archive)))?;
         fs::remove_file(&archive).with_context(|| format!("cannot remove {}", archive.display()))
     })?;
     Ok(folder.join("containerd"))
 }
 
-/// Runs a containerd of its own on `FOLDER/containerd` and imports the archive.
-fn unpack(folder: &Path, archive: &Path) -> Result<()> {
+/// Runs a containerd of its own on `FOLDER/containerd` and imports archives.
+fn import(folder: &Path, archives: &[PathBuf]) -> Result<()> {
     let socket = folder.join("containerd.sock");
     let configuration = folder.join("containerd.toml");
     let text = format!(
@@ -51,7 +76,7 @@ fn unpack(folder: &Path, archive: &Path) -> Result<()> {
     };
     wait::until(Duration::from_secs(30), "containerd", || ctr().arg("version").run().map(|()| true))
         .with_context(|| format!("its log is {}", folder.join("containerd.log").display()))?;
-    ctr().args(["images", "import"]).arg(archive).run()?;
+    archives.iter().try_for_each(|archive| ctr().args(["images", "import"]).arg(archive).run())?;
     daemon.stop()?;
     // Each Node's containerd makes an identity of its own.
     cache::remove(&folder.join("containerd/io.containerd.grpc.v1.introspection"))?;

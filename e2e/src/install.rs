@@ -60,25 +60,23 @@ fn is_of_multicluster(archive: &Path) -> bool {
 pub const NAMESPACE: &str = "kube-system";
 const ROLLOUT_SECONDS: u32 = 180;
 
-/// Loads the images of what is installed in a cluster on all of its Nodes.
-///
-/// # Errors
-/// When a Node's containerd refuses one.
-pub fn load_images(lab: &LabName, cluster: &ClusterPlan, product: &Product) -> Result<()> {
+/// The archives with the images of what any of these clusters installs.
+pub fn archives(clusters: &[ClusterPlan], product: &Product) -> Vec<PathBuf> {
+    let installs = |install| clusters.iter().any(|cluster| cluster.install == install);
     let mut archives = Vec::new();
-    if matches!(cluster.install, Install::Antrea | Install::AntreaMc) {
+    if installs(Install::Antrea) || installs(Install::AntreaMc) {
         archives.extend_from_slice(&product.images);
     }
-    if cluster.install == Install::AntreaMc {
+    if installs(Install::AntreaMc) {
         archives.extend_from_slice(&product.multicluster.images);
     }
-    load(lab, cluster, &archives)
+    archives
 }
 
 /// Loads archives of images on all Nodes of a cluster.
 ///
 /// # Errors
-/// As [`load_images`].
+/// When a Node's containerd refuses one.
 pub fn load(lab: &LabName, cluster: &ClusterPlan, archives: &[PathBuf]) -> Result<()> {
     if archives.is_empty() {
         return Ok(());

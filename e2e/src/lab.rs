@@ -11,7 +11,7 @@ use crate::names::{ClusterId, LabName, NodeId, Place};
 use crate::plan::{ClusterPlan, Install, Plan, Request};
 use crate::pod_cidrs::PodCidrs;
 use crate::programs::{self, Programs};
-use crate::progress::{all_at_once, both, step};
+use crate::progress::{all_at_once, step};
 use crate::state::{self, Phase, State};
 use crate::{
     bridge_network, cleanup, cluster_dns, control_plane, image_store, node, outside, packages, processes,
@@ -48,7 +48,8 @@ impl Lab {
         }
         packages::ensure_installed()?;
         let programs = programs::ensure_built()?;
-        let images = image_store::ensure_prepared(&programs)?;
+        let clusters = request.plan(&[])?.clusters;
+        let images = image_store::ensure_prepared(&programs, &install::archives(&clusters, product))?;
         let mut state = begin(request, &programs)?;
         let lab = Self { plan: state.plan.clone(), programs };
         let result = lab.build(&images, product);
@@ -150,11 +151,7 @@ impl Lab {
             all_at_once(&cluster.nodes, |node| {
                 node::start(&self.programs, &authority, prepared, name, cluster, node)
             })?;
-            // Nodes take images while their kubelets are still on the way.
-            let images = || install::load_images(name, cluster, product);
-            let registered =
-                || PodCidrs::wait_for(&self.kubectl(id)?, cluster)?.route_from_control_plane(name, cluster);
-            both(images, registered)
+            PodCidrs::wait_for(&self.kubectl(id)?, cluster)?.route_from_control_plane(name, cluster)
         })?;
         self.install(product, cluster)
     }

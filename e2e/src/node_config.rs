@@ -73,6 +73,8 @@ resolvConf: /etc/resolv.conf
 maxPods: 110
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 4s
+# By default a container that ends again and again is started again after 10 s, then 20 s, up to 5 min.
+crashLoopBackOff: {{maxContainerRestartPeriod: 1s}}
 "#,
         cgroup_setting = cgroups.kubelet_setting(),
         cgroup = lab.cgroup(node),

@@ -17,7 +17,7 @@ use crate::room::Need;
 pub const KUBERNETES_VERSION: &str = "v1.36.3";
 
 /// The programs that one binary is, by the name it is called.
-pub const MULTI_CALL: [&str; 9] = [
+pub const MULTI_CALL: [&str; 8] = [
     "coredns",
     "etcd",
     "helm",
@@ -25,7 +25,6 @@ pub const MULTI_CALL: [&str; 9] = [
     "kube-controller-manager",
     "kube-proxy",
     "kube-scheduler",
-    "kubectl",
     "kubelet",
 ];
 
@@ -33,7 +32,13 @@ pub const MULTI_CALL: [&str; 9] = [
 const MODULES_MEBIBYTES: u64 = 2200;
 const BUILDS_MEBIBYTES: u64 = 3700;
 
-const AGNHOST: &str = "k8s.io/kubernetes/test/images/agnhost";
+/// What is built, by its package in the Go module.
+const PACKAGES: [(&str, &str); 4] = [
+    (".", "kubernetes"),
+    ("k8s.io/kubernetes/cmd/kubectl", "kubectl"),
+    ("k8s.io/kubernetes/test/images/agnhost", "agnhost"),
+    ("./pause", "pause"),
+];
 
 /// Where the built programs are.
 #[derive(Debug, Clone)]
@@ -54,7 +59,7 @@ impl Programs {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// The path of a program that the lab has: [`MULTI_CALL`], `agnhost` or `pause`.
+    /// The path of a program that the lab has: [`MULTI_CALL`], `kubectl`, `agnhost` or `pause`.
     ///
     /// # Errors
     /// When there is no such program.
@@ -62,7 +67,7 @@ impl Programs {
         let path = self.folder.join(name);
         ensure!(
             name != "kubernetes" && !name.contains('/') && path.exists(),
-            "the lab has no program {name:?}; it has {}, agnhost and pause",
+            "the lab has no program {name:?}; it has {}, kubectl, agnhost and pause",
             MULTI_CALL.join(", ")
         );
         Ok(path)
@@ -109,8 +114,7 @@ fn sources() -> PathBuf {
 }
 
 fn build(go: &Go, sources: &Path, folder: &Path) -> Result<()> {
-    let packages = [(".", "kubernetes"), (AGNHOST, "agnhost"), ("./pause", "pause")];
-    for (package, name) in packages {
+    for (package, name) in PACKAGES {
         let what = format!("building {name} from Go modules (the first time takes minutes)");
         progress::step(&what, || go_build(go, sources, package, &flags(), &folder.join(name)))?;
     }

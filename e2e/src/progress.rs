@@ -59,16 +59,3 @@ pub fn all_at_once<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> Result<T>
         joined.collect()
     })
 }
-
-/// Does both at the same time.
-///
-/// # Errors
-/// The error of `other`, else that of `work`.
-pub fn both(work: impl FnOnce() -> Result<()> + Send, other: impl FnOnce() -> Result<()>) -> Result<()> {
-    thread::scope(|scope| {
-        let thread = scope.spawn(work);
-        let result = other();
-        let joined = thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
-        result.and(joined)
-    })
-}

@@ -3,8 +3,7 @@
 //! Everything that could differ between two runs is fixed: entries are sorted, owners are root, times are zero.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -132,16 +131,21 @@ fn layer_tar(layer: &Layer) -> Result<Vec<u8>> {
     Ok(tar.into_inner()?)
 }
 
+/// An archive that is there already and is the same keeps its time: what was made of it need not be made again.
 fn write_archive(files: &BTreeMap<String, &[u8]>, path: &Path) -> Result<()> {
-    let unfinished = path.with_extension("tar.unfinished");
-    let mut tar = tar::Builder::new(BufWriter::new(File::create(&unfinished)?));
+    let mut tar = tar::Builder::new(Vec::new());
     for (name, content) in files {
         let mut header = fixed_header();
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
         tar.append_data(&mut header, name, *content)?;
     }
-    tar.into_inner()?.flush()?;
+    let bytes = tar.into_inner()?;
+    if fs::read(path).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    let unfinished = path.with_extension("tar.unfinished");
+    fs::write(&unfinished, bytes)?;
     Ok(fs::rename(&unfinished, path)?)
 }
 
@@ -166,6 +170,8 @@ fn digest(content: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     fn sample() -> Image {
@@ -190,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn an_archive_is_written_anew_only_when_its_image_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image.tar");
+        let written = |image: &Image| {
+            write(image, &path).unwrap();
+            fs::metadata(&path).unwrap().ino()
+        };
+        let first = written(&sample());
+        assert_eq!(written(&sample()), first);
+        assert_ne!(written(&Image { labels: [("a".into(), "b".into())].into(), ..sample() }), first);
+    }
+
+    #[test]
     fn an_archive_that_cannot_be_finished_leaves_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image.tar");
@@ -204,7 +223,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image.tar");
         let digest = write(&sample(), &path).unwrap();
-        let mut archive = tar::Archive::new(File::open(path).unwrap());
+        let mut archive = tar::Archive::new(fs::File::open(path).unwrap());
         let names: Vec<String> = archive
             .entries()
             .unwrap()
