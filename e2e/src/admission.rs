@@ -1,5 +1,6 @@
 //! Whether a lab may be made, and the moment from which it is known to be: its name and its addresses are taken.
 
+use antrea_preflight::Purpose;
 use anyhow::{Result, bail};
 use ipnet::IpNet;
 
@@ -7,16 +8,15 @@ use crate::names::LabName;
 use crate::plan::Request;
 use crate::processes::{self, ProcessId};
 use crate::programs::Programs;
-use crate::room::Need;
 use crate::state::{self, Phase, State};
-use crate::{cleanup, host_routes, preflight};
+use crate::{cleanup, host_routes};
 
-/// Checks that a lab can be made here, and changes nothing. `more` is what the caller needs room for beside it.
+/// Checks that a lab can be made here, and changes nothing.
 ///
 /// # Errors
-/// One sentence on what stands against it.
-pub fn check(request: &Request, more: &[Need]) -> Result<()> {
-    preflight::check(more)?;
+/// What stands against it.
+pub fn check(request: &Request) -> Result<()> {
+    antrea_preflight::check(Purpose::Labs)?;
     request.plan(&taken_networks()?)?;
     ensure_name_is_free(&request.name)
 }

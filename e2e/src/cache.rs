@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::progress;
+pub use antrea_preflight::cache::{folder, has};
 
-/// The cache folder, outside every checkout: `ANTREA_LAB_CACHE`, or `/var/cache/antrea-lab`.
-pub fn folder() -> PathBuf {
-    std::env::var_os("ANTREA_LAB_CACHE").map_or_else(|| PathBuf::from("/var/cache/antrea-lab"), PathBuf::from)
-}
+use crate::progress;
 
 /// A key for something that is built from `parts` alone.
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
@@ -21,13 +18,6 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
         hash.update(part);
     }
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Whether there is something of a name, from whatever it was built.
-pub(crate) fn has(name: &str) -> bool {
-    let prefix = format!("{name}-");
-    let mut entries = fs::read_dir(folder()).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
 }
 
 /// Returns the cached folder `NAME-KEY`, made by `build` when it is not there. `build` fills a folder that appears

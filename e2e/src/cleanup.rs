@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::cgroups::{Cgroups, folders};
 use crate::command::{Run as _, command};
 use crate::names::{CGROUP_PREFIX, HOST_LINK_PREFIX, LabName};
 use crate::processes;
 use crate::state::{self, Phase, State};
 use crate::{cache, wait};
+use antrea_preflight::cgroups::{Cgroups, folders};
 
 const LINKS: &str = "/sys/class/net";
 

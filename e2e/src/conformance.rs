@@ -8,17 +8,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::cache;
-use crate::go::{self, Go};
+use crate::go::Go;
 use crate::programs::{flags, go_build, go_build_tests};
 use crate::progress;
-use crate::room::Need;
 
 /// What runs specs, in the module that `go.mod` pins.
 const GINKGO: &str = "github.com/onsi/ginkgo/v2/ginkgo";
-
-/// What the two programs take, and what Go keeps of building them when it has built the programs of labs before.
-const MEBIBYTES: u64 = 100;
-const BUILDS_MEBIBYTES: u64 = 2100;
 
 /// The built suite.
 #[derive(Debug, Clone)]
@@ -52,18 +47,6 @@ pub fn ensure_built() -> Result<Suite> {
     let key = cache::key(files.iter().map(Vec::as_slice));
     let folder = cache::get("conformance", &key, |folder| build(&go, &sources, folder))?;
     Ok(Suite { folder })
-}
-
-/// The room that building takes; none once there was a suite.
-pub fn needs() -> Vec<Need> {
-    if cache::has("conformance") {
-        return Vec::new();
-    }
-    let suite = "Kubernetes' conformance suite";
-    vec![
-        Need { what: suite, folder: cache::folder(), mebibytes: MEBIBYTES },
-        Need { what: "Go's part of it", folder: go::folder("GOCACHE"), mebibytes: BUILDS_MEBIBYTES },
-    ]
 }
 
 fn build(go: &Go, sources: &Path, folder: &Path) -> Result<()> {

@@ -41,7 +41,7 @@ impl Lab {
     /// One sentence on what is missing, before anything is changed; later, what went wrong. What there is by then
     /// stays, to be looked at, until the next `up` or `down` of the same name.
     pub fn up(request: &Request, product: &Product, lifetime: Lifetime) -> Result<Self> {
-        admission::check(request, &[])?;
+        admission::check(request)?;
         let removed = cleanup::remove_leftovers()?;
         if removed > 0 {
             eprintln!("  removed {removed} things that killed runs had left");

@@ -4,10 +4,11 @@
 //! use. In the order in which `lab up` ([`lab`]) needs them: [`admission`], [`preflight`], [`packages`], [`programs`],
 //! [`images`], [`image_store`], [`plan`], [`topology`], [`control_plane`], [`node`], [`install`].
 
+pub use antrea_preflight as preflight;
+
 pub mod admission;
 pub mod bridge_network;
 pub mod cache;
-pub mod cgroups;
 pub mod cleanup;
 pub mod cluster_dns;
 pub mod cnitool;
@@ -44,11 +45,9 @@ pub mod pki;
 pub mod plan;
 pub mod pod_cidrs;
 pub mod pods;
-pub mod preflight;
 pub mod processes;
 pub mod programs;
 pub mod progress;
-pub mod room;
 pub mod scenario;
 pub mod state;
 pub mod status;

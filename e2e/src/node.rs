@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 
-use crate::cgroups::Cgroups;
 use crate::command::{Run as _, spawn_detached};
 use crate::control_plane;
 use crate::image_store;
@@ -20,6 +19,7 @@ use crate::processes::{self, Process};
 use crate::programs::Programs;
 use crate::state;
 use crate::wait;
+use antrea_preflight::cgroups::Cgroups;
 
 /// Debian's folder of CNI plugins.
 pub const DEBIAN_CNI: &str = "/usr/lib/cni";
@@ -59,7 +59,7 @@ pub fn boot(programs: &Programs, lab: &LabName, cluster: &ClusterPlan, node: &No
         kubelet: &programs.path("kubelet")?,
         kube_proxy: &programs.path("kube-proxy")?,
         proxy_kubeconfig: &state::cluster_folder(lab, cluster.id).join("proxy.kubeconfig"),
-        cgroups: &Cgroups::of_this_machine()?,
+        cgroups: &cgroups()?,
     };
     let init = folder.join("init.sh");
     write_secret(&init, &node_init::script(lab, cluster, node, &paths))?;
@@ -108,7 +108,7 @@ fn write_configuration(
         ("ca.crt", authority.certificate().to_owned()),
         ("kubelet.crt", identity.certificate),
         ("kubelet.key", identity.key),
-        ("kubelet.yaml", node_config::kubelet(lab, cluster, node.id, &Cgroups::of_this_machine()?)),
+        ("kubelet.yaml", node_config::kubelet(lab, cluster, node.id, &cgroups()?)),
         ("containerd.toml", node_config::containerd(&lab.cgroup(node.id))),
         // Nobody answers there: a Node of the lab has no names to resolve.
         ("resolv.conf", "nameserver 127.0.0.1\n".to_owned()),
@@ -166,4 +166,8 @@ pub fn import_images(lab: &LabName, node: NodeId, archives: &[PathBuf]) -> Resul
             .run()?;
     }
     Ok(())
+}
+
+fn cgroups() -> Result<Cgroups> {
+    Cgroups::of_this_machine().map_err(Error::msg)
 }

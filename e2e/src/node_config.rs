@@ -1,8 +1,8 @@
 //! Configuration files of a Node's containerd and kubelet.
 
-use crate::cgroups::Cgroups;
 use crate::names::{LabName, NodeId};
 use crate::plan::{ClusterPlan, NodePlan};
+use antrea_preflight::cgroups::Cgroups;
 
 /// The image that holds a Pod's namespaces.
 pub const PAUSE_IMAGE: &str = "registry.k8s.io/pause:3.10.2";

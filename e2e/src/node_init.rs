@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::cgroups::Cgroups;
 use crate::names::LabName;
 use crate::node_config::node_ip_flag;
 use crate::plan::{ClusterPlan, NodePlan, ServiceProxy};
+use antrea_preflight::cgroups::Cgroups;
 
 /// What of the host's file system a Node has for itself, and the folder that stands there instead. Everything under
 /// /run is the Node's anyway.

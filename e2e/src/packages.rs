@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use antrea_preflight as preflight;
+use anyhow::{Context, Error, Result};
 
 use crate::command::{Run as _, command};
-use crate::preflight;
 use crate::progress;
 
 /// What is installed when it is missing.
@@ -51,7 +51,7 @@ pub fn ensure(packages: &[&'static str]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    preflight::check_root()?;
+    preflight::check_root().map_err(Error::msg)?;
     read_lists()?;
     progress::step(&format!("installing {}", missing.join(" ")), || {
         Command::new("apt-get")

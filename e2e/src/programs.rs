@@ -9,9 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cache;
 use crate::command::Run as _;
-use crate::go::{self, Go};
+use crate::go::Go;
 use crate::progress;
-use crate::room::Need;
 
 /// The version that the programs say they are; `go.mod` pins it.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";
@@ -27,10 +26,6 @@ pub const MULTI_CALL: [&str; 8] = [
     "kube-scheduler",
     "kubelet",
 ];
-
-/// What Go keeps of the modules of e2e/kubernetes, and of building the programs for the first time.
-const MODULES_MEBIBYTES: u64 = 2200;
-const BUILDS_MEBIBYTES: u64 = 3700;
 
 /// What is built, by its package in the Go module.
 const PACKAGES: [(&str, &str); 4] = [
@@ -159,19 +154,4 @@ fn run(go: &Go, sources: &Path, verb: &[&str], package: &str, flags: &str, outpu
         .current_dir(sources)
         .run()
         .with_context(|| format!("cannot build {package} in {}", sources.display()))
-}
-
-/// What building the programs takes; nothing once there are some. What Go keeps was measured with empty caches.
-pub(crate) fn needs() -> Result<Vec<Need>> {
-    if cache::has("kubernetes") {
-        return Ok(Vec::new());
-    }
-    let mut needs = vec![Need { what: "the Kubernetes programs", folder: cache::folder(), mebibytes: 240 }];
-    needs.extend(Go::needs()?);
-    let (modules, builds) = (go::folder("GOMODCACHE"), go::folder("GOCACHE"));
-    if !modules.join(format!("k8s.io/kubernetes@{KUBERNETES_VERSION}")).exists() {
-        needs.push(Need { what: "Go modules", folder: modules, mebibytes: MODULES_MEBIBYTES });
-        needs.push(Need { what: "Go's build cache", folder: builds, mebibytes: BUILDS_MEBIBYTES });
-    }
-    Ok(needs)
 }

@@ -4,28 +4,27 @@
 use std::fs;
 use std::path::Path;
 
-use antrea_e2e::cgroups::Cgroups;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::pods::{PORT, Pod};
-use anyhow::{Context, Result, ensure};
+use antrea_e2e::preflight::cgroups::Cgroups;
+use anyhow::{Context, Error, Result, ensure};
 
 /// The lab that is there.
 const LAB: &str = "ANTREA_E2E_LAB";
 
 #[test]
 fn pods_talk_on_a_lab_with_cgroup_v2_alone() {
-    let Some(name) = std::env::var(LAB).ok() else {
-        println!(
-            "SKIPPED pods_talk_on_a_lab_with_cgroup_v2_alone: {LAB} names no lab; --all makes one in a guest"
-        );
+    let test = "pods_talk_on_a_lab_with_cgroup_v2_alone";
+    let Ok(lab) = std::env::var(LAB) else {
+        println!("SKIPPED {test}: {LAB} names no lab; `cargo xtask test --all` makes one in a guest");
         return;
     };
-    let result = name.parse().and_then(|name| Lab::open(&name)).and_then(|lab| pods_talk(&lab));
-    assert!(result.is_ok(), "{:?}", result.err());
+    let result = lab.parse().and_then(|name| Lab::open(&name)).and_then(|lab| pods_talk(&lab));
+    assert!(result.is_ok(), "{test}: {:?}", result.err());
 }
 
 fn pods_talk(lab: &Lab) -> Result<()> {
-    ensure!(Cgroups::of_this_machine()? == Cgroups::V2, "this machine has cgroup v1");
+    ensure!(Cgroups::of_this_machine().map_err(Error::msg)? == Cgroups::V2, "this machine has cgroup v1");
     let cluster = lab.plan().clusters.first().context("the lab has no cluster")?;
     let node = cluster.nodes.first().context("the cluster has no Node")?.id;
     let pods = Pod::create(&lab.kubectl(cluster.id)?, &[("a", node), ("b", node)])?;

@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use antrea_e2e::cgroups::Cgroups;
 use antrea_e2e::command::{Run as _, command};
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::{LabName, Place};
 use antrea_e2e::plan::{Families, Install};
 use antrea_e2e::pods::{PORT, Pod, Reachable};
+use antrea_e2e::preflight::cgroups::Cgroups;
 use antrea_e2e::scenario::{Extent, is_wanted, product, request, with_lab};
 use antrea_e2e::{cleanup, exec, partition, processes, state, status};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 
 #[test]
 fn pods_of_a_dual_stack_cluster_without_antrea_talk() {
@@ -112,7 +112,7 @@ fn left_of(name: &LabName) -> Result<Vec<String>> {
     left.extend(processes::of_lab(name)?.into_iter().map(|process| process.program));
     let links = command("ip", &["-o", "link"]).text()?;
     left.extend(links.lines().filter(|line| line.contains(&name.host_link())).map(str::to_owned));
-    for root in Cgroups::of_this_machine()?.roots() {
+    for root in Cgroups::of_this_machine().map_err(Error::msg)?.roots() {
         let cgroups = fs::read_dir(root)?;
         let names = cgroups.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         left.extend(names.filter(|cgroup| cgroup.contains(&format!(".{name}."))));

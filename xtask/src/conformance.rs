@@ -50,7 +50,7 @@ fn wanted() -> Wanted {
 }
 
 fn judge(suite: &Suite, focus: Option<&str>, name: Option<&LabName>) -> Result<Report> {
-    let wanted = Wanted { needs: conformance::needs(), ..wanted() };
+    let wanted = wanted();
     match name {
         Some(name) => drop(Lab::open(name)?),
         None => wanted.check()?,

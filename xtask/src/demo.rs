@@ -16,7 +16,7 @@ use antrea_e2e::{admission, cleanup, connectivity, preflight};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::product::{self, FirstBuild};
+use crate::product;
 
 /// For Services and routes to follow what the API server already says.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -70,7 +70,7 @@ fn one_cluster(name: &LabName) -> Result<ExitCode> {
 }
 
 fn down(name: &LabName) -> Result<ExitCode> {
-    preflight::check_root()?;
+    preflight::check_root().map_err(anyhow::Error::msg)?;
     let removed = step(&format!("taking the demo {name} down"), || cleanup::remove(name))?;
     if removed == 0 {
         eprintln!("There was nothing of a demo {name}");
@@ -89,7 +89,7 @@ fn up(name: &LabName) -> Result<Lab> {
         install: Install::Antrea,
         settings: Vec::new(),
     };
-    admission::check(&request, &product::needs(FirstBuild::Product))?;
+    admission::check(&request)?;
     println!("Antrea on a cluster of two Nodes. The first time, what it needs is built: minutes.\n");
     let product = step("images of Antrea", product::build)?;
     Lab::up(&request, &product, Lifetime::UntilDown)

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 /// Ends as the command does.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    preflight::check_root()?;
+    preflight::check_root().map_err(anyhow::Error::msg)?;
     packages::ensure_installed()?;
     let guest = match Guest::prepare()? {
         Preparation::Ready(guest) => guest,

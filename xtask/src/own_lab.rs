@@ -5,10 +5,9 @@ use antrea_e2e::install::Product;
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::{ClusterId, LabName, NodeId};
 use antrea_e2e::plan::{Families, Install, Request};
-use antrea_e2e::room::Need;
 use anyhow::{Context, Result};
 
-use crate::product::{self, FirstBuild};
+use crate::product;
 
 /// A lab, removed at the end unless it was there before.
 pub(crate) struct OwnLab {
@@ -36,28 +35,17 @@ pub(crate) struct Wanted {
     pub(crate) install: Install,
     /// `--cluster`, each time.
     pub(crate) settings: Vec<&'static str>,
-    /// What has to fit on the disk beside it.
-    pub(crate) needs: Vec<Need>,
 }
 
 impl Wanted {
     /// One cluster of two Nodes with Antrea.
     pub(crate) const fn antrea(name: &'static str) -> Self {
-        Self {
-            name,
-            clusters: 1,
-            nodes: 2,
-            install: Install::Antrea,
-            settings: Vec::new(),
-            needs: Vec::new(),
-        }
+        Self { name, clusters: 1, nodes: 2, install: Install::Antrea, settings: Vec::new() }
     }
 
     /// Refuses what cannot be made here, before anything is built.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut needs = product::needs(FirstBuild::Product);
-        needs.extend(self.needs.iter().cloned());
-        admission::check(&self.request()?, &needs)
+        admission::check(&self.request()?)
     }
 
     pub(crate) fn request(&self) -> Result<Request> {

@@ -4,32 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use antrea_e2e::install::Product;
-use antrea_e2e::room::Need;
 use anyhow::{Context, Result, ensure};
 
 use crate::{image, project};
-
-/// What is built for the first time. docs/getting-started.md has the same figures, measured with empty caches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FirstBuild {
-    /// What labs install.
-    Product,
-    /// That, and all tests.
-    Tests,
-}
-
-/// The room that a first build takes in cargo's target folder; nothing once there was one.
-pub(crate) fn needs(build: FirstBuild) -> Vec<Need> {
-    let folder = project::target();
-    if project::programs().join("antrea-agent").exists() {
-        return Vec::new();
-    }
-    let (what, mebibytes) = match build {
-        FirstBuild::Product => ("a first build of Antrea", 1000),
-        FirstBuild::Tests => ("a first build of Antrea and its tests", 2820),
-    };
-    vec![Need { what, folder, mebibytes }]
-}
 
 /// The folder of all charts.
 pub(crate) fn charts() -> PathBuf {

@@ -22,11 +22,11 @@ mod suites;
 
 use std::process::ExitCode;
 
-use antrea_e2e::{cleanup, cnitool, guest, packages, preflight, programs};
+use antrea_e2e::preflight::{self, Purpose};
+use antrea_e2e::{cleanup, cnitool, packages, programs};
 use anyhow::Result;
 use clap::Args;
 
-use crate::product::{self, FirstBuild};
 use crate::{image, tidy};
 use artifacts::TestBinary;
 use binaries::Planned;
@@ -86,9 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         );
     }
     let mut suites = Suites::start(&arguments.only, record);
-    let mut needs = product::needs(FirstBuild::Tests);
-    needs.extend(guest::needs());
-    let machine = suites.step("machine", || preflight::check(&needs));
+    let machine = suites.step("machine", || Ok(preflight::check(Purpose::Tests)?));
     suites.step("packages", prepare);
     suites.run("formatting", || suite::command("formatting", &["fmt", "--all", "--check"]));
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];

@@ -14,8 +14,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::room::Need;
-use crate::{cache, packages};
+use crate::packages;
 use kernel::Kernel;
 
 pub use machine::Mebibytes;
@@ -23,9 +22,6 @@ pub use run::MARK;
 
 /// What a guest takes beside what every lab does.
 const PACKAGES: [&str; 1] = ["qemu-system-x86"];
-
-/// A kernel of Debian's, unpacked.
-const KERNEL_MEBIBYTES: u64 = 110;
 
 /// A guest that can be started.
 #[derive(Debug, Clone)]
@@ -40,12 +36,6 @@ pub enum Preparation {
     Ready(Guest),
     /// It cannot, for this reason.
     Unavailable(String),
-}
-
-/// The room that the kernel takes in the cache; nothing once it is there.
-pub fn needs() -> Vec<Need> {
-    let kernel = Need { what: "the kernel of guests", folder: cache::folder(), mebibytes: KERNEL_MEBIBYTES };
-    if Kernel::is_cached() { Vec::new() } else { vec![kernel] }
 }
 
 impl Guest {

@@ -13,7 +13,7 @@ use antrea_e2e::progress::step;
 use antrea_e2e::{admission, state};
 use anyhow::Result;
 
-use crate::product::{self, FirstBuild};
+use crate::product;
 
 /// What is shown of the first cluster.
 const SHOWN: [&[&str]; 4] = [
@@ -44,7 +44,7 @@ pub(super) fn run(name: &LabName) -> Result<ExitCode> {
 /// The lab and its ClusterSet. What can be refused is refused before anything is installed, built or made.
 fn up(name: &LabName) -> Result<(Lab, Vec<Member>)> {
     let request = nginx::request(name.clone())?;
-    admission::check(&request, &product::needs(FirstBuild::Product))?;
+    admission::check(&request)?;
     println!(
         "Three clusters of two Nodes: A (c1) is leader and member, B (c2) and C (c3) are members. The first time, what \
          it needs is built: minutes.\n"

@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::{Output, commands};
-use crate::product::{self, FirstBuild};
+use crate::product;
 
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {
@@ -106,7 +106,7 @@ fn product_for(arguments: &UpArguments, request: &Request) -> Result<Product> {
     if !has_antrea(&request.plan(&[])?) {
         return Ok(Product::default());
     }
-    admission::check(request, &product::needs(FirstBuild::Product))?;
+    admission::check(request)?;
     let mut product = step("images", product::build)?;
     product.values.clone_from(&arguments.values);
     product.settings.clone_from(&arguments.set);

@@ -12,7 +12,7 @@ use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result};
 
 use crate::own_lab::OwnLab;
-use crate::product::{self, FirstBuild};
+use crate::product;
 
 /// The clusters, and everybody on them.
 pub(super) struct Stage {
@@ -25,7 +25,7 @@ impl Stage {
     /// A lab of its own: one without Nodes, as the rest of the area has it, has no Gateways.
     pub(super) fn up() -> Result<Self> {
         let request = nginx::request("failover".parse()?)?;
-        admission::check(&request, &product::needs(FirstBuild::Product))?;
+        admission::check(&request)?;
         let product = cluster_set::with_modes(product::build()?, request.clusters);
         let own = OwnLab::up(&request, &product)?;
         let members = cluster_set::members(own.lab(), &product)?;

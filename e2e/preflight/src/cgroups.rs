@@ -6,8 +6,6 @@ mod v1;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-
 pub use v1::Hierarchies;
 
 /// Where control groups are mounted, on the machine and on its Nodes.
@@ -30,9 +28,10 @@ impl Cgroups {
     ///
     /// # Errors
     /// When a controller that Nodes need is in neither version; the message names it.
-    pub fn of_this_machine() -> Result<Self> {
-        let text = fs::read_to_string("/proc/self/cgroup").context("cannot read /proc/self/cgroup")?;
-        // There is such a file at the root of v2 alone.
+    pub fn of_this_machine() -> Result<Self, String> {
+        let text = fs::read_to_string("/proc/self/cgroup")
+            .map_err(|error| format!("cannot read /proc/self/cgroup: {error}"))?;
+        // There is such a file where v2 is mounted, and nowhere in v1.
         let unified = fs::read_to_string(Path::new(PLACE).join(unified::CONTROLLERS)).ok();
         Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), unified.as_deref())
     }
@@ -41,7 +40,7 @@ impl Cgroups {
         memberships: &str,
         is_mounted: impl Fn(&str) -> bool,
         unified_controllers: Option<&str>,
-    ) -> Result<Self> {
+    ) -> Result<Self, String> {
         match unified_controllers {
             Some(controllers) => unified::check(controllers).map(|()| Self::V2),
             None => Hierarchies::parse(memberships, is_mounted).map(Self::V1),
@@ -76,7 +75,7 @@ impl Cgroups {
 }
 
 /// The folders in a folder; in sysfs links to folders count. None when there is no such folder.
-pub(crate) fn folders(path: &Path) -> Vec<String> {
+pub fn folders(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
     let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -91,7 +90,7 @@ mod tests {
     const NOTHING_MOUNTED: fn(&str) -> bool = |_| false;
 
     fn choose(memberships: &str, unified: Option<&str>) -> Result<Cgroups, String> {
-        Cgroups::choose(memberships, NOTHING_MOUNTED, unified).map_err(|error| error.to_string())
+        Cgroups::choose(memberships, NOTHING_MOUNTED, unified)
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, ensure};
-
 use super::{NEEDED, PLACE};
 
 /// The controllers of v1 alone without which a kubelet does not start.
@@ -17,28 +15,30 @@ pub struct Hierarchies(Vec<String>);
 impl Hierarchies {
     /// Lines are `NUMBER:CONTROLLERS:PATH` (cgroups(7)). Number 0 is cgroup v2; a hierarchy without controllers has a
     /// name instead, `name=systemd`. One that is mounted elsewhere is left alone: nobody would clean up in it.
-    pub(super) fn parse(text: &str, is_mounted: impl Fn(&str) -> bool) -> Result<Self> {
+    pub(super) fn parse(text: &str, is_mounted: impl Fn(&str) -> bool) -> Result<Self, String> {
         let listed = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
         let v1 = listed
             .map(|(controllers, _)| controllers)
             .filter(|controllers| !controllers.is_empty() && !controllers.contains('='));
         let mut found: Vec<String> = v1.map(str::to_owned).collect();
-        ensure!(
-            !found.is_empty(),
-            "Nodes of the lab need control groups, and none are mounted below {PLACE}: \
-             `mount -t cgroup2 cgroup2 {PLACE}`"
-        );
+        if found.is_empty() {
+            return Err(format!(
+                "Nodes of the lab need control groups, and none are mounted below {PLACE}: \
+                 `mount -t cgroup2 cgroup2 {PLACE}`"
+            ));
+        }
         found.retain(|controllers| is_mounted(controllers) || controllers.split(',').all(&is_mounted));
         found.sort();
         let hierarchies = Self(found);
         let missing: Vec<&str> =
             NEEDED.into_iter().chain(NEEDED_IN_V1).filter(|name| hierarchies.of(name).is_none()).collect();
-        ensure!(
-            missing.is_empty(),
+        if missing.is_empty() {
+            return Ok(hierarchies);
+        }
+        Err(format!(
             "Nodes of the lab need cgroup v1 with {} mounted below {PLACE}, and it is not",
             missing.join(", ")
-        );
-        Ok(hierarchies)
+        ))
     }
 
     /// The hierarchy that a controller is in.
@@ -82,7 +82,7 @@ mod tests {
     const SYSTEMD: &str = "12:memory:/user.slice\n11:cpu,cpuacct:/user.slice\n10:net_cls,net_prio:/\n\
                            9:perf_event:/\n8:cpuset:/\n1:name=systemd:/user.slice\n0::/user.slice\n";
 
-    fn parse(text: &str) -> Result<Hierarchies> {
+    fn parse(text: &str) -> Result<Hierarchies, String> {
         Hierarchies::parse(text, |folder| folder != "perf_event" && folder != "hugetlb")
     }
 
@@ -108,7 +108,7 @@ mod tests {
     fn controllers_that_v2_has_taken_are_named() {
         let text = "3:cpuset:/\n2:hugetlb:/\n1:cpu,cpuacct:/\n0::/\n";
         assert_eq!(
-            parse(text).unwrap_err().to_string(),
+            parse(text).unwrap_err(),
             "Nodes of the lab need cgroup v1 with memory mounted below /sys/fs/cgroup, and it is not"
         );
     }

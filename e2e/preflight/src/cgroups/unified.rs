@@ -1,7 +1,5 @@
 //! cgroup v2: one hierarchy, in which only leaves have processes.
 
-use anyhow::{Result, ensure};
-
 use super::{NEEDED, PLACE};
 
 /// The file that names the controllers of a cgroup.
@@ -12,15 +10,16 @@ pub(super) const CONTROLLERS: &str = "cgroup.controllers";
 const SYSTEM: &str = "system";
 
 /// Checks that the root has the controllers that Nodes need.
-pub(super) fn check(controllers: &str) -> Result<()> {
+pub(super) fn check(controllers: &str) -> Result<(), String> {
     let has = |wanted: &&str| controllers.split_whitespace().any(|controller| controller == *wanted);
     let missing: Vec<&str> = NEEDED.into_iter().filter(|controller| !has(controller)).collect();
-    ensure!(
-        missing.is_empty(),
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
         "Nodes of the lab need the controllers {} in {PLACE}, which is cgroup v2, and they are not there",
         missing.join(", ")
-    );
-    Ok(())
+    ))
 }
 
 /// Mounts the hierarchy afresh, moves the Node's first process into a leaf, and hands all controllers down to where the

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result, ensure};
+use std::process::Command;
 
 /// Something that takes room on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,37 +28,45 @@ struct FileSystem {
 ///
 /// # Errors
 /// One sentence for the first that has not: what is needed, and how much of it is free.
-pub fn check(needs: &[Need]) -> Result<()> {
+pub fn check(needs: &[Need]) -> Result<(), String> {
     let mut by_device: BTreeMap<u64, (FileSystem, Vec<&Need>)> = BTreeMap::new();
     for need in needs {
         let place = need.folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
         let failed = || format!("cannot see how much room is left in {}", place.display());
-        let device = place.metadata().with_context(failed)?.dev();
-        let found = nix::sys::statvfs::statvfs(place).with_context(failed)?;
-        let free_mebibytes = (found.blocks_available() * found.fragment_size()) >> 20;
-        let system = FileSystem { place: place.to_owned(), free_mebibytes };
+        let device = place.metadata().map_err(|error| format!("{}: {error}", failed()))?.dev();
+        let system = FileSystem { place: place.to_owned(), free_mebibytes: free(place).ok_or_else(failed)? };
         by_device.entry(device).or_insert((system, Vec::new())).1.push(need);
     }
     by_device.values().try_for_each(|(system, needs)| judge(system, needs))
 }
 
-fn judge(system: &FileSystem, needs: &[&Need]) -> Result<()> {
+/// What anybody but root may still write, in MiB.
+fn free(place: &Path) -> Option<u64> {
+    let output =
+        Command::new("stat").args(["--file-system", "--format", "%a %S"]).arg(place).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (blocks, size) = text.trim().split_once(' ')?;
+    Some((blocks.parse::<u64>().ok()? * size.parse::<u64>().ok()?) >> 20)
+}
+
+fn judge(system: &FileSystem, needs: &[&Need]) -> Result<(), String> {
     let wanted: u64 = needs.iter().map(|need| need.mebibytes).sum();
+    if system.free_mebibytes >= wanted {
+        return Ok(());
+    }
     let list: Vec<String> = needs
         .iter()
         .map(|need| {
             format!("{} GiB for {} in {}", at_least(need.mebibytes), need.what, need.folder.display())
         })
         .collect();
-    ensure!(
-        system.free_mebibytes >= wanted,
+    Err(format!(
         "only {} GiB are free on the file system of {}, and {} GiB are needed: {}",
         tenths(system.free_mebibytes * 10 / 1024),
         system.place.display(),
         at_least(wanted),
         list.join(", ")
-    );
-    Ok(())
+    ))
 }
 
 /// GiB, rounded up: what is free is rounded down, so that the two never look the same.
@@ -85,7 +92,7 @@ mod tests {
         let system = |free_mebibytes| FileSystem { place: "/var".into(), free_mebibytes };
         assert!(judge(&system(3148), &[&programs, &labs]).is_ok());
         assert_eq!(
-            judge(&system(3147), &[&programs, &labs]).unwrap_err().to_string(),
+            judge(&system(3147), &[&programs, &labs]).unwrap_err(),
             "only 3.0 GiB are free on the file system of /var, and 3.1 GiB are needed: \
              1.1 GiB for programs in /var/cache/a, 2.0 GiB for labs in /var/lib/b"
         );
@@ -94,7 +101,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_yet_is_on_the_file_system_of_the_first_that_is() {
         let more_than_any_disk = need("everything", "/proc/self/no/such/folder", 1 << 40);
-        let error = check(&[need("nothing", "/", 0), more_than_any_disk]).unwrap_err().to_string();
+        let error = check(&[need("nothing", "/", 0), more_than_any_disk]).unwrap_err();
         assert!(error.contains("1073741824.0 GiB for everything in /proc/self/no/such/folder"), "{error}");
     }
 }

@@ -1,0 +1,138 @@
+//! What must hold before anything is changed on the machine. Everything that is missing is said at once, and within a
+//! second: so this has no dependencies, and looks at files alone.
+
+pub mod cache;
+pub mod cgroups;
+pub mod go;
+mod needs;
+pub mod room;
+
+use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use cgroups::Cgroups;
+
+/// What a machine is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// Labs with the products.
+    Labs,
+    /// Labs, and Kubernetes' conformance specs on them.
+    Conformance,
+    /// All tests.
+    Tests,
+}
+
+impl Purpose {
+    /// What a command of `cargo xtask` needs the machine for; none for one that only looks, writes files or cleans up.
+    pub fn of_command(arguments: &[String]) -> Option<Self> {
+        let word = |number: usize| arguments.get(number).map(String::as_str);
+        let is_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
+        match (word(0), word(1)) {
+            _ if is_help => None,
+            (Some("demo"), _) if arguments.iter().any(|argument| argument == "--down") => None,
+            (Some("demo"), _) | (Some("lab"), Some("up")) => Some(Self::Labs),
+            (Some("conformance"), _) => Some(Self::Conformance),
+            (Some("test"), _) => Some(Self::Tests),
+            _ => None,
+        }
+    }
+}
+
+/// What a machine lacks, a sentence each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing(Vec<String>);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [problem] => f.write_str(problem),
+            several => {
+                write!(f, "this machine lacks {} things:\n  - {}", several.len(), several.join("\n  - "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Checks everything that does not depend on which lab or test is wanted.
+///
+/// # Errors
+/// All that is missing, and what to do about it.
+pub fn check(purpose: Purpose) -> Result<(), Missing> {
+    missing([
+        check_root(),
+        check_program(
+            "/usr/bin/apt-get",
+            "labs install what they need from Debian's packages: this has to be Debian 12, or a system like it",
+        ),
+        check_program(
+            "/dev/net/tun",
+            "Open vSwitch needs it: `modprobe tun`, or else `mkdir -p /dev/net && mknod /dev/net/tun c 10 200`",
+        ),
+        Cgroups::of_this_machine().map(drop),
+        room::check(&needs::of(purpose)),
+    ])
+}
+
+fn missing(checks: impl IntoIterator<Item = Result<(), String>>) -> Result<(), Missing> {
+    let problems: Vec<String> = checks.into_iter().filter_map(Result::err).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Missing(problems)) }
+}
+
+/// Checks for root.
+///
+/// # Errors
+/// When this is somebody else.
+pub fn check_root() -> Result<(), String> {
+    // The owner of a process' folder is the user that it runs as.
+    let user = Path::new("/proc/self").metadata().map(|metadata| metadata.uid());
+    match user {
+        Ok(0) => Ok(()),
+        _ => Err("this must run as root: it makes network namespaces and mounts".to_owned()),
+    }
+}
+
+fn check_program(path: &str, reason: &str) -> Result<(), String> {
+    if Path::new(path).exists() { Ok(()) } else { Err(format!("{path} is missing: {reason}")) }
+}
+
+/// The folder of the workspace.
+pub fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(problems: &[Option<&str>]) -> Option<String> {
+        let check = |problem: &Option<&str>| problem.map_or(Ok(()), |problem| Err(problem.to_owned()));
+        missing(problems.iter().map(check)).err().map(|missing| missing.to_string())
+    }
+
+    #[test]
+    fn everything_that_is_missing_is_said_at_once() {
+        assert_eq!(said(&[None, None]), None);
+        assert_eq!(said(&[None, Some("no root")]).unwrap(), "no root");
+        let both = said(&[Some("no root"), None, Some("no tun")]).unwrap();
+        assert_eq!(both, "this machine lacks 2 things:\n  - no root\n  - no tun");
+    }
+
+    #[test]
+    fn commands_that_make_labs_need_a_machine_for_them() {
+        let purpose = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            Purpose::of_command(&words)
+        };
+        assert_eq!(purpose("demo --multicluster"), Some(Purpose::Labs));
+        assert_eq!(purpose("lab up --nodes 1"), Some(Purpose::Labs));
+        assert_eq!(purpose("test --all"), Some(Purpose::Tests));
+        for line in ["", "tidy", "lab down --name a", "demo --down", "test --help"] {
+            assert_eq!(purpose(line), None, "{line}");
+        }
+    }
+}
