@@ -12,9 +12,9 @@ use antrea_e2e::names::LabName;
 use anyhow::Result;
 use clap::Args;
 
-use crate::own_lab::{OwnLab, Wanted};
 pub(crate) use report::Report;
 use suite::Suite;
+use xtask::own_lab::{OwnLab, Wanted};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -16,7 +16,7 @@ use antrea_e2e::{admission, cleanup, connectivity, preflight};
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::product;
+use xtask::product;
 
 /// For Services and routes to follow what the API server already says.
 const PATIENCE: Duration = Duration::from_secs(20);

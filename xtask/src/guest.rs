@@ -10,7 +10,7 @@ use antrea_e2e::{packages, preflight};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::project;
+use xtask::project;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

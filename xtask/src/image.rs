@@ -51,10 +51,10 @@ const CNI_PLUGINS: [&str; 3] = ["portmap", "bandwidth", "loopback"];
 
 /// Where an archive lies and what it is called inside a cluster.
 #[derive(Debug, Clone)]
-pub(crate) struct Archive {
-    pub(crate) reference: String,
-    pub(crate) path: PathBuf,
-    pub(crate) digest: String,
+pub struct Archive {
+    pub reference: String,
+    pub path: PathBuf,
+    pub digest: String,
 }
 
 /// Packages with programs that images carry.
@@ -62,7 +62,7 @@ const PACKAGES: [&str; 6] =
     ["antrea-agent", "antrea-cni", "antrea-controller", "antctl", "antrea-mc-controller", "antctl-mc"];
 
 /// Builds the programs and writes one archive an image; returns them in a fixed order.
-pub(crate) fn build() -> Result<Vec<Archive>> {
+pub fn build() -> Result<Vec<Archive>> {
     antrea_e2e::packages::ensure_installed()?;
     let programs = build_programs()?;
     let folder = project::target().join("images");
@@ -75,7 +75,7 @@ pub(crate) fn build() -> Result<Vec<Archive>> {
 const NEXT: &str = "next";
 
 /// Builds that controller and writes its archive. The programs of this version are in their place again afterwards.
-pub(crate) fn build_next() -> Result<Archive> {
+pub fn build_next() -> Result<Archive> {
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;

@@ -1,28 +1,29 @@
 //! `cargo xtask COMMAND`: everything that is done with this project, one command each.
 
-mod bench;
-mod codegen;
 mod conformance;
 mod demo;
 mod guest;
-mod image;
 mod lab;
-mod own_lab;
-mod product;
-mod project;
 mod test;
-mod tidy;
 
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 
-use anyhow::Result;
-use clap::{Parser, Subcommand};
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use xtask::{image, project};
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+}
+
+/// What is another program's to understand.
+#[derive(Debug, Args)]
+struct Passed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -44,9 +45,11 @@ enum Command {
     /// Run a public suite on a lab.
     Conformance(conformance::Arguments),
     /// Measure, one line a figure.
-    Bench(bench::Arguments),
+    #[command(disable_help_flag = true)]
+    Bench(Passed),
     /// Write the parts of documents and charts that are data in the code.
-    Codegen(codegen::Arguments),
+    #[command(disable_help_flag = true)]
+    Codegen(Passed),
     /// Check the rules that neither the compiler nor clippy knows.
     Tidy,
 }
@@ -70,9 +73,11 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Image { next: false } => print_images(&image::build()?),
         Command::Image { next: true } => print_images(&[image::build_next()?]),
         Command::Conformance(arguments) => conformance::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
-        Command::Codegen(arguments) => codegen::run(&arguments),
-        Command::Tidy => print_problems(&tidy::problems()?),
+        Command::Bench(Passed { arguments }) => program("xtask-bench", &arguments),
+        Command::Codegen(Passed { arguments }) => {
+            program("xtask-codegen", &[vec!["codegen".to_owned()], arguments].concat())
+        }
+        Command::Tidy => program("xtask-codegen", &["tidy".to_owned()]),
     }
 }
 
@@ -84,9 +89,11 @@ fn print_images(archives: &[image::Archive]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_problems(problems: &[String]) -> Result<ExitCode> {
-    for problem in problems {
-        println!("{problem}");
-    }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+/// Runs a program of the workspace that few need, and that takes long to build.
+fn program(package: &str, arguments: &[String]) -> Result<ExitCode> {
+    let mut cargo = process::Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--manifest-path"]).arg(project::root().join("Cargo.toml"));
+    let status =
+        cargo.args(["--package", package, "--"]).args(arguments).status().context("cannot run cargo")?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::product;
 
 /// A lab, removed at the end unless it was there before.
-pub(crate) struct OwnLab {
+pub struct OwnLab {
     lab: Lab,
     end: End,
 }
@@ -24,31 +24,31 @@ enum End {
 
 /// What a lab is to be that is made.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// How many clusters it has.
-    pub(crate) clusters: u8,
+    pub clusters: u8,
     /// How many Nodes each of them has.
-    pub(crate) nodes: u8,
+    pub nodes: u8,
     /// What is installed.
-    pub(crate) install: Install,
+    pub install: Install,
     /// `--cluster`, each time.
-    pub(crate) settings: Vec<&'static str>,
+    pub settings: Vec<&'static str>,
 }
 
 impl Wanted {
     /// One cluster of two Nodes with Antrea.
-    pub(crate) const fn antrea(name: &'static str) -> Self {
+    pub const fn antrea(name: &'static str) -> Self {
         Self { name, clusters: 1, nodes: 2, install: Install::Antrea, settings: Vec::new() }
     }
 
     /// Refuses what cannot be made here, before anything is built.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         admission::check(&self.request()?)
     }
 
-    pub(crate) fn request(&self) -> Result<Request> {
+    pub fn request(&self) -> Result<Request> {
         let settings = self.settings.iter().map(|setting| setting.parse());
         Ok(Request {
             name: self.name.parse().context("the lab's name is wrong")?,
@@ -64,7 +64,7 @@ impl Wanted {
 
 impl OwnLab {
     /// The lab of that name, or a new one.
-    pub(crate) fn open(name: Option<&LabName>, wanted: &Wanted) -> Result<Self> {
+    pub fn open(name: Option<&LabName>, wanted: &Wanted) -> Result<Self> {
         match name {
             Some(name) => Ok(Self { lab: Lab::open(name)?, end: End::Stays }),
             None => Self::make(wanted),
@@ -72,7 +72,7 @@ impl OwnLab {
     }
 
     /// A new lab.
-    pub(crate) fn make(wanted: &Wanted) -> Result<Self> {
+    pub fn make(wanted: &Wanted) -> Result<Self> {
         wanted.check()?;
         let request = wanted.request()?;
         let product = match wanted.install {
@@ -83,16 +83,16 @@ impl OwnLab {
     }
 
     /// A new lab of which every detail was decided.
-    pub(crate) fn up(request: &Request, product: &Product) -> Result<Self> {
+    pub fn up(request: &Request, product: &Product) -> Result<Self> {
         Ok(Self { lab: Lab::up(request, product, Lifetime::OfThisProcess)?, end: End::IsRemoved })
     }
 
-    pub(crate) fn lab(&self) -> &Lab {
+    pub fn lab(&self) -> &Lab {
         &self.lab
     }
 
     /// The Node that everything is measured on, and its cluster.
-    pub(crate) fn first_node(&self) -> Result<(ClusterId, NodeId)> {
+    pub fn first_node(&self) -> Result<(ClusterId, NodeId)> {
         let cluster = self.lab.plan().clusters.first().context("the lab has no cluster")?;
         Ok((cluster.id, cluster.nodes.first().context("the cluster has no Node")?.id))
     }

@@ -9,21 +9,21 @@ use anyhow::{Context, Result, ensure};
 use crate::{image, project};
 
 /// The folder of all charts.
-pub(crate) fn charts() -> PathBuf {
+pub fn charts() -> PathBuf {
     project::root().join("charts")
 }
 
 /// Builds the images; nothing is set beside the charts' own values.
-pub(crate) fn build() -> Result<Product> {
+pub fn build() -> Result<Product> {
     let images = image::build()?.into_iter().map(|archive| archive.path).collect();
     Ok(Product::of(&charts(), images, project::programs()))
 }
 
 /// The programs that users have on machines of their own: packages, and binaries of the same names.
-pub(crate) const TOOLS: [&str; 2] = ["antctl", "antctl-mc"];
+pub const TOOLS: [&str; 2] = ["antctl", "antctl-mc"];
 
 /// Builds them and returns the folder they are in.
-pub(crate) fn build_tools() -> Result<PathBuf> {
+pub fn build_tools() -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--quiet", "--bins"]).current_dir(project::root());
     for package in TOOLS {

@@ -4,17 +4,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace's Cargo.toml.
-pub(crate) fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
 /// Cargo's target folder, which `.ci/run` keeps outside the checkout.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     target_of(std::env::var_os("CARGO_TARGET_DIR"))
 }
 
 /// The folder of programs as users get them, which the images carry.
-pub(crate) fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     target().join("release")
 }
 

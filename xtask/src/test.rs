@@ -27,12 +27,12 @@ use antrea_e2e::{cleanup, cnitool, packages, programs};
 use anyhow::Result;
 use clap::Args;
 
-use crate::{image, tidy};
 use artifacts::TestBinary;
 use binaries::Planned;
 use part::Part;
 use record::{Begin, Record};
 use suites::Suites;
+use xtask::image;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -91,7 +91,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     suites.run("formatting", || suite::command("formatting", &["fmt", "--all", "--check"]));
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     suites.run("lints", || suite::command("lints", &lints));
-    suites.run("tidy", || suite::checks("tidy", tidy::problems));
     let binaries = suites.step("build of the tests", artifacts::build);
     // Before the tests of crates: those of the chart run helm, and those of the CNI plugin cnitool.
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));

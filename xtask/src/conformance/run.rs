@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::report::Report;
 use super::suite::Suite;
-use crate::project;
+use xtask::project;
 
 /// How many specs run at once. Most of what they do is to wait.
 const PROCESSES: usize = 4;

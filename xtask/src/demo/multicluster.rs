@@ -13,7 +13,7 @@ use antrea_e2e::progress::step;
 use antrea_e2e::{admission, state};
 use anyhow::Result;
 
-use crate::product;
+use xtask::product;
 
 /// What is shown of the first cluster.
 const SHOWN: [&[&str]; 4] = [

@@ -17,7 +17,7 @@ use antrea_e2e::{
 use anyhow::{Context, Result};
 
 use super::Output;
-use crate::product;
+use xtask::product;
 
 /// Ends with 0 only when all of the lab works.
 pub(super) fn status(name: &LabName, output: Output) -> Result<ExitCode> {

@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::{Output, commands};
-use crate::product;
+use xtask::product;
 
 #[derive(Debug, Args)]
 pub(crate) struct UpArguments {

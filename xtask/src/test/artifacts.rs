@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::project;
+use xtask::project;
 
 /// A test binary and the folder its tests run in.
 #[derive(Debug, Clone)]

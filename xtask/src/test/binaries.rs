@@ -15,7 +15,7 @@ use super::flaky::{self, Flaky};
 use super::lanes::{self, Job};
 use super::libtest::{self, Skipped};
 use super::suite::{self, Outcome, Suite};
-use crate::project;
+use xtask::project;
 
 /// How many binaries of a suite run at the same time: many tests of crates wait for a while.
 const BINARIES_AT_ONCE: usize = 3;

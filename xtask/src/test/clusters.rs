@@ -6,10 +6,10 @@ use super::lanes::{self, Job};
 use super::suite::Suite;
 use super::suites::Suites;
 use super::{Extent, NEEDS_FAILED, areas, cgroup_v2, conformance, demo};
-use crate::image::{self, Archive};
-use crate::{product, project};
 use antrea_e2e::cleanup;
 use antrea_e2e::guest::{Guest, Preparation};
+use xtask::image::{self, Archive};
+use xtask::{product, project};
 
 /// How many areas run at the same time. Tests on clusters wait for most of their time.
 const LANES: usize = 2;

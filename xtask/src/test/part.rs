@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::project;
+use xtask::project;
 
 /// The third, from 1 to 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

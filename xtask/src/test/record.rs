@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::project;
+use xtask::project;
 
 /// The file of the record, kept where a clean clone finds it again.
 #[derive(Debug, Default, Serialize, Deserialize)]

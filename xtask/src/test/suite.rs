@@ -5,11 +5,9 @@ use std::ops::AddAssign;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-
 use super::flaky::Flaky;
 use super::processors::Ticks;
-use crate::project;
+use xtask::project;
 
 /// How many tests of a suite ended how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,14 +78,5 @@ pub(crate) fn command(name: &str, arguments: &[&str]) -> Suite {
     timed(name, || {
         let status = Command::new(env!("CARGO")).args(arguments).current_dir(project::root()).status();
         one(status.is_ok_and(|status| status.success()))
-    })
-}
-
-/// Runs checks that return what they found as a suite of one test.
-pub(crate) fn checks(name: &str, problems: impl FnOnce() -> Result<Vec<String>>) -> Suite {
-    timed(name, || {
-        let problems = problems().unwrap_or_else(|error| vec![format!("{error:#}")]);
-        problems.iter().for_each(|problem| println!("{problem}"));
-        one(problems.is_empty())
     })
 }
