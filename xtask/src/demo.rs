@@ -16,6 +16,7 @@ use antrea_e2e::{admission, cleanup, connectivity, preflight};
 use anyhow::{Context, Result};
 use clap::Args;
 
+use xtask::image::Products;
 use xtask::product;
 
 /// For Services and routes to follow what the API server already says.
@@ -91,7 +92,7 @@ fn up(name: &LabName) -> Result<Lab> {
     };
     admission::check(&request)?;
     println!("Antrea on a cluster of two Nodes. The first time, what it needs is built: minutes.\n");
-    let product = step("images of Antrea", product::build)?;
+    let product = step("images of Antrea", || product::build(Products::Core))?;
     Lab::up(&request, &product, Lifetime::UntilDown)
 }
 

@@ -57,18 +57,36 @@ pub struct Archive {
     pub digest: String,
 }
 
-/// Packages with programs that images carry.
-const PACKAGES: [&str; 6] =
-    ["antrea-agent", "antrea-cni", "antrea-controller", "antctl", "antrea-mc-controller", "antctl-mc"];
+/// Packages with programs that the images of core carry, and those of Multi-cluster.
+const PACKAGES_OF_CORE: [&str; 4] = ["antrea-agent", "antrea-cni", "antrea-controller", "antctl"];
+const PACKAGES_OF_MULTICLUSTER: [&str; 2] = ["antrea-mc-controller", "antctl-mc"];
+
+/// Which images are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Products {
+    /// Those of core Antrea.
+    Core,
+    /// Those of core and of Multi-cluster.
+    Both,
+}
+
+impl Products {
+    fn packages(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Core => &[&PACKAGES_OF_CORE],
+            Self::Both => &[&PACKAGES_OF_CORE, &PACKAGES_OF_MULTICLUSTER],
+        }
+    }
+}
 
 /// Builds the programs and writes one archive an image; returns them in a fixed order.
-pub fn build() -> Result<Vec<Archive>> {
+pub fn build(products: Products) -> Result<Vec<Archive>> {
     antrea_e2e::packages::ensure_installed()?;
-    let programs = build_programs()?;
+    let programs = build_programs(products)?;
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
-    images(&programs)?.into_iter().map(|content| write(&folder, content.name, content)).collect()
+    images(&programs, products)?.into_iter().map(|content| write(&folder, content.name, content)).collect()
 }
 
 /// The tag of the image with a controller that reads and writes a field more, for tests of version skew.
@@ -80,7 +98,7 @@ pub fn build_next() -> Result<Archive> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
     let programs = build_next_program(&folder);
-    build_programs()?;
+    build_programs(Products::Both)?;
     let layers = vec![with_programs(base()?, &programs?, &["antrea-mc-controller"])?];
     let name = "antrea-mc-controller";
     let content = Content { name, version: NEXT.to_owned(), entrypoint: name, layers };
@@ -107,10 +125,10 @@ struct Content {
 }
 
 /// The images of core, then that of Multi-cluster.
-fn images(programs: &Path) -> Result<[Content; 3]> {
+fn images(programs: &Path, products: Products) -> Result<Vec<Content>> {
     let core = chart_version("antrea")?;
     let with = |rootfs, names: &[&str]| with_programs(rootfs, programs, names);
-    Ok([
+    let mut images = vec![
         Content {
             name: "antrea-agent-debian",
             version: core.clone(),
@@ -123,13 +141,16 @@ fn images(programs: &Path) -> Result<[Content; 3]> {
             entrypoint: "antrea-controller",
             layers: vec![with(base()?, &["antctl", "antrea-controller"])?],
         },
-        Content {
+    ];
+    if products == Products::Both {
+        images.push(Content {
             name: "antrea-mc-controller",
             version: format!("v{}", chart_version("antrea-mc")?),
             entrypoint: "antrea-mc-controller",
             layers: vec![with(base()?, &["antctl-mc", "antrea-mc-controller"])?],
-        },
-    ])
+        });
+    }
+    Ok(images)
 }
 
 /// Held while archives are written: two commands would take each other's temporary files.
@@ -158,8 +179,9 @@ fn write(folder: &Path, file: &str, content: Content) -> Result<Archive> {
 }
 
 /// Builds our programs for images and returns the folder they are in.
-fn build_programs() -> Result<PathBuf> {
-    cargo_build(&PACKAGES.map(|package| ["-p", package]).concat())?;
+fn build_programs(products: Products) -> Result<PathBuf> {
+    let packages = products.packages().concat();
+    cargo_build(&packages.iter().flat_map(|package| ["-p", package]).collect::<Vec<_>>())?;
     Ok(project::programs())
 }
 

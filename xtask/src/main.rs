@@ -10,7 +10,8 @@ use std::process::{self, ExitCode};
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
-use xtask::{image, project};
+use xtask::image::{self, Products};
+use xtask::project;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
@@ -70,7 +71,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Lab(arguments) => lab::run(arguments),
         Command::Guest(arguments) => guest::run(&arguments),
-        Command::Image { next: false } => print_images(&image::build()?),
+        Command::Image { next: false } => print_images(&image::build(Products::Both)?),
         Command::Image { next: true } => print_images(&[image::build_next()?]),
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Bench(Passed { arguments }) => program("xtask-bench", &arguments),

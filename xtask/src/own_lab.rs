@@ -76,7 +76,7 @@ impl OwnLab {
         wanted.check()?;
         let request = wanted.request()?;
         let product = match wanted.install {
-            Install::Antrea | Install::AntreaMc => product::build()?,
+            Install::Antrea | Install::AntreaMc => product::build(product::products(&request.plan(&[])?))?,
             Install::Bridge | Install::None => Product::default(),
         };
         Self::up(&request, &product)

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use antrea_e2e::install::Product;
+use antrea_e2e::plan::{Install, Plan};
 use anyhow::{Context, Result, ensure};
 
-use crate::{image, project};
+use crate::image::{self, Products};
+use crate::project;
 
 /// The folder of all charts.
 pub fn charts() -> PathBuf {
@@ -14,9 +16,15 @@ pub fn charts() -> PathBuf {
 }
 
 /// Builds the images; nothing is set beside the charts' own values.
-pub fn build() -> Result<Product> {
-    let images = image::build()?.into_iter().map(|archive| archive.path).collect();
+pub fn build(products: Products) -> Result<Product> {
+    let images = image::build(products)?.into_iter().map(|archive| archive.path).collect();
     Ok(Product::of(&charts(), images, project::programs()))
+}
+
+/// The products that clusters have installed; those of core where none has any.
+pub fn products(plan: &Plan) -> Products {
+    let has_both = plan.clusters.iter().any(|cluster| cluster.install == Install::AntreaMc);
+    if has_both { Products::Both } else { Products::Core }
 }
 
 /// The programs that users have on machines of their own: packages, and binaries of the same names.

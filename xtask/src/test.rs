@@ -32,7 +32,7 @@ use binaries::Planned;
 use part::Part;
 use record::{Begin, Record};
 use suites::Suites;
-use xtask::image;
+use xtask::image::{self, Products};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
     suites.step("cnitool", cnitool::ensure_built);
     crates(&mut suites, binaries.as_deref());
-    let images = programs.and_then(|_| suites.step("images", image::build));
+    let images = programs.and_then(|_| suites.step("images", || image::build(Products::Both)));
     clusters::run(&mut suites, binaries.as_deref(), images.as_deref(), extent);
     Ok(suites.finish())
 }

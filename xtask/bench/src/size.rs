@@ -5,13 +5,14 @@ use std::fs;
 use anyhow::{Context, Result};
 
 use super::Figure;
-use xtask::{image, project};
+use xtask::image::{self, Products};
+use xtask::project;
 
 const PROGRAMS: [&str; 6] =
     ["antctl", "antctl-mc", "antrea-agent", "antrea-cni", "antrea-controller", "antrea-mc-controller"];
 
 pub(super) fn measure() -> Result<Vec<Figure>> {
-    let archives = image::build()?;
+    let archives = image::build(Products::Both)?;
     let mut figures = Vec::new();
     for program in PROGRAMS {
         let path = project::target().join("release").join(program);

@@ -13,6 +13,7 @@ use antrea_e2e::progress::step;
 use antrea_e2e::{admission, state};
 use anyhow::Result;
 
+use xtask::image::Products;
 use xtask::product;
 
 /// What is shown of the first cluster.
@@ -49,7 +50,7 @@ fn up(name: &LabName) -> Result<(Lab, Vec<Member>)> {
         "Three clusters of two Nodes: A (c1) is leader and member, B (c2) and C (c3) are members. The first time, what \
          it needs is built: minutes.\n"
     );
-    let product = step("images of Antrea and Antrea Multi-cluster", product::build)?;
+    let product = step("images of Antrea and Antrea Multi-cluster", || product::build(Products::Both))?;
     let product = cluster_set::with_modes(product, request.clusters);
     let lab = Lab::up(&request, &product, Lifetime::UntilDown)?;
     let members = cluster_set::members(&lab, &product)?;

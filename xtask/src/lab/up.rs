@@ -103,11 +103,12 @@ fn has_antrea(plan: &Plan) -> bool {
 
 /// Builds the images when a cluster wants Antrea; everything that can be refused is refused before.
 fn product_for(arguments: &UpArguments, request: &Request) -> Result<Product> {
-    if !has_antrea(&request.plan(&[])?) {
+    let plan = request.plan(&[])?;
+    if !has_antrea(&plan) {
         return Ok(Product::default());
     }
     admission::check(request)?;
-    let mut product = step("images", product::build)?;
+    let mut product = step("images", || product::build(product::products(&plan)))?;
     product.values.clone_from(&arguments.values);
     product.settings.clone_from(&arguments.set);
     product.multicluster.values.clone_from(&arguments.mc_values);

@@ -11,6 +11,7 @@ use antrea_e2e::multicluster::requests::Requests;
 use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result};
 
+use xtask::image::Products;
 use xtask::own_lab::OwnLab;
 use xtask::product;
 
@@ -26,7 +27,7 @@ impl Stage {
     pub(super) fn up() -> Result<Self> {
         let request = nginx::request("failover".parse()?)?;
         admission::check(&request)?;
-        let product = cluster_set::with_modes(product::build()?, request.clusters);
+        let product = cluster_set::with_modes(product::build(Products::Both)?, request.clusters);
         let own = OwnLab::up(&request, &product)?;
         let members = cluster_set::members(own.lab(), &product)?;
         cluster_set::form(&members)?;
