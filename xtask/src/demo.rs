@@ -1,21 +1,24 @@
 //! `cargo xtask demo`: from nothing to Pods on two Nodes that talk, and a picture of how; with `--multicluster`, to three
 //! clusters whose Services are one.
 
+mod estimate;
 mod multicluster;
 mod picture;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use antrea_e2e::install::Product;
 use antrea_e2e::lab::{Lab, Lifetime};
 use antrea_e2e::names::LabName;
 use antrea_e2e::plan::{ClusterPlan, Families, Install, Request};
 use antrea_e2e::progress::step;
 use antrea_e2e::workload::Workload;
-use antrea_e2e::{admission, cleanup, connectivity, preflight};
+use antrea_e2e::{admission, cleanup, connectivity, image_store, packages, preflight, programs};
 use anyhow::{Context, Result};
 use clap::Args;
 
+use estimate::{Estimate, Part};
 use xtask::image::Products;
 use xtask::product;
 
@@ -91,9 +94,27 @@ fn up(name: &LabName) -> Result<Lab> {
         settings: Vec::new(),
     };
     admission::check(&request)?;
-    println!("Antrea on a cluster of two Nodes. The first time, what it needs is built: minutes.\n");
-    let product = step("images of Antrea", || product::build(Products::Core))?;
-    Lab::up(&request, &product, Lifetime::UntilDown)
+    println!("Antrea on a cluster of two Nodes. The first time, what it needs is built.");
+    build_and_start(&request, Products::Core, |product| product).map(|(lab, _)| lab)
+}
+
+/// Builds what is not there yet, part by part, and makes the lab; returns both. `adapt` changes how the products are
+/// installed.
+fn build_and_start(
+    request: &Request,
+    products: Products,
+    adapt: impl FnOnce(Product) -> Product,
+) -> Result<(Lab, Product)> {
+    let mut estimate = Estimate::of_this_machine(products, u32::from(request.clusters));
+    estimate.begin(Part::Antrea);
+    let product = adapt(step("images of Antrea", || product::build(products))?);
+    packages::ensure_installed()?;
+    estimate.begin(Part::Kubernetes);
+    let programs = programs::ensure_built()?;
+    estimate.begin(Part::Images);
+    image_store::ensure_prepared(&programs, &[])?;
+    estimate.begin(Part::Clusters);
+    Ok((Lab::up(request, &product, Lifetime::UntilDown)?, product))
 }
 
 /// Asks everybody for everybody, and prints a line for each pair.

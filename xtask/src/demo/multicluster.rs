@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use antrea_e2e::kubectl::Kubectl;
-use antrea_e2e::lab::{Lab, Lifetime};
+use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::{self, Member};
 use antrea_e2e::multicluster::nginx::{self, Example};
 use antrea_e2e::multicluster::walk;
@@ -14,7 +14,6 @@ use antrea_e2e::{admission, state};
 use anyhow::Result;
 
 use xtask::image::Products;
-use xtask::product;
 
 /// What is shown of the first cluster.
 const SHOWN: [&[&str]; 4] = [
@@ -48,11 +47,10 @@ fn up(name: &LabName) -> Result<(Lab, Vec<Member>)> {
     admission::check(&request)?;
     println!(
         "Three clusters of two Nodes: A (c1) is leader and member, B (c2) and C (c3) are members. The first time, what \
-         it needs is built: minutes.\n"
+         it needs is built."
     );
-    let product = step("images of Antrea and Antrea Multi-cluster", || product::build(Products::Both))?;
-    let product = cluster_set::with_modes(product, request.clusters);
-    let lab = Lab::up(&request, &product, Lifetime::UntilDown)?;
+    let with_modes = |product| cluster_set::with_modes(product, request.clusters);
+    let (lab, product) = super::build_and_start(&request, Products::Both, with_modes)?;
     let members = cluster_set::members(&lab, &product)?;
     step("antctl mc init, create membertoken, join; Gateways", || cluster_set::form(&members))?;
     println!();
