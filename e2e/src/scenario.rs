@@ -123,11 +123,13 @@ pub fn run(request: &Request, product: &Product, test: impl FnOnce(&Lab) -> Resu
 /// # Errors
 /// Why it did not.
 pub fn up_or_dump(request: &Request, product: &Product) -> Result<Lab> {
-    Lab::up(request, product, Lifetime::OfThisProcess).inspect_err(|_| {
+    let lab = Lab::up(request, product, Lifetime::OfThisProcess).inspect_err(|_| {
         if let Ok(lab) = Lab::open(&request.name) {
             dump::print(&lab);
         }
-    })
+    })?;
+    lab.prefer_pods()?;
+    Ok(lab)
 }
 
 /// Runs `test`; prints the state of the lab when that fails.

@@ -6,7 +6,7 @@ use antrea_e2e::names::NodeId;
 use antrea_e2e::pods::Pod;
 use anyhow::{Context, Result, bail};
 
-use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
+use crate::cluster::{Cluster, on_the_cluster};
 use crate::pings::{Ping, Record};
 
 /// As fine as ping can. It looks at the clock all the time for that: runs are short.
@@ -36,7 +36,6 @@ fn a_ping_loses_no_more_while_an_agent_is_killed_than_while_pods_start() {
         let paths = [(from, to), (neighbour, to)];
         let mut controls = Vec::new();
         for attempt in 1..=ATTEMPTS {
-            replace_agent(cluster, node)?;
             let begun = Instant::now();
             let fault = run(&paths, || cluster.crash_agent(node))?;
             let took = begun.elapsed();
@@ -53,15 +52,6 @@ fn a_ping_loses_no_more_while_an_agent_is_killed_than_while_pods_start() {
         }
         workload.delete()
     });
-}
-
-/// A kubelet starts a container at once only when it ends for the first time.
-pub(crate) fn replace_agent(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
-    if cluster.agent(node)?.restarts > 0 {
-        cluster.kubectl.text(&["delete", "pod", "-n", NAMESPACE, &cluster.agent(node)?.pod])?;
-        cluster.kubectl.rollout(NAMESPACE, "daemonset/antrea-agent", 120)?;
-    }
-    Ok(())
 }
 
 /// Starts one Pod after the other, for at least as long as the fault took.

@@ -26,8 +26,8 @@ pub(crate) const NAMESPACE: &str = "kube-system";
 /// For the network to become what the API server already says it is.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A kubelet waits before it restarts a container, from the fifth time on for more than a minute.
-const RESTART: Duration = Duration::from_secs(180);
+/// For a kubelet to start a container again, and for that to be ready.
+const RESTART: Duration = Duration::from_secs(60);
 
 static SHARED: Mutex<Option<Lab>> = Mutex::new(None);
 

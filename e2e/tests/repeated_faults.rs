@@ -18,7 +18,6 @@ use crate::leaks;
 
 const CRASHES: usize = 10;
 
-/// On a cluster of its own: a kubelet waits longer before each restart, and remembers that for minutes.
 #[test]
 fn ten_crashes_of_agents_while_pods_come_and_go_leave_nothing() {
     let name = "ten_crashes_of_agents_while_pods_come_and_go_leave_nothing";

@@ -65,6 +65,14 @@ impl Cgroups {
         }
     }
 
+    /// The file with the weight of a Node's cgroup among those beside it, and ten times the usual weight.
+    pub fn preferred(&self, cgroup: &str) -> (PathBuf, &'static str) {
+        match self {
+            Self::V1(hierarchies) => (hierarchies.folder("cpu").join(cgroup).join("cpu.shares"), "10240"),
+            Self::V2 => (Path::new(PLACE).join(cgroup).join("cpu.weight"), "1000"),
+        }
+    }
+
     /// The line of the kubelet's configuration that this version takes: it refuses v1 unless it is told not to.
     pub fn kubelet_setting(&self) -> &'static str {
         match self {

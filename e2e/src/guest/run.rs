@@ -64,7 +64,8 @@ impl Guest {
 /// The shell script that the guest runs.
 fn start(command: &[String], environment: impl Iterator<Item = (OsString, OsString)>) -> Result<String> {
     let folder = std::env::current_dir().context("there is no current folder")?;
-    let mut script = format!("export {MARK}=1\n");
+    // What an ordinary machine loads when somebody opens the device.
+    let mut script = format!("modprobe tun\nexport {MARK}=1\n");
     for (name, value) in environment {
         // A variable whose name no shell knows is none that anybody set for the command.
         if let (Some(name), Some(value)) = (name.to_str().filter(|name| is_name(name)), value.to_str()) {
@@ -124,7 +125,10 @@ mod tests {
         let environment = environment.into_iter().map(|(name, value)| (name.into(), value.into()));
         let script = start(&["echo".to_owned(), "$A b".to_owned()], environment).unwrap();
         let lines: Vec<&str> = script.lines().collect();
-        assert_eq!(lines[..3], ["export ANTREA_GUEST=1", r"export A='it'\''s'", "export _B2=''"]);
-        assert!(lines[3].ends_with(" && 'echo' '$A b' </dev/null >/run/guest/output 2>&1"), "{script}");
+        assert_eq!(
+            lines[..4],
+            ["modprobe tun", "export ANTREA_GUEST=1", r"export A='it'\''s'", "export _B2=''"]
+        );
+        assert!(lines[4].ends_with(" && 'echo' '$A b' </dev/null >/run/guest/output 2>&1"), "{script}");
     }
 }

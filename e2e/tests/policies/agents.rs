@@ -2,7 +2,6 @@
 
 use super::stage::on_the_stage;
 use super::streams::{Streams, busy};
-use crate::agent_crashes::replace_agent;
 
 const CLOSED: &str = "apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -19,7 +18,6 @@ fn policies_that_come_and_go_while_an_agent_is_away_are_what_it_enforces_when_it
     let name = "policies_that_come_and_go_while_an_agent_is_away_are_what_it_enforces_when_it_is_back";
     on_the_stage(name, |stage| {
         let (cluster, node) = (&stage.services.cluster, stage.services.there.node);
-        replace_agent(cluster, node)?;
         let streams = Streams::of_an_isolated_namespace(stage)?;
         stage.apply(CLOSED)?;
         stage.ensure("z-a x-a -> z-b tcp/8080 udp/8080: denied")?;

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::stage::Stage;
 use super::stream::{Count, Kind, Stream};
 
-const CONTROL_RUNS: usize = 3;
+/// Runs without the fault. How busy a machine is changes from one to the next.
+const CONTROL_RUNS: usize = 6;
 
 /// One that is free.
 const ANY_PORT: u16 = 0;
@@ -84,7 +85,7 @@ impl Streams {
     }
 
     /// Does `fault` while all of it is sent. An error when one packet arrives that is denied, or when a greater share of
-    /// those that are established gets lost than in the worst of three runs in which `control` goes on for as long.
+    /// those that are established gets lost than in the worst of a few runs in which `control` goes on for as long.
     pub(super) fn ensure_hold_during(
         &self,
         fault: impl FnOnce() -> Result<()>,
@@ -98,15 +99,15 @@ impl Streams {
             return Ok(());
         }
         let mut controls = Vec::new();
-        for _ in 0..CONTROL_RUNS {
-            controls.push(self.loss_during(|| control(took))?);
+        while controls.len() < CONTROL_RUNS {
+            let control = self.loss_during(|| control(took))?;
+            println!("without the fault: {control:?}");
+            if loss.is_no_more_than(&control) {
+                return Ok(());
+            }
+            controls.push(control);
         }
-        println!("without the fault: {controls:?}");
-        ensure!(
-            controls.iter().any(|control| loss.is_no_more_than(control)),
-            "{loss:?} of established connections, and without the fault {controls:?}"
-        );
-        Ok(())
+        bail!("{loss:?} of established connections, and without the fault {controls:?}")
     }
 
     /// What of established connections got lost meanwhile, in which nothing that is denied arrived.

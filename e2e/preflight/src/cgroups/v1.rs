@@ -1,6 +1,7 @@
 //! cgroup v1: which controllers share a hierarchy on this machine, and the same mounts for a Node.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use super::{NEEDED, PLACE};
 
@@ -44,6 +45,11 @@ impl Hierarchies {
     /// The hierarchy that a controller is in.
     fn of(&self, controller: &str) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|all| all.split(',').any(|one| one == controller))
+    }
+
+    /// Where the hierarchy of a controller is mounted.
+    pub(super) fn folder(&self, controller: &str) -> PathBuf {
+        Path::new(PLACE).join(self.of(controller).unwrap_or(controller))
     }
 
     /// Mounts every hierarchy afresh, as the container runtime wants to write there, and creates the Node's own cgroup
