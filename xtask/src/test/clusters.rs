@@ -17,6 +17,9 @@ const LANES: usize = 2;
 /// The part of the long lab tests that runs two versions of the Multi-cluster controller, and so needs both.
 const PART_OF_TWO_VERSIONS: u8 = 3;
 
+/// How many areas begin before the kernel suite does.
+const BEFORE_KERNEL: usize = 3;
+
 const ENVIRONMENT_OF_PROGRAMS: &str = "ANTREA_E2E_PROGRAMS";
 
 /// Runs the suites that need our programs, built.
@@ -44,7 +47,9 @@ pub(super) fn run(
 /// The kernel suite and the areas of the lab.
 fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive], extent: Extent) {
     let mut planned = lab(suites, binaries, images, extent);
-    planned.extend(kernel(suites, binaries));
+    // It takes about as long as the areas behind it.
+    let place = planned.len().min(BEFORE_KERNEL);
+    planned.splice(place..place, kernel(suites, binaries));
     let jobs = planned.iter().map(|planned| -> Job<'_, Suite> { Box::new(|| planned.run()) }).collect();
     lanes::run(LANES, jobs).into_iter().for_each(|suite| suites.add(suite));
     // The clusters that tests share end with their process, and are still there.

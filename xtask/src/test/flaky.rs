@@ -25,10 +25,17 @@ pub(crate) struct Flaky {
 
 impl fmt::Display for Flaky {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<&str> = self.failure.lines().collect();
+        let lines: Vec<&str> = before_backtrace(&self.failure).lines().collect();
         writeln!(f, "FLAKY {}: failed once, then passed {REPEATS} times; {}", self.test, self.log.display())?;
         lines[lines.len().saturating_sub(SHOWN)..].iter().try_for_each(|line| writeln!(f, "    {line}"))
     }
+}
+
+/// The reason of a failure stands before its backtrace, which is long and in the log.
+fn before_backtrace(failure: &str) -> &str {
+    let begins = ["\nstack backtrace:", "\n\nStack backtrace:"];
+    let end = begins.into_iter().filter_map(|begin| failure.find(begin)).min();
+    failure.get(..end.unwrap_or(failure.len())).unwrap_or(failure)
 }
 
 /// Repeats tests that have failed, and returns those that pass every time. `passes` runs one in a new process, and so
@@ -76,6 +83,7 @@ mod tests {
     #[test]
     fn the_summary_shows_the_end_of_the_failure() {
         let failure: String = (1..=100).map(|number| format!("line {number}\n")).collect();
+        let failure = failure + "stack backtrace:\n   0: main\n";
         let text = Flaky { test: "a::b".into(), failure, log: "/logs/lab.log".into() }.to_string();
         assert!(
             text.starts_with("FLAKY a::b: failed once, then passed 2 times; /logs/lab.log\n    line 41\n"),
