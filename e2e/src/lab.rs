@@ -49,6 +49,7 @@ impl Lab {
             eprintln!("  removed {removed} things that killed runs had left");
         }
         packages::ensure_installed()?;
+        raise_limits()?;
         let programs = programs::ensure_built()?;
         let clusters = request.plan(&[])?.clusters;
         let images = image_store::ensure_prepared(&programs, &install::archives(&clusters, product))?;
@@ -197,4 +198,18 @@ impl Lab {
             kubectl.rollout("kube-system", "deployment/coredns", 120)
         })
     }
+}
+
+/// How many files of configuration and certificates may be watched by all programs together: 128 by default, which is
+/// less than three clusters and another lab need. API servers and kubelets then come up and never notice.
+const WATCHERS: (&str, u32) = ("/proc/sys/fs/inotify/max_user_instances", 1024);
+
+/// Raises limits of the machine that are too low for several labs; nothing that needs less notices.
+fn raise_limits() -> Result<()> {
+    let (file, wanted) = WATCHERS;
+    let found = fs::read_to_string(file).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    if found.is_some_and(|found| found < wanted) {
+        fs::write(file, wanted.to_string()).with_context(|| format!("cannot write {file}"))?;
+    }
+    Ok(())
 }
