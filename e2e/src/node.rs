@@ -109,7 +109,7 @@ fn write_configuration(
         ("kubelet.crt", identity.certificate),
         ("kubelet.key", identity.key),
         ("kubelet.yaml", node_config::kubelet(lab, cluster, node.id, &cgroups()?)),
-        ("containerd.toml", node_config::containerd(&lab.cgroup(node.id))),
+        ("containerd.toml", node_config::containerd(&lab.cgroup(node.id), &cgroups()?)),
         // Nobody answers there: a Node of the lab has no names to resolve.
         ("resolv.conf", "nameserver 127.0.0.1\n".to_owned()),
     ];

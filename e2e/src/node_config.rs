@@ -8,7 +8,8 @@ use antrea_preflight::cgroups::Cgroups;
 pub const PAUSE_IMAGE: &str = "registry.k8s.io/pause:3.10.2";
 
 /// `containerd.toml`: Debian's containerd 1.6 on a machine that may lack AppArmor and `CAP_SYS_RESOURCE`.
-pub fn containerd(cgroup: &str) -> String {
+pub fn containerd(cgroup: &str, cgroups: &Cgroups) -> String {
+    let own_cgroup = cgroups.containerd_setting(cgroup);
     format!(
         r#"version = 2
 root = "/var/lib/containerd"
@@ -19,9 +20,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
 [grpc]
 address = "/run/containerd/containerd.sock"
 
-[cgroup]
-path = "/{cgroup}/containerd"
-
+{own_cgroup}
 [plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = "{PAUSE_IMAGE}"
 # Only CAP_SYS_RESOURCE may lower the score of a process.

@@ -65,6 +65,15 @@ impl Cgroups {
         }
     }
 
+    /// What containerd's configuration says of its own cgroup. In v2 it stays where the Node's first process is: Debian's
+    /// containerd 1.6 does not create the cgroup that it is told to enter.
+    pub fn containerd_setting(&self, cgroup: &str) -> String {
+        match self {
+            Self::V1(_) => format!("[cgroup]\npath = \"/{cgroup}/containerd\"\n"),
+            Self::V2 => String::new(),
+        }
+    }
+
     /// The file with the weight of a Node's cgroup among those beside it, and ten times the usual weight.
     pub fn preferred(&self, cgroup: &str) -> (PathBuf, &'static str) {
         match self {

@@ -40,7 +40,7 @@ fn before_backtrace(failure: &str) -> &str {
 
 /// Repeats tests that have failed, and returns those that pass every time. `passes` runs one in a new process, and so
 /// on a new lab.
-pub(crate) fn repeat<'a>(failed: &'a [String], mut passes: impl FnMut(&str) -> bool) -> Vec<&'a str> {
+pub(crate) fn repeat(failed: &[String], mut passes: impl FnMut(&str) -> bool) -> Vec<&str> {
     if failed.len() > MOST {
         println!("{} tests failed, which is more than {MOST}: none is repeated", failed.len());
         return Vec::new();
