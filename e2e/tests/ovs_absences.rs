@@ -102,6 +102,7 @@ struct Watch<'a> {
     process: ProcessId,
     /// The OpenFlow socket of the bridge, as this process sees it.
     socket: PathBuf,
+    /// How many of them last.
     flows: u64,
 }
 
@@ -115,7 +116,7 @@ impl<'a> Watch<'a> {
             node,
             process,
             socket: files.join("run/antrea/openvswitch/br-int.mgmt"),
-            flows: flows(cluster, node)?,
+            flows: flows(cluster, node)?.saturating_sub(flows_of_former_pods(cluster, node)?),
         })
     }
 
@@ -158,6 +159,14 @@ fn flows(cluster: &Cluster<'_>, node: NodeId) -> Result<u64> {
     let said = cluster.on_node(node, &["ovs-ofctl", "-O", "OpenFlow15", "dump-aggregate", BRIDGE])?;
     let count = said.split_whitespace().find_map(|word| word.strip_prefix("flow_count="));
     count.and_then(|count| count.parse().ok()).with_context(|| format!("no number of flows: {said}"))
+}
+
+/// The IPv6 address of a Pod that is gone has a flow of its own for a minute.
+fn flows_of_former_pods(cluster: &Cluster<'_>, node: NodeId) -> Result<u64> {
+    let table = ["ovs-ofctl", "-O", "OpenFlow15", "--names", "dump-flows", BRIDGE, "table=ConntrackZone"];
+    let said = cluster.on_node(node, &table)?;
+    let is_one = |flow: &&str| flow.contains("ipv6_dst=") && flow.contains("actions=drop");
+    u64::try_from(said.lines().filter(is_one).count()).context("too many flows")
 }
 
 fn is_waiting(cluster: &Cluster<'_>, node: NodeId) -> Result<bool> {
