@@ -17,7 +17,8 @@ use nix::unistd::Pid;
 use crate::cluster::{Cluster, on_the_cluster};
 use crate::leaks;
 
-const PODS: usize = 20;
+/// Of each burst.
+const PODS: usize = 10;
 const KILLS: usize = 2;
 
 /// Asks each address, and prints who answers.
@@ -29,14 +30,8 @@ fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_
     on_the_cluster(name, |cluster| {
         let workload = cluster.workload(1)?;
         let (node, other) = cluster.two_nodes()?;
-        let names: Vec<String> = (1..=PODS).map(|number| format!("burst-{number}")).collect();
-        let wanted: Vec<(&str, NodeId)> = names.iter().map(|name| (name.as_str(), node)).collect();
-        let pods = thread::scope(|scope| {
-            let pods = scope.spawn(|| Pod::create(&cluster.kubectl, &wanted));
-            let kills = (0..KILLS).try_for_each(|_| kill_in_the_middle_of_an_add(cluster, node));
-            let pods = pods.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
-            kills.map(|()| pods)
-        })?;
+        let bursts = (1..=KILLS).map(|number| pods_whose_agent_is_killed(cluster, node, number));
+        let pods = bursts.collect::<Result<Vec<_>>>()?.concat();
         ensure_adds_were_cut_short(cluster)?;
         for from in [node, other] {
             ensure_all_answer(workload.pod_on(from)?, &pods)?;
@@ -45,6 +40,19 @@ fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_
         workload.delete()?;
         leaks::ensure_none(cluster)
     });
+}
+
+/// Creates Pods at once, and kills their agent while it adds them. Pods of their own for each kill: an agent that is back
+/// is soon done with those that are left.
+fn pods_whose_agent_is_killed(cluster: &Cluster<'_>, node: NodeId, burst: usize) -> Result<Vec<Pod>> {
+    let names: Vec<String> = (1..=PODS).map(|number| format!("burst-{burst}-{number}")).collect();
+    let wanted: Vec<(&str, NodeId)> = names.iter().map(|name| (name.as_str(), node)).collect();
+    thread::scope(|scope| {
+        let pods = scope.spawn(|| Pod::create(&cluster.kubectl, &wanted));
+        let killed = kill_in_the_middle_of_an_add(cluster, node);
+        let pods = pods.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+        killed.map(|()| pods)
+    })
 }
 
 /// Stops the agent while a plugin waits for its answer, makes sure that this is so, and kills it: what it has done by
@@ -101,7 +109,7 @@ fn ensure_all_answer(from: &Pod, pods: &[Pod]) -> Result<()> {
     let asked = pods.iter().flat_map(|pod| pod.ips.iter().map(move |ip| (pod.name.clone(), *ip)));
     let (names, addresses): (Vec<String>, Vec<IpAddr>) = asked.unzip();
     ensure!(
-        addresses.iter().collect::<BTreeSet<_>>().len() == 2 * PODS,
+        addresses.iter().collect::<BTreeSet<_>>().len() == 2 * KILLS * PODS,
         "not 2 addresses each: {addresses:?}"
     );
     let url = |ip: &IpAddr| format!("http://{}/hostname", std::net::SocketAddr::new(*ip, PORT));
