@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 
 use crate::command::{Run as _, command};
 use crate::names::{CGROUP_PREFIX, HOST_LINK_PREFIX, LabName};
@@ -75,8 +75,9 @@ fn is_leftover(name: &LabName) -> Result<bool> {
     // A folder without a readable state was left by a crash: whoever makes a lab holds the lock until it is written.
     let Ok(state) = State::read(name) else { return Ok(true) };
     let owner_gone = state.owner.is_some_and(|owner| !owner.is_alive());
-    let is_empty = state.phase != Phase::Starting && processes::of_lab(name)?.is_empty();
-    Ok(owner_gone || is_empty)
+    // The owner of a lab that ends with it takes it down itself, perhaps at this moment.
+    let is_empty = || Ok::<_, Error>(state.phase != Phase::Starting && processes::of_lab(name)?.is_empty());
+    Ok(owner_gone || state.owner.is_none() && is_empty()?)
 }
 
 fn remove_cgroups(name: &LabName) -> Result<usize> {

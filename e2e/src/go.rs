@@ -44,7 +44,7 @@ impl Go {
     /// The program, without any other Go that it would like to fetch.
     pub fn command(&self) -> Command {
         let mut go = Command::new(&self.program);
-        go.env("GOTOOLCHAIN", "local");
+        go.env("GOTOOLCHAIN", "local").env_remove("GOROOT");
         go
     }
 }
@@ -75,7 +75,7 @@ fn fetch(folder: &Path) -> Result<()> {
         let mut go = Command::new(older()?);
         go.args(["mod", "download"]).current_dir(folder);
         go.env("GOMODCACHE", &modules).env("GOFLAGS", "-modcacherw").env("GOTOOLCHAIN", "local");
-        go.run().context("the Go module proxy has not given it")
+        go.run().context("the Go module proxy did not provide it")
     })?;
     let unpacked = the_toolchain_in(&modules.join("golang.org"))?;
     let own = folder.join("go");

@@ -201,7 +201,7 @@ impl Lab {
 }
 
 /// How many files of configuration and certificates may be watched by all programs together: 128 by default, which is
-/// less than three clusters and another lab need. API servers and kubelets then come up and never notice.
+/// less than three clusters and another lab need. Beyond it API servers and kubelets log one error and never become ready.
 const WATCHERS: (&str, u32) = ("/proc/sys/fs/inotify/max_user_instances", 1024);
 
 /// Raises limits of the machine that are too low for several labs; nothing that needs less notices.

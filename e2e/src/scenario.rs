@@ -22,7 +22,7 @@ pub enum Extent {
     /// It is long: in one of three parts, `ANTREA_E2E=part-1` to `part-3`, which the commit picks in turn, and with
     /// `all`.
     Part(u8),
-    /// It takes minutes: `ANTREA_E2E=all` alone.
+    /// It repeats faults for minutes: `ANTREA_E2E=all` alone.
     All,
 }
 

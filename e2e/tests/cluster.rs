@@ -48,7 +48,12 @@ pub(crate) struct Agent {
 
 /// Runs `test` on the shared cluster, which it leaves without Pods of its own.
 pub(crate) fn on_the_cluster(name: &str, test: impl FnOnce(&Cluster<'_>) -> Result<()>) {
-    if !is_wanted(name, Extent::Standard) {
+    on_the_cluster_of(Extent::Standard, name, test);
+}
+
+/// The same, where tests of this extent are wanted.
+pub(crate) fn on_the_cluster_of(extent: Extent, name: &str, test: impl FnOnce(&Cluster<'_>) -> Result<()>) {
+    if !is_wanted(name, extent) {
         return;
     }
     let result = shared::with(&SHARED, make, |lab| test(&Cluster::new(lab)?));

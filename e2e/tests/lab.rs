@@ -95,9 +95,11 @@ fn kill_a_lab_and_clean_up() -> Result<()> {
     let mut request = request(Install::None);
     request.nodes = 1;
     let lab = Lab::up(&request, &product()?, Lifetime::UntilDown)?;
-    // As after a reboot: the processes are gone, all else is there.
+    // As after a reboot: the processes are gone, all else is there. With the lock nobody else cleans up meanwhile.
+    let lock = state::lock()?;
     processes::kill_all(&request.name)?;
     ensure!(!left_of(&request.name)?.is_empty(), "killing a lab removed all of it");
+    drop(lock);
     cleanup::remove_leftovers()?;
     let left = left_of(&request.name)?;
     ensure!(left.is_empty(), "left: {left:?}");

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_talk() {
     let name = "a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_talk";
     let request = Request { nodes: 3, ..request(Install::Antrea) };
-    with_lab(name, Extent::Standard, &request, |lab| {
+    with_lab(name, Extent::Part(3), &request, |lab| {
         let cluster = Cluster::new(lab)?;
         let mut settled = cluster.plan()?.clone();
         let guest = settled.nodes.pop().context("the cluster has no Nodes")?;

@@ -102,7 +102,7 @@ struct Watch<'a> {
     process: ProcessId,
     /// The OpenFlow socket of the bridge, as this process sees it.
     socket: PathBuf,
-    /// How many of them last.
+    /// Without those of Pods that are gone, which expire.
     flows: u64,
 }
 

@@ -25,17 +25,17 @@ struct Block {
 
 #[test]
 fn the_getting_started_page_works() {
-    check("the_getting_started_page_works", "docs/getting-started.md");
+    check("the_getting_started_page_works", Extent::Standard, "docs/getting-started.md");
 }
 
 #[test]
 fn the_quick_start_of_multicluster_works() {
-    check("the_quick_start_of_multicluster_works", "docs/multicluster/quick-start.md");
+    check("the_quick_start_of_multicluster_works", Extent::Part(1), "docs/multicluster/quick-start.md");
 }
 
 /// Follows a page in a lab of its own, which the page removes.
-fn check(name: &str, page: &str) {
-    if is_wanted(name, Extent::Standard) {
+fn check(name: &str, extent: Extent, page: &str) {
+    if is_wanted(name, extent) {
         let lab = request(Install::Antrea).name;
         let result = follow(page, &lab);
         if result.is_err()

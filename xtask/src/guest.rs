@@ -14,7 +14,7 @@ use xtask::project;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Its memory, in MiB. What the command writes is kept there, too.
+    /// Memory of the guest, in MiB. What the command writes is kept there, too.
     #[arg(long, default_value_t = 2048)]
     memory: u32,
     /// Ends the guest after so many minutes.

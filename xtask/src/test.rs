@@ -1,5 +1,4 @@
-//! `cargo xtask test`: formatting, lints, tidy, unit, wire, netns, kernel and lab tests, each suite timed, one line to
-//! close.
+//! `cargo xtask test`: formatting, lints, unit, wire, netns, kernel and lab tests, each suite timed, one line to close.
 //!
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
@@ -77,8 +76,9 @@ const NEEDS_FAILED: &str = "what it needs has failed";
 
 /// Runs every suite to its end, whatever fails, and prints what each took.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let record = Record::open(if arguments.resume { Begin::Resume } else { Begin::Anew })?;
     let extent = Extent::of(arguments);
+    let record =
+        Record::open(if arguments.resume { Begin::Resume } else { Begin::Anew }, &extent.variable())?;
     if let Extent::Standard(part) = extent {
         println!(
             "Of the long lab tests this runs part {0} of 3 (again with --part {0}; --all runs all)",

@@ -11,7 +11,7 @@ pub use v1::Hierarchies;
 /// Where control groups are mounted, on the machine and on its Nodes.
 const PLACE: &str = "/sys/fs/cgroup";
 
-/// The controllers without which a kubelet does not start; v1 has `cpuacct` besides.
+/// The controllers without which a kubelet does not start; v1 needs `cpuacct` too.
 const NEEDED: [&str; 3] = ["cpu", "cpuset", "memory"];
 
 /// The control groups of a machine.

@@ -26,7 +26,12 @@ impl Version {
 
 /// A value of `go env`, as the program at a path has it; none when it does not run.
 pub fn environment(program: &Path, name: &str) -> Option<String> {
-    let output = Command::new(program).args(["env", name]).env("GOTOOLCHAIN", "local").output().ok()?;
+    let output = Command::new(program)
+        .args(["env", name])
+        .env("GOTOOLCHAIN", "local")
+        .env_remove("GOROOT")
+        .output()
+        .ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

@@ -1,5 +1,5 @@
 //! What must hold before anything is changed on the machine. Everything that is missing is said at once, and within a
-//! second: so this has no dependencies, and looks at files alone.
+//! second: so this has no dependencies, and starts no more than `go env` and `stat`.
 
 pub mod cache;
 pub mod cgroups;
@@ -25,7 +25,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// What a command of `cargo xtask` needs the machine for; none for one that only looks, writes files or cleans up.
+    /// What a command of `cargo xtask` needs the machine for; none for one that makes no lab, or checks by itself.
     pub fn of_command(arguments: &[String]) -> Option<Self> {
         let word = |number: usize| arguments.get(number).map(String::as_str);
         let is_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
@@ -49,7 +49,7 @@ impl fmt::Display for Missing {
         match self.0.as_slice() {
             [problem] => f.write_str(problem),
             several => {
-                write!(f, "this machine lacks {} things:\n  - {}", several.len(), several.join("\n  - "))
+                write!(f, "{} things are in the way:\n  - {}", several.len(), several.join("\n  - "))
             }
         }
     }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(said(&[None, None]), None);
         assert_eq!(said(&[None, Some("no root")]).unwrap(), "no root");
         let both = said(&[Some("no root"), None, Some("no tun")]).unwrap();
-        assert_eq!(both, "this machine lacks 2 things:\n  - no root\n  - no tun");
+        assert_eq!(both, "2 things are in the way:\n  - no root\n  - no tun");
     }
 
     #[test]

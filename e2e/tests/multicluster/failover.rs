@@ -11,11 +11,12 @@ use antrea_e2e::multicluster::requests::{Answers, Requests};
 use antrea_e2e::multicluster::tunnels::CutTunnel;
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::paused::Paused;
+use antrea_e2e::scenario::Extent;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::gateways::wait_for_gateway;
-use super::stage::{Stage, on_the_stage, until};
+use super::stage::{Stage, on_the_stage, on_the_stage_of, until};
 
 /// The controller sees what agents report, or report no more; the slowest fault is a silence of 8 s.
 const DETECTION: Duration = Duration::from_secs(10);
@@ -52,7 +53,7 @@ fn another_node_becomes_the_gateway_when_its_node_is_not_ready() {
 /// The controller is on the other Node: where it dies with the Gateway, Kubernetes has to start another one first.
 #[test]
 fn another_node_becomes_the_gateway_when_its_node_dies() {
-    on_the_stage("another_node_becomes_the_gateway_when_its_node_dies", |stage| {
+    on_the_stage_of(Extent::Part(2), "another_node_becomes_the_gateway_when_its_node_dies", |stage| {
         let member = stage.b()?;
         let node = member.first_node();
         place_controller(member, &json!(second_node(member).to_string()))?;

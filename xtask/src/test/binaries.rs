@@ -115,7 +115,7 @@ impl<'a> Planned<'a> {
             Order::AtOnce => None,
             Order::OneByOne(tests) => Some(tests.as_slice()),
         };
-        let log = log_file(self.name, &binary.package)?;
+        let log = log_file(self.name, binary, "")?;
         let run = self.start(binary, tests, &log)?;
         let mut outcome = run.outcome(tests);
         let seconds = started.elapsed().as_secs();
@@ -137,6 +137,10 @@ impl<'a> Planned<'a> {
 
     /// Repeats the tests that have failed; those that pass now are flaky.
     fn repeat(&self, binary: &TestBinary, tests: &[String], run: &Run) -> Vec<Flaky> {
+        // A process that died otherwise than by failed tests is no flaky test.
+        if run.status.code() != Some(libtest::FAILED_TESTS) {
+            return Vec::new();
+        }
         let failed = libtest::not_passed(tests, &run.output);
         let passes = |test: &str| match self.repeat_one(binary, test) {
             Ok(passes) => passes,
@@ -154,7 +158,7 @@ impl<'a> Planned<'a> {
     }
 
     fn repeat_one(&self, binary: &TestBinary, test: &str) -> Result<bool> {
-        let log = log_file(self.name, &format!("{}-repeated", binary.package))?;
+        let log = log_file(self.name, binary, "-repeated")?;
         let tests = [test.to_owned()];
         let run = self.start(binary, Some(&tests), &log)?;
         let passed = run.outcome(Some(&tests)) == suite::one(true);
@@ -195,7 +199,7 @@ impl Run {
             outcome.failed = libtest::not_passed(tests, &self.output).len();
             outcome.passed = tests.len().saturating_sub(outcome.failed + outcome.skipped);
         }
-        if !self.status.success() && outcome.failed == 0 {
+        if outcome.failed == 0 && !(self.status.success() && libtest::is_whole(&self.output)) {
             outcome.failed = 1;
         }
         outcome
@@ -224,10 +228,12 @@ fn list(binary: &TestBinary) -> Result<Vec<String>> {
     Ok(libtest::listed(&String::from_utf8_lossy(&output.stdout)))
 }
 
-fn log_file(suite: &str, package: &str) -> Result<PathBuf> {
+/// A package may have several test binaries: their files have names of their own.
+fn log_file(suite: &str, binary: &TestBinary, end: &str) -> Result<PathBuf> {
     let folder = project::target().join("test-logs");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder.join(format!("{}-{package}.log", suite.replace(' ', "-"))))
+    let program = binary.executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(folder.join(format!("{}-{}-{program}{end}.log", suite.replace(' ', "-"), binary.package)))
 }
 
 /// Skipped tests always; everything when a test failed.

@@ -3,9 +3,10 @@
 use super::artifacts::TestBinary;
 use super::binaries::Planned;
 use super::lanes::{self, Job};
-use super::suite::Suite;
 use super::suites::Suites;
 use super::{Extent, NEEDS_FAILED, areas, cgroup_v2, conformance, demo};
+use std::sync::{Mutex, PoisonError};
+
 use antrea_e2e::cleanup;
 use antrea_e2e::guest::{Guest, Preparation};
 use xtask::image::{self, Archive};
@@ -50,8 +51,13 @@ fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive]
     // It takes about as long as the areas behind it.
     let place = planned.len().min(BEFORE_KERNEL);
     planned.splice(place..place, kernel(suites, binaries));
-    let jobs = planned.iter().map(|planned| -> Job<'_, Suite> { Box::new(|| planned.run()) }).collect();
-    lanes::run(LANES, jobs).into_iter().for_each(|suite| suites.add(suite));
+    let shared = Mutex::new(suites);
+    let job = |planned: &Planned<'_>| {
+        let suite = planned.run();
+        shared.lock().unwrap_or_else(PoisonError::into_inner).add(suite);
+    };
+    lanes::run(LANES, planned.iter().map(|planned| -> Job<'_, ()> { Box::new(|| job(planned)) }).collect());
+    let suites = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     // The clusters that tests share end with their process, and are still there.
     suites.step("cleaning up", cleanup::remove_leftovers);
 }
@@ -88,7 +94,8 @@ fn lab<'a>(
 ) -> Vec<Planned<'a>> {
     let tests = || Planned::of("lab", binaries, TestBinary::is_lab).tests();
     let Some(tests) = suites.step("list of the lab tests", tests) else { return Vec::new() };
-    let areas = areas::of(&tests).into_iter().filter(|(name, _)| suites.wants(name)).collect::<Vec<_>>();
+    let areas = areas::of(&tests).into_iter().filter(|(name, tests)| !tests.is_empty() && suites.wants(name));
+    let areas = areas.collect::<Vec<_>>();
     let environment = environment(suites, images, extent);
     let planned = |(name, tests)| {
         let planned = Planned::of(name, binaries, TestBinary::is_lab);

@@ -49,6 +49,14 @@ pub(crate) fn skipped(output: &str) -> Vec<Skipped<'_>> {
     skipped
 }
 
+/// How the harness ends when tests have failed.
+pub(crate) const FAILED_TESTS: i32 = 101;
+
+/// Whether the harness came to its end and counted.
+pub(crate) fn is_whole(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with("test result: "))
+}
+
 /// The names in what `--list --format terse` prints: `NAME: test`.
 pub(crate) fn listed(output: &str) -> Vec<String> {
     output.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()

@@ -14,6 +14,8 @@ use xtask::project;
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct File {
     commit: String,
+    /// How much of the tests runs: a suite that has passed in part has not passed as a whole.
+    extent: String,
     passed: BTreeSet<String>,
 }
 
@@ -22,6 +24,7 @@ struct File {
 pub(crate) struct Record {
     /// None where files differ from the commit: then nothing is known, and nothing is written.
     commit: Option<String>,
+    extent: String,
     known: BTreeSet<String>,
     /// What has passed since the record began, this run included.
     passed: BTreeSet<String>,
@@ -39,16 +42,17 @@ impl Record {
     ///
     /// # Errors
     /// When a run cannot be resumed, because files differ from the commit.
-    pub(crate) fn open(begin: Begin) -> Result<Self> {
-        let commit = clean_commit();
+    pub(crate) fn open(begin: Begin, extent: &str) -> Result<Self> {
+        let (commit, extent) = (clean_commit(), extent.to_owned());
         match begin {
-            Begin::Anew => Ok(Self { commit, ..Self::default() }),
+            Begin::Anew => Ok(Self { commit, extent, ..Self::default() }),
             Begin::Resume => {
                 ensure!(commit.is_some(), "only a run of a commit can be resumed, and files differ from it");
                 let text = fs::read_to_string(path()).unwrap_or_default();
                 let file: File = serde_json::from_str(&text).unwrap_or_default();
-                let known = if Some(&file.commit) == commit.as_ref() { file.passed } else { BTreeSet::new() };
-                Ok(Self { commit, passed: known.clone(), known })
+                let is_of_this_run = Some(&file.commit) == commit.as_ref() && file.extent == extent;
+                let known = if is_of_this_run { file.passed } else { BTreeSet::new() };
+                Ok(Self { commit, extent, passed: known.clone(), known })
             }
         }
     }
@@ -56,18 +60,22 @@ impl Record {
     #[cfg(test)]
     pub(crate) fn of_passed(names: &[&str]) -> Self {
         let known: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        Self { commit: None, passed: known.clone(), known }
+        Self { commit: None, extent: String::new(), passed: known.clone(), known }
     }
 
     pub(crate) fn has_passed(&self, suite: &str) -> bool {
         self.known.contains(suite)
     }
 
-    /// Writes down that a suite has passed.
-    pub(crate) fn add(&mut self, suite: &str) -> Result<()> {
+    /// Writes down whether a suite has passed.
+    pub(crate) fn add(&mut self, suite: &str, has_passed: bool) -> Result<()> {
         let Some(commit) = &self.commit else { return Ok(()) };
-        self.passed.insert(suite.to_owned());
-        let file = File { commit: commit.clone(), passed: self.passed.clone() };
+        if has_passed {
+            self.passed.insert(suite.to_owned());
+        } else {
+            self.passed.remove(suite);
+        }
+        let file = File { commit: commit.clone(), extent: self.extent.clone(), passed: self.passed.clone() };
         let path = path();
         fs::create_dir_all(project::target())?;
         fs::write(&path, serde_json::to_vec(&file)?)
@@ -97,7 +105,7 @@ mod tests {
     fn a_suite_that_passed_before_is_known_and_one_of_this_run_is_not() {
         let mut record = Record::of_passed(&["unit"]);
         assert!(record.has_passed("unit") && !record.has_passed("kernel"));
-        record.add("kernel").unwrap();
+        record.add("kernel", true).unwrap();
         assert!(!record.has_passed("kernel"), "a run does not pass over its own suites");
     }
 }

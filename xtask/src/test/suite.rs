@@ -41,7 +41,7 @@ impl fmt::Display for Outcome {
 pub(crate) struct Suite {
     pub(crate) name: String,
     pub(crate) took: Duration,
-    /// The share of that time in which the machine's processors worked, in percent, whoever made them.
+    /// The share of that time in which the machine's processors worked, in percent, whatever kept them busy.
     pub(crate) busy_percent: u64,
     pub(crate) outcome: Outcome,
     pub(crate) flaky: Vec<Flaky>,

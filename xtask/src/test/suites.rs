@@ -51,9 +51,9 @@ impl Suites {
     }
 
     pub(crate) fn add(&mut self, suite: Suite) {
-        if suite.outcome.failed == 0
-            && let Err(error) = self.record.add(&suite.name)
-        {
+        // One with a flaky test runs again, so that no summary hides it.
+        let has_passed = suite.outcome.passed > 0 && suite.outcome.failed == 0 && suite.flaky.is_empty();
+        if let Err(error) = self.record.add(&suite.name, has_passed) {
             println!("{} will run again: {error:#}", suite.name);
         }
         self.suites.push(suite);

@@ -30,8 +30,9 @@ pub(super) fn script(cgroup: &str) -> String {
          mkdir -p {PLACE}/{cgroup}/{SYSTEM}\n\
          echo $$ > {PLACE}/{cgroup}/{SYSTEM}/cgroup.procs\n\
          for controller in $(cat {PLACE}/{CONTROLLERS}); do\n\
-         echo +$controller > {PLACE}/cgroup.subtree_control\n\
-         echo +$controller > {PLACE}/{cgroup}/cgroup.subtree_control\n\
+         for parent in {PLACE} {PLACE}/{cgroup}; do\n\
+         echo +$controller > $parent/cgroup.subtree_control || echo \"$parent hands no $controller down\" >&2\n\
+         done\n\
          done\n"
     )
 }
@@ -42,14 +43,15 @@ mod tests {
 
     #[test]
     fn the_first_process_leaves_before_controllers_are_handed_down() {
-        insta::assert_snapshot!(script("lab.c1-n1"), @r"
+        insta::assert_snapshot!(script("lab.c1-n1"), @r#"
         mount -t cgroup2 cgroup2 /sys/fs/cgroup
         mkdir -p /sys/fs/cgroup/lab.c1-n1/system
         echo $$ > /sys/fs/cgroup/lab.c1-n1/system/cgroup.procs
         for controller in $(cat /sys/fs/cgroup/cgroup.controllers); do
-        echo +$controller > /sys/fs/cgroup/cgroup.subtree_control
-        echo +$controller > /sys/fs/cgroup/lab.c1-n1/cgroup.subtree_control
+        for parent in /sys/fs/cgroup /sys/fs/cgroup/lab.c1-n1; do
+        echo +$controller > $parent/cgroup.subtree_control || echo "$parent hands no $controller down" >&2
         done
-        ");
+        done
+        "#);
     }
 }
