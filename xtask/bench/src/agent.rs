@@ -14,7 +14,7 @@ use xtask::own_lab::{OwnLab, Wanted};
 
 pub(super) const WORKLOADS: [&str; 4] = ["Start", "IdleRss", "Rss60Pods", "Replay100k"];
 
-/// The kubelet waits longer before each restart, so there are few.
+/// Enough for a median.
 const STARTS: usize = 3;
 
 /// After its start the agent still writes its first AntreaAgentInfo and ends its watches' first lists.

@@ -46,12 +46,11 @@ impl Estimate {
 
     /// A part begins: those before it are over.
     pub(super) fn begin(&mut self, part: Part) {
-        while self.0.first().is_some_and(|(first, _)| *first != part)
-            && self.0.iter().any(|(left, _)| *left == part)
-        {
-            self.0.remove(0);
+        let before = self.0.len();
+        self.0.retain(|(left, _)| *left >= part);
+        if part == Part::Antrea || self.0.len() < before {
+            println!("{self}");
         }
-        println!("{self}");
     }
 }
 
