@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 /// Stretches every time limit of labs, as `ANTREA_LAB_PATIENCE=15` does in an emulated machine.
-pub const VARIABLE: &str = "ANTREA_LAB_PATIENCE";
+pub use antrea_preflight::PATIENCE;
 
 /// A sample of work, and what it takes on the machine that time limits were written for: two idle cores, and a build
 /// without optimisation, as labs and their tests are.
@@ -16,7 +16,7 @@ const MOST: f64 = 6.0;
 
 /// A time limit as the user has stretched it.
 pub fn stretched(limit: Duration) -> Duration {
-    limit.saturating_mul(factor(std::env::var(VARIABLE).ok().as_deref()))
+    limit.saturating_mul(factor(std::env::var(PATIENCE).ok().as_deref()))
 }
 
 /// By how much the machine is slower at this moment than it should be: from 1 to 6. Takes some tens of milliseconds.

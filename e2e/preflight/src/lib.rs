@@ -20,8 +20,10 @@ pub enum Purpose {
     Labs,
     /// Labs, and Kubernetes' conformance specs on them.
     Conformance,
-    /// All tests.
+    /// What `cargo xtask test` runs.
     Tests,
+    /// That and everything long: `cargo xtask test --all`.
+    AllTests,
 }
 
 impl Purpose {
@@ -34,6 +36,7 @@ impl Purpose {
             (Some("demo"), _) if arguments.iter().any(|argument| argument == "--down") => None,
             (Some("demo"), _) | (Some("lab"), Some("up")) => Some(Self::Labs),
             (Some("conformance"), _) => Some(Self::Conformance),
+            (Some("test"), _) if arguments.iter().any(|argument| argument == "--all") => Some(Self::AllTests),
             (Some("test"), _) => Some(Self::Tests),
             _ => None,
         }
@@ -73,6 +76,7 @@ pub fn check(purpose: Purpose) -> Result<(), Missing> {
             "Open vSwitch needs it: `modprobe tun`, or else `mkdir -p /dev/net && mknod /dev/net/tun c 10 200`",
         ),
         Cgroups::of_this_machine().map(drop),
+        check_patience(std::env::var(PATIENCE).ok().as_deref()),
         room::check(&needs::of(purpose)),
     ])
 }
@@ -92,6 +96,18 @@ pub fn check_root() -> Result<(), String> {
     match user {
         Ok(0) => Ok(()),
         _ => Err("this must run as root: it makes network namespaces and mounts".to_owned()),
+    }
+}
+
+/// By how much every time limit of labs is stretched: a whole number.
+pub const PATIENCE: &str = "ANTREA_LAB_PATIENCE";
+
+fn check_patience(variable: Option<&str>) -> Result<(), String> {
+    match variable {
+        Some(text) if !text.parse().is_ok_and(|number: u32| number > 0) => {
+            Err(format!("{PATIENCE}={text}: it has to be a whole number, 1 or more"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -123,6 +139,14 @@ mod tests {
     }
 
     #[test]
+    fn time_limits_are_stretched_by_whole_numbers() {
+        assert!(check_patience(None).is_ok() && check_patience(Some("15")).is_ok());
+        for refused in ["1.5", "0", "much", ""] {
+            assert!(check_patience(Some(refused)).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
     fn commands_that_make_labs_need_a_machine_for_them() {
         let purpose = |line: &str| {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -130,7 +154,8 @@ mod tests {
         };
         assert_eq!(purpose("demo --multicluster"), Some(Purpose::Labs));
         assert_eq!(purpose("lab up --nodes 1"), Some(Purpose::Labs));
-        assert_eq!(purpose("test --all"), Some(Purpose::Tests));
+        assert_eq!(purpose("test --part 2"), Some(Purpose::Tests));
+        assert_eq!(purpose("test --all"), Some(Purpose::AllTests));
         for line in ["", "tidy", "lab down --name a", "demo --down", "test --help"] {
             assert_eq!(purpose(line), None, "{line}");
         }

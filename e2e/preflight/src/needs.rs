@@ -16,11 +16,11 @@ pub(crate) fn of(purpose: Purpose) -> Vec<Need> {
     if !cache::has("images") {
         needs.push(need("images of labs", cache::folder(), 830));
     }
-    if purpose == Purpose::Conformance && !cache::has("conformance") {
+    if matches!(purpose, Purpose::Conformance | Purpose::AllTests) && !cache::has("conformance") {
         needs.push(need("Kubernetes' conformance suite", cache::folder(), 100));
         needs.push(need("Go's part of it", go::folder("GOCACHE"), 2100));
     }
-    if purpose == Purpose::Tests && !cache::has("kernel") {
+    if matches!(purpose, Purpose::Tests | Purpose::AllTests) && !cache::has("kernel") {
         needs.push(need("the kernel of guests", cache::folder(), 110));
     }
     needs
@@ -32,7 +32,7 @@ fn products(purpose: Purpose) -> Option<Need> {
     let folder = root().join(target.unwrap_or_else(|| "target".into()));
     let (what, mebibytes) = match purpose {
         Purpose::Labs | Purpose::Conformance => ("a first build of Antrea", 1000),
-        Purpose::Tests => ("a first build of Antrea and its tests", 2820),
+        Purpose::Tests | Purpose::AllTests => ("a first build of Antrea and its tests", 2820),
     };
     (!folder.join("release/antrea-agent").exists()).then(|| need(what, folder, mebibytes))
 }

@@ -4,7 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use antrea_e2e::guest::{Guest, Preparation};
+use antrea_e2e::install::Product;
+use antrea_e2e::{image_store, programs};
 use anyhow::{Context, Result, ensure};
+
+use xtask::image::Archive;
+use xtask::{product, project};
 
 use super::artifacts::TestBinary;
 use super::libtest;
@@ -23,10 +28,10 @@ export ANTREA_LAB_PATIENCE=15
 ANTREA_E2E_LAB=v2 \"$TESTS\" --exact cgroup_v2::pods_talk_on_a_lab_with_cgroup_v2_alone --nocapture
 \"$XTASK\" lab down --name v2";
 
-pub(crate) fn run(binaries: &[TestBinary]) -> Suite {
+pub(crate) fn run(binaries: &[TestBinary], images: &[Archive]) -> Suite {
     suite::timed(NAME, || match Guest::prepare() {
         Ok(Preparation::Ready(_)) => {
-            let result = in_a_guest(binaries);
+            let result = prepare(images).and_then(|()| in_a_guest(binaries));
             if let Err(error) = &result {
                 println!("{NAME}: {error:#}");
             }
@@ -41,6 +46,13 @@ pub(crate) fn run(binaries: &[TestBinary]) -> Suite {
             suite::one(false)
         }
     })
+}
+
+/// Unpacks the images that the lab begins with here, where it takes a tenth of the time.
+fn prepare(images: &[Archive]) -> Result<()> {
+    let archives = images.iter().map(|archive| archive.path.clone()).collect();
+    let product = Product::of(&product::charts(), archives, project::programs());
+    image_store::ensure_prepared(&programs::ensure_built()?, &product.images).map(drop)
 }
 
 fn in_a_guest(binaries: &[TestBinary]) -> Result<()> {

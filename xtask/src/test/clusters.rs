@@ -38,7 +38,7 @@ pub(super) fn run(
     match extent {
         Extent::Standard(_) => suites.skip("conformance", "it is long; --all runs it"),
         Extent::All => {
-            suites.run("cgroup v2", || cgroup_v2::run(binaries));
+            suites.run("cgroup v2", || cgroup_v2::run(binaries, images));
             suites.run("demo", demo::run);
             suites.run("conformance", conformance::run);
         }

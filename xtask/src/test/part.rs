@@ -12,7 +12,7 @@ pub(crate) struct Part(u8);
 impl Part {
     /// The one asked for, else that of the commit that is checked out.
     pub(crate) fn choose(asked: Option<u8>) -> Self {
-        asked.map_or_else(|| Self::of(commits()), Self)
+        asked.map_or_else(|| Self::of(number_of_commit()), Self)
     }
 
     fn of(commits: u64) -> Self {
@@ -24,12 +24,22 @@ impl Part {
     }
 }
 
-/// The number of commits up to this one; 0 in a copy without Git's history.
-fn commits() -> u64 {
-    let count =
-        Command::new("git").args(["rev-list", "--count", "HEAD"]).current_dir(project::root()).output();
-    let text = count.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
+/// The number of commits up to this one. Where history is cut off, its name as a number, which picks as evenly; 0 in a copy
+/// without Git.
+fn number_of_commit() -> u64 {
+    let is_shallow = git(&["rev-parse", "--is-shallow-repository"]) == "true";
+    let number = if is_shallow {
+        let name = git(&["rev-parse", "HEAD"]);
+        u64::from_str_radix(name.get(..8).unwrap_or_default(), 16).ok()
+    } else {
+        git(&["rev-list", "--count", "HEAD"]).parse().ok()
+    };
+    number.unwrap_or(0)
+}
+
+fn git(arguments: &[&str]) -> String {
+    let output = Command::new("git").args(arguments).current_dir(project::root()).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

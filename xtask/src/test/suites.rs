@@ -16,6 +16,8 @@ pub(crate) struct Suites {
     before: Ticks,
     /// What the names of wanted suites begin with; empty for all.
     only: Vec<String>,
+    /// Whether there was a suite that is wanted.
+    has_any: bool,
     /// The suites that need not run, as they have passed at this commit.
     record: Record,
     suites: Vec<Suite>,
@@ -27,15 +29,17 @@ impl Suites {
             started: Instant::now(),
             before: Ticks::now(),
             only: only.to_vec(),
+            has_any: false,
             record,
             suites: Vec::new(),
         }
     }
 
     /// Whether a suite is to run. One that has passed before is said to have.
-    pub(crate) fn wants(&self, name: &str) -> bool {
+    pub(crate) fn wants(&mut self, name: &str) -> bool {
         let is_asked_for =
             self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()));
+        self.has_any |= is_asked_for;
         let has_passed = self.record.has_passed(name);
         if is_asked_for && has_passed {
             println!("--- {name}\nit has passed at this commit");
@@ -100,7 +104,11 @@ impl Suites {
             (self.started.elapsed().as_secs(), Ticks::now().busy_percent_since(self.before));
         println!("{:>20}  {seconds:>4} s  {busy:>3} % busy", "all");
         flaky.iter().for_each(|flaky| println!("FLAKY {}", flaky.test));
-        let total = self.total();
+        let mut total = self.total();
+        if !self.has_any {
+            println!("There is no suite {}", self.only.join(", "));
+            total.failed += 1;
+        }
         println!("{total}");
         if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -136,8 +144,15 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_any_suite_fails() {
+        let mut suites = suites(&["kernle"], &[]);
+        assert!(!suites.wants("kernel"));
+        assert_eq!(suites.finish(), ExitCode::FAILURE);
+    }
+
+    #[test]
     fn suites_run_that_are_asked_for_and_have_not_passed() {
-        let suites = suites(&["lab", "kernel"], &["lab services"]);
+        let mut suites = suites(&["lab", "kernel"], &["lab services"]);
         let wanted = ["unit", "kernel", "lab services", "lab policies"].map(|name| suites.wants(name));
         assert_eq!(wanted, [false, true, false, true]);
     }
