@@ -54,6 +54,11 @@ impl ProcessId {
         Ok(Self { pid, start_time })
     }
 
+    /// The process that has a number now.
+    pub fn of(pid: i32) -> Option<Self> {
+        Some(Self { pid, start_time: start_time(pid)? })
+    }
+
     /// Whether it still runs.
     pub fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.start_time)
@@ -63,7 +68,7 @@ impl ProcessId {
 impl Process {
     /// By what it is told from later ones; none when it has ended.
     pub fn id(&self) -> Option<ProcessId> {
-        Some(ProcessId { pid: self.pid, start_time: start_time(self.pid)? })
+        ProcessId::of(self.pid)
     }
 }
 

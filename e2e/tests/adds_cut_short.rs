@@ -8,18 +8,22 @@ use std::time::Duration;
 
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::pods::{PORT, Pod};
-use antrea_e2e::processes::{self, Process};
+use antrea_e2e::processes::{self, ProcessId};
 use antrea_e2e::wait;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::cluster::{Cluster, on_the_cluster};
 use crate::leaks;
 
-/// Of each burst.
+/// Of each burst. An agent that is back is soon done with those that are left, so that each kill has a burst of its own.
 const PODS: usize = 10;
 const KILLS: usize = 2;
+const MOST_BURSTS: usize = 6;
+
+/// Between two looks for a plugin.
+const GLANCE: Duration = Duration::from_millis(1);
 
 /// Asks each address, and prints who answers.
 const ASK_ALL: &str = r#"for url; do curl -gsSf --max-time 5 "$url" && echo || exit; done"#;
@@ -30,8 +34,7 @@ fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_
     on_the_cluster(name, |cluster| {
         let workload = cluster.workload(1)?;
         let (node, other) = cluster.two_nodes()?;
-        let bursts = (1..=KILLS).map(|number| pods_whose_agent_is_killed(cluster, node, number));
-        let pods = bursts.collect::<Result<Vec<_>>>()?.concat();
+        let pods = bursts_with_kills(cluster, node)?;
         ensure_adds_were_cut_short(cluster)?;
         for from in [node, other] {
             ensure_all_answer(workload.pod_on(from)?, &pods)?;
@@ -42,54 +45,99 @@ fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_
     });
 }
 
-/// Creates Pods at once, and kills their agent while it adds them. Pods of their own for each kill: an agent that is back
-/// is soon done with those that are left.
-fn pods_whose_agent_is_killed(cluster: &Cluster<'_>, node: NodeId, burst: usize) -> Result<Vec<Pod>> {
+/// Creates Pods, a few at once, until the agent was killed often enough while it added them.
+fn bursts_with_kills(cluster: &Cluster<'_>, node: NodeId) -> Result<Vec<Pod>> {
+    let (mut pods, mut kills) = (Vec::new(), 0);
+    for burst in 1..=MOST_BURSTS {
+        let (created, end) = one_burst(cluster, node, burst)?;
+        pods.extend(created);
+        kills += usize::from(end == End::AgentKilled);
+        if kills == KILLS {
+            return Ok(pods);
+        }
+    }
+    bail!(
+        "in {MOST_BURSTS} times {PODS} Pods the agent could be killed in the middle of an ADD {kills} times"
+    )
+}
+
+/// How the look for an ADD in a burst ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    AgentKilled,
+    /// All Pods ran before the agent could be caught adding one.
+    AllRun,
+}
+
+fn one_burst(cluster: &Cluster<'_>, node: NodeId, burst: usize) -> Result<(Vec<Pod>, End)> {
     let names: Vec<String> = (1..=PODS).map(|number| format!("burst-{burst}-{number}")).collect();
     let wanted: Vec<(&str, NodeId)> = names.iter().map(|name| (name.as_str(), node)).collect();
+    let (before, caught) = (cluster.agent(node)?, Caught::of(cluster, node)?);
     thread::scope(|scope| {
         let pods = scope.spawn(|| Pod::create(&cluster.kubectl, &wanted));
-        let killed = kill_in_the_middle_of_an_add(cluster, node);
+        let end = wait::every(GLANCE, Duration::from_secs(120), "an ADD, or the end of a burst", || {
+            if caught.kill_in_the_middle_of_an_add()? {
+                return Ok(Some(End::AgentKilled));
+            }
+            Ok(pods.is_finished().then_some(End::AllRun))
+        });
         let pods = pods.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
-        killed.map(|()| pods)
+        let end = end?;
+        if end == End::AgentKilled {
+            cluster.wait_for_restart(node, &before)?;
+        }
+        Ok((pods, end))
     })
 }
 
-/// Stops the agent while a plugin waits for its answer, makes sure that this is so, and kills it: what it has done by
-/// then is as if it had been killed at once.
-fn kill_in_the_middle_of_an_add(cluster: &Cluster<'_>, node: NodeId) -> Result<()> {
-    let before = cluster.agent(node)?;
-    let agent = Pid::from_raw(cluster.agent_here(node)?.pid);
-    wait::closely(Duration::from_secs(60), "an ADD that the agent can be killed in", || {
-        let Some(add) = running_add(cluster, node)? else { return Ok(None) };
-        kill(agent, Signal::SIGSTOP).context("cannot stop the agent")?;
-        let waits_for_the_agent = !ends_by_itself(&add);
-        let signal = if waits_for_the_agent { Signal::SIGKILL } else { Signal::SIGCONT };
-        kill(agent, signal).context("cannot kill the agent")?;
-        Ok(waits_for_the_agent.then_some(()))
-    })?;
-    cluster.wait_for_restart(node, &before)
+/// Who has to be caught: the agent, while containerd runs a plugin.
+struct Caught {
+    agent: Pid,
+    containerd: i32,
 }
 
-/// A CNI plugin that is carrying out ADD.
-fn running_add(cluster: &Cluster<'_>, node: NodeId) -> Result<Option<Process>> {
-    let is_add = |process: &Process| {
-        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-        process.program == "antrea"
-            && environment.split(|byte| *byte == 0).any(|word| word == b"CNI_COMMAND=ADD")
-    };
-    Ok(here(cluster, node)?.into_iter().find(is_add))
+impl Caught {
+    fn of(cluster: &Cluster<'_>, node: NodeId) -> Result<Self> {
+        let here = processes::in_namespace(&cluster.lab.plan().namespace(Place::Node(node))?)?;
+        let containerd = here.iter().find(|process| process.program == "containerd");
+        let containerd = containerd.with_context(|| format!("{node} has no containerd"))?.pid;
+        Ok(Self { agent: Pid::from_raw(cluster.agent_here(node)?.pid), containerd })
+    }
+
+    /// Stops the agent while a plugin waits for its answer, makes sure that this is so, and kills it: what it has done by
+    /// then is as if it had been killed at once. Returns whether it has.
+    fn kill_in_the_middle_of_an_add(&self) -> Result<bool> {
+        let Some(add) = self.running_add() else { return Ok(false) };
+        kill(self.agent, Signal::SIGSTOP).context("cannot stop the agent")?;
+        let waits_for_the_agent = !ends_by_itself(add);
+        let signal = if waits_for_the_agent { Signal::SIGKILL } else { Signal::SIGCONT };
+        kill(self.agent, signal).context("cannot kill the agent")?;
+        Ok(waits_for_the_agent)
+    }
+
+    /// A CNI plugin that is carrying out ADD. An ADD takes some milliseconds: only the children of containerd are looked at
+    /// (proc_pid_task(5), `children`).
+    fn running_add(&self) -> Option<ProcessId> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.containerd)).ok()?;
+        let children =
+            threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+        let children: Vec<i32> = children
+            .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        children.into_iter().filter(|pid| is_add(*pid)).find_map(ProcessId::of)
+    }
+}
+
+fn is_add(pid: i32) -> bool {
+    let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    read("comm") == b"antrea\n"
+        && read("environ").split(|byte| *byte == 0).any(|word| word == b"CNI_COMMAND=ADD")
 }
 
 /// A plugin that has its answer is gone at once.
-fn ends_by_itself(plugin: &Process) -> bool {
-    let Some(plugin) = plugin.id() else { return true };
+fn ends_by_itself(plugin: ProcessId) -> bool {
     let ended = || Ok((!plugin.is_alive()).then_some(()));
     wait::closely(Duration::from_millis(500), "the end of a plugin", ended).is_ok()
-}
-
-fn here(cluster: &Cluster<'_>, node: NodeId) -> Result<Vec<Process>> {
-    processes::in_namespace(&cluster.lab.plan().namespace(Place::Node(node))?)
 }
 
 /// The kubelet has told of plugins whose connection to the agent broke after they had asked.
@@ -109,7 +157,7 @@ fn ensure_all_answer(from: &Pod, pods: &[Pod]) -> Result<()> {
     let asked = pods.iter().flat_map(|pod| pod.ips.iter().map(move |ip| (pod.name.clone(), *ip)));
     let (names, addresses): (Vec<String>, Vec<IpAddr>) = asked.unzip();
     ensure!(
-        addresses.iter().collect::<BTreeSet<_>>().len() == 2 * KILLS * PODS,
+        addresses.iter().collect::<BTreeSet<_>>().len() == 2 * pods.len(),
         "not 2 addresses each: {addresses:?}"
     );
     let url = |ip: &IpAddr| format!("http://{}/hostname", std::net::SocketAddr::new(*ip, PORT));

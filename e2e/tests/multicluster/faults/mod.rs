@@ -6,10 +6,12 @@ mod partition;
 mod tokens;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
-use super::stage::Stage;
+use super::stage::{PATIENCE, Stage};
 
 /// What members make of what others tell.
 const OF_MEMBERS: &str = "services,endpointslices,serviceimports.multicluster.x-k8s.io,clusterinfoimports,\
@@ -17,11 +19,23 @@ const OF_MEMBERS: &str = "services,endpointslices,serviceimports.multicluster.x-
 /// What they tell, and what the leader makes of that.
 const OF_THE_LEADER: &str = "memberclusterannounces,resourceexports,resourceimports";
 
+/// A member withdraws an import, or a leader an export, within this time.
+const WITHDRAWAL: Duration = Duration::from_secs(3);
+
 /// The objects that all clusters have because of others, and their UIDs: who is deleted and made anew has another.
 struct Held(BTreeMap<String, String>);
 
 impl Held {
+    /// What all clusters hold once nothing of a test before is withdrawn any more.
     fn by_all(stage: &Stage) -> Result<Self> {
+        wait::eventually(PATIENCE, "what clusters hold to stay the same for a while", || {
+            let before = Self::now(stage)?;
+            wait::pause(WITHDRAWAL);
+            Ok(Some(Self::now(stage)?).filter(|held| held.0 == before.0))
+        })
+    }
+
+    fn now(stage: &Stage) -> Result<Self> {
         let mut held = BTreeMap::new();
         let of_members = stage.members().iter().map(|member| (member, OF_MEMBERS));
         for (member, kinds) in of_members.chain([(stage.a()?, OF_THE_LEADER)]) {
@@ -44,7 +58,7 @@ impl Held {
 
     /// All that was there is there, and was all the time. There may be more.
     fn ensure_it_stayed(&self, stage: &Stage) -> Result<()> {
-        let now = Self::by_all(stage)?.0;
+        let now = Self::now(stage)?.0;
         let gone: Vec<_> = self.0.iter().filter(|(object, uid)| now.get(*object) != Some(uid)).collect();
         ensure!(gone.is_empty(), "deleted, or made anew, are {gone:?}");
         Ok(())
