@@ -38,7 +38,7 @@ pub fn ensure_prepared(programs: &Programs, archives: &[PathBuf]) -> Result<Path
     Ok(folder.join("containerd"))
 }
 
-/// A text that differs when a file was written anew.
+/// Changes whenever the file is rewritten.
 fn identity(archive: &Path) -> Result<String> {
     let metadata =
         fs::metadata(archive).with_context(|| format!("there is no image {}", archive.display()))?;

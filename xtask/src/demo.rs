@@ -105,7 +105,7 @@ fn build_and_start(
     products: Products,
     adapt: impl FnOnce(Product) -> Product,
 ) -> Result<(Lab, Product)> {
-    let mut estimate = Estimate::of_this_machine(products, u32::from(request.clusters));
+    let mut estimate = Estimate::of_this_machine(u32::from(request.clusters));
     estimate.begin(Part::Antrea);
     let product = adapt(step("images of Antrea", || product::build(products))?);
     packages::ensure_installed()?;
