@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -32,6 +33,7 @@ pub fn get(name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Re
 fn get_in(cache: &Path, name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let finished = cache.join(format!("{name}-{key}"));
     if finished.exists() {
+        mark_used(&finished)?;
         return Ok(finished);
     }
     fs::create_dir_all(cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
@@ -46,11 +48,18 @@ fn get_in(cache: &Path, name: &str, key: &str, build: impl FnOnce(&Path) -> Resu
     fs::create_dir_all(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
     build(&unfinished)?;
     fs::rename(&unfinished, &finished).with_context(|| format!("cannot create {}", finished.display()))?;
+    mark_used(&finished)?;
     forget_older(cache, name, &finished)?;
     Ok(finished)
 }
 
-/// Keeps the newest three of a name: labs that run use files of the cache, and so do older checkouts.
+/// What was used last is kept longest: whoever has just asked for a folder may still copy it.
+fn mark_used(folder: &Path) -> Result<()> {
+    let mark = || File::open(folder)?.set_modified(SystemTime::now());
+    mark().with_context(|| format!("cannot change the time of {}", folder.display()))
+}
+
+/// Keeps three of a name, those used last: labs that run use files of the cache, and so do older checkouts.
 fn forget_older(cache: &Path, name: &str, newest: &Path) -> Result<()> {
     let prefix = format!("{name}-");
     let mut others = Vec::new();
@@ -66,6 +75,13 @@ fn forget_older(cache: &Path, name: &str, newest: &Path) -> Result<()> {
         remove(path)?;
     }
     Ok(())
+}
+
+/// The one entry of a folder.
+pub(crate) fn the_one_in(folder: &Path) -> Result<PathBuf> {
+    let mut entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let first = entries.next().with_context(|| format!("{} is empty", folder.display()))?;
+    Ok(first.with_context(|| format!("cannot read {}", folder.display()))?.path())
 }
 
 /// Removes a folder that may not be there.
@@ -91,6 +107,17 @@ mod tests {
         let first = get_in(&cache, "a", "1", build).unwrap();
         let second = get_in(&cache, "a", "1", |_| anyhow::bail!("it was built already")).unwrap();
         assert_eq!((fs::read(first.join("program")).unwrap(), second), (b"built".to_vec(), first));
+        remove(&place).unwrap();
+    }
+
+    #[test]
+    fn of_four_the_one_that_was_not_used_for_longest_goes() {
+        let place = std::env::temp_dir().join(format!("antrea-cache-used-{}", std::process::id()));
+        let get = |key: &str| get_in(&place, "a", key, |_| Ok(())).unwrap();
+        let first = ["1", "2", "3"].map(get);
+        get("1");
+        get("4");
+        assert_eq!(first.map(|folder| folder.exists()), [true, false, true]);
         remove(&place).unwrap();
     }
 

@@ -77,7 +77,7 @@ fn fetch(folder: &Path) -> Result<()> {
         go.env("GOMODCACHE", &modules).env("GOFLAGS", "-modcacherw").env("GOTOOLCHAIN", "local");
         go.run().context("the Go module proxy did not provide it")
     })?;
-    let unpacked = the_toolchain_in(&modules.join("golang.org"))?;
+    let unpacked = cache::the_one_in(&modules.join("golang.org"))?;
     let own = folder.join("go");
     fs::rename(&unpacked, &own).with_context(|| format!("cannot create {}", own.display()))?;
     cache::remove(&modules)?;
@@ -94,12 +94,6 @@ fn older() -> Result<PathBuf> {
     }
     packages::ensure(&[PACKAGE])?;
     Ok(DEBIANS.into())
-}
-
-fn the_toolchain_in(folder: &Path) -> Result<PathBuf> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.next().with_context(|| format!("{} is empty", folder.display()))
 }
 
 fn make_executable(folder: &Path) -> Result<()> {

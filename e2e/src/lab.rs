@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use antrea_preflight::cgroups::Cgroups;
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 
 use crate::admission::{self, begin};
 use crate::install::{self, Product};
@@ -136,7 +136,7 @@ impl Lab {
     /// # Errors
     /// When the weight of a Node's cgroup cannot be changed.
     pub fn prefer_pods(&self) -> Result<()> {
-        let cgroups = Cgroups::of_this_machine().map_err(Error::msg)?;
+        let cgroups = Cgroups::of_this_machine()?;
         for node in self.plan.clusters.iter().flat_map(|cluster| &cluster.nodes) {
             let (file, weight) = cgroups.preferred(&self.plan.name.cgroup(node.id));
             fs::write(&file, weight).with_context(|| format!("cannot write {}", file.display()))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 
 use crate::command::{Run as _, spawn_detached};
 use crate::control_plane;
@@ -169,5 +169,5 @@ pub fn import_images(lab: &LabName, node: NodeId, archives: &[PathBuf]) -> Resul
 }
 
 fn cgroups() -> Result<Cgroups> {
-    Cgroups::of_this_machine().map_err(Error::msg)
+    Ok(Cgroups::of_this_machine()?)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use antrea_preflight as preflight;
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 
 use crate::command::{Run as _, command};
 use crate::progress;
@@ -51,7 +51,7 @@ pub fn ensure(packages: &[&'static str]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    preflight::check_root().map_err(Error::msg)?;
+    preflight::check_root()?;
     read_lists()?;
     progress::step(&format!("installing {}", missing.join(" ")), || {
         Command::new("apt-get")

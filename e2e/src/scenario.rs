@@ -26,6 +26,9 @@ pub enum Extent {
     All,
 }
 
+/// The part of the long lab tests whose tests run two versions of the Multi-cluster controller, and so need both built.
+pub const PART_OF_TWO_VERSIONS: u8 = 3;
+
 /// Runs `test` on a lab of its own, unless tests of this extent are not wanted: then it prints so and returns.
 ///
 /// # Panics

@@ -7,7 +7,7 @@ use std::path::Path;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::pods::{PORT, Pod};
 use antrea_e2e::preflight::cgroups::Cgroups;
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 /// The lab that is there.
 const LAB: &str = "ANTREA_E2E_LAB";
@@ -24,7 +24,7 @@ fn pods_talk_on_a_lab_with_cgroup_v2_alone() {
 }
 
 fn pods_talk(lab: &Lab) -> Result<()> {
-    ensure!(Cgroups::of_this_machine().map_err(Error::msg)? == Cgroups::V2, "this machine has cgroup v1");
+    ensure!(Cgroups::of_this_machine()? == Cgroups::V2, "this machine has cgroup v1");
     let cluster = lab.plan().clusters.first().context("the lab has no cluster")?;
     let node = cluster.nodes.first().context("the cluster has no Node")?.id;
     let pods = Pod::create(&lab.kubectl(cluster.id)?, &[("a", node), ("b", node)])?;

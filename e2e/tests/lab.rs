@@ -10,7 +10,7 @@ use antrea_e2e::pods::{PORT, Pod, Reachable};
 use antrea_e2e::preflight::cgroups::Cgroups;
 use antrea_e2e::scenario::{Extent, is_wanted, product, request, with_lab};
 use antrea_e2e::{cleanup, exec, partition, processes, state, status};
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 #[test]
 fn pods_of_a_dual_stack_cluster_without_antrea_talk() {
@@ -114,7 +114,7 @@ fn left_of(name: &LabName) -> Result<Vec<String>> {
     left.extend(processes::of_lab(name)?.into_iter().map(|process| process.program));
     let links = command("ip", &["-o", "link"]).text()?;
     left.extend(links.lines().filter(|line| line.contains(&name.host_link())).map(str::to_owned));
-    for root in Cgroups::of_this_machine().map_err(Error::msg)?.roots() {
+    for root in Cgroups::of_this_machine()?.roots() {
         let cgroups = fs::read_dir(root)?;
         let names = cgroups.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         left.extend(names.filter(|cgroup| cgroup.contains(&format!(".{name}."))));

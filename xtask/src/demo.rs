@@ -74,7 +74,7 @@ fn one_cluster(name: &LabName) -> Result<ExitCode> {
 }
 
 fn down(name: &LabName) -> Result<ExitCode> {
-    preflight::check_root().map_err(anyhow::Error::msg)?;
+    preflight::check_root()?;
     let removed = step(&format!("taking the demo {name} down"), || cleanup::remove(name))?;
     if removed == 0 {
         eprintln!("There was nothing of a demo {name}");

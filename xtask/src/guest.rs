@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// Ends the guest after so many minutes.
     #[arg(long, default_value_t = 20)]
     minutes: u64,
+    /// The file for what the guest's kernel says [default: test-logs/guest-console.log in cargo's target folder]
+    #[arg(long)]
+    console: Option<PathBuf>,
     /// The command and its arguments; it runs in the current folder, as root.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
@@ -27,7 +30,7 @@ pub(crate) struct Arguments {
 
 /// Ends as the command does.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    preflight::check_root().map_err(anyhow::Error::msg)?;
+    preflight::check_root()?;
     packages::ensure_installed()?;
     let guest = match Guest::prepare()? {
         Preparation::Ready(guest) => guest,
@@ -35,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let limit = Duration::from_secs(60 * arguments.minutes);
     let memory = Mebibytes(arguments.memory);
-    let code = guest.run(memory, &arguments.command, &mut io::stdout(), &console()?, limit)?;
+    let console = arguments.console.clone().map_or_else(console, Ok)?;
+    let code = guest.run(memory, &arguments.command, &mut io::stdout(), &console, limit)?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 

@@ -22,7 +22,7 @@ mod suites;
 use std::process::ExitCode;
 
 use antrea_e2e::preflight::{self, Purpose};
-use antrea_e2e::{cleanup, cnitool, packages, programs};
+use antrea_e2e::{cleanup, cnitool, packages, programs, scenario};
 use anyhow::Result;
 use clap::Args;
 
@@ -61,6 +61,14 @@ enum Extent {
 impl Extent {
     fn of(arguments: &Arguments) -> Self {
         if arguments.all { Self::All } else { Self::Standard(Part::choose(arguments.part)) }
+    }
+
+    /// Whether a test runs that needs two versions of the Multi-cluster controller.
+    fn has_two_versions(self) -> bool {
+        match self {
+            Self::Standard(part) => part.number() == scenario::PART_OF_TWO_VERSIONS,
+            Self::All => true,
+        }
     }
 
     /// The value of `ANTREA_E2E` for the lab tests.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 pub use v1::Hierarchies;
 
+use crate::Missing;
+
 /// Where control groups are mounted, on the machine and on its Nodes.
 const PLACE: &str = "/sys/fs/cgroup";
 
@@ -28,12 +30,12 @@ impl Cgroups {
     ///
     /// # Errors
     /// When a controller that Nodes need is in neither version; the message names it.
-    pub fn of_this_machine() -> Result<Self, String> {
+    pub fn of_this_machine() -> Result<Self, Missing> {
         let text = fs::read_to_string("/proc/self/cgroup")
             .map_err(|error| format!("cannot read /proc/self/cgroup: {error}"))?;
         // There is such a file where v2 is mounted, and nowhere in v1.
         let unified = fs::read_to_string(Path::new(PLACE).join(unified::CONTROLLERS)).ok();
-        Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), unified.as_deref())
+        Ok(Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), unified.as_deref())?)
     }
 
     fn choose(

@@ -7,9 +7,10 @@ pub mod go;
 mod needs;
 pub mod room;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cgroups::Cgroups;
 
@@ -60,6 +61,12 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
+impl From<String> for Missing {
+    fn from(problem: String) -> Self {
+        Self(vec![problem])
+    }
+}
+
 /// Checks everything that does not depend on which lab or test is wanted.
 ///
 /// # Errors
@@ -81,8 +88,9 @@ pub fn check(purpose: Purpose) -> Result<(), Missing> {
     ])
 }
 
-fn missing(checks: impl IntoIterator<Item = Result<(), String>>) -> Result<(), Missing> {
-    let problems: Vec<String> = checks.into_iter().filter_map(Result::err).collect();
+fn missing(checks: impl IntoIterator<Item = Result<(), Missing>>) -> Result<(), Missing> {
+    let problems: Vec<String> =
+        checks.into_iter().filter_map(Result::err).flat_map(|Missing(all)| all).collect();
     if problems.is_empty() { Ok(()) } else { Err(Missing(problems)) }
 }
 
@@ -90,29 +98,29 @@ fn missing(checks: impl IntoIterator<Item = Result<(), String>>) -> Result<(), M
 ///
 /// # Errors
 /// When this is somebody else.
-pub fn check_root() -> Result<(), String> {
+pub fn check_root() -> Result<(), Missing> {
     // The owner of a process' folder is the user that it runs as.
     let user = Path::new("/proc/self").metadata().map(|metadata| metadata.uid());
     match user {
         Ok(0) => Ok(()),
-        _ => Err("this must run as root: it makes network namespaces and mounts".to_owned()),
+        _ => Err("this must run as root: it makes network namespaces and mounts".to_owned().into()),
     }
 }
 
 /// By how much every time limit of labs is stretched: a whole number.
 pub const PATIENCE: &str = "ANTREA_LAB_PATIENCE";
 
-fn check_patience(variable: Option<&str>) -> Result<(), String> {
+fn check_patience(variable: Option<&str>) -> Result<(), Missing> {
     match variable {
         Some(text) if !text.parse().is_ok_and(|number: u32| number > 0) => {
-            Err(format!("{PATIENCE}={text}: it has to be a whole number, 1 or more"))
+            Err(format!("{PATIENCE}={text}: it has to be a whole number, 1 or more").into())
         }
         _ => Ok(()),
     }
 }
 
-fn check_program(path: &str, reason: &str) -> Result<(), String> {
-    if Path::new(path).exists() { Ok(()) } else { Err(format!("{path} is missing: {reason}")) }
+fn check_program(path: &str, reason: &str) -> Result<(), Missing> {
+    if Path::new(path).exists() { Ok(()) } else { Err(format!("{path} is missing: {reason}").into()) }
 }
 
 /// The folder of the workspace.
@@ -121,12 +129,22 @@ pub fn root() -> &'static Path {
     own.ancestors().nth(2).unwrap_or(own)
 }
 
+/// Cargo's target folder, which `.ci/run` keeps outside the checkout.
+pub fn target() -> PathBuf {
+    target_of(std::env::var_os("CARGO_TARGET_DIR"))
+}
+
+/// Every cargo that is started here runs in the root, and a relative folder is relative to that.
+fn target_of(variable: Option<OsString>) -> PathBuf {
+    root().join(variable.filter(|folder| !folder.is_empty()).unwrap_or_else(|| "target".into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn said(problems: &[Option<&str>]) -> Option<String> {
-        let check = |problem: &Option<&str>| problem.map_or(Ok(()), |problem| Err(problem.to_owned()));
+        let check = |problem: &Option<&str>| problem.map_or(Ok(()), |problem| Err(problem.to_owned().into()));
         missing(problems.iter().map(check)).err().map(|missing| missing.to_string())
     }
 
@@ -144,6 +162,14 @@ mod tests {
         for refused in ["1.5", "0", "much", ""] {
             assert!(check_patience(Some(refused)).is_err(), "{refused}");
         }
+    }
+
+    #[test]
+    fn the_target_folder_is_where_cargo_looks_for_it() {
+        assert_eq!(target_of(None), root().join("target"));
+        assert_eq!(target_of(Some("".into())), root().join("target"));
+        assert_eq!(target_of(Some("build".into())), root().join("build"));
+        assert_eq!(target_of(Some("/var/cache/x".into())), Path::new("/var/cache/x"));
     }
 
     #[test]

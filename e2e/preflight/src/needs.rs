@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::room::Need;
-use crate::{Purpose, cache, go, root};
+use crate::{Purpose, cache, go, target};
 
 /// The version of Kubernetes that `e2e/kubernetes` pins, as Go names the folder of its module.
 const KUBERNETES: &str = "k8s.io/kubernetes@v1.36.3";
@@ -14,7 +14,7 @@ pub(crate) fn of(purpose: Purpose) -> Vec<Need> {
     needs.extend(products(purpose));
     needs.extend(kubernetes());
     if !cache::has("images") {
-        needs.push(need("images of labs", cache::folder(), 830));
+        needs.push(need("images of labs, and Antrea's unpacked", cache::folder(), 770 + 240));
     }
     if matches!(purpose, Purpose::Conformance | Purpose::AllTests) && !cache::has("conformance") {
         needs.push(need("Kubernetes' conformance suite", cache::folder(), 100));
@@ -28,10 +28,9 @@ pub(crate) fn of(purpose: Purpose) -> Vec<Need> {
 
 /// Once there was a first build, there is room for the next.
 fn products(purpose: Purpose) -> Option<Need> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty());
-    let folder = root().join(target.unwrap_or_else(|| "target".into()));
+    let folder = target();
     let (what, mebibytes) = match purpose {
-        Purpose::Labs | Purpose::Conformance => ("a first build of Antrea", 1000),
+        Purpose::Labs | Purpose::Conformance => ("a first build of Antrea", 1550),
         Purpose::Tests | Purpose::AllTests => ("a first build of Antrea and its tests", 2820),
     };
     (!folder.join("release/antrea-agent").exists()).then(|| need(what, folder, mebibytes))
@@ -41,14 +40,14 @@ fn kubernetes() -> Vec<Need> {
     if cache::has("kubernetes") {
         return Vec::new();
     }
-    let mut needs = vec![need("the Kubernetes programs", cache::folder(), 240)];
+    let mut needs = vec![need("the Kubernetes programs", cache::folder(), 270)];
     if !cache::has("go") && !go::is_new_enough(Path::new("go")) {
         // Unpacked, with Debian's Go, which fetches it.
-        needs.push(need("Go", cache::folder(), 250 + 450));
+        needs.push(need("Go", cache::folder(), 240 + 480));
     }
     let modules = go::folder("GOMODCACHE");
     if !modules.join(KUBERNETES).exists() {
-        needs.push(need("Go modules", modules, 2200));
+        needs.push(need("Go modules", modules, 1000));
         needs.push(need("Go's build cache", go::folder("GOCACHE"), 3700));
     }
     needs

@@ -5,6 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::Missing;
+
 /// Something that takes room on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
@@ -28,7 +30,7 @@ struct FileSystem {
 ///
 /// # Errors
 /// One sentence for the first that has not: what is needed, and how much of it is free.
-pub fn check(needs: &[Need]) -> Result<(), String> {
+pub fn check(needs: &[Need]) -> Result<(), Missing> {
     let mut by_device: BTreeMap<u64, (FileSystem, Vec<&Need>)> = BTreeMap::new();
     for need in needs {
         let place = need.folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
@@ -37,7 +39,7 @@ pub fn check(needs: &[Need]) -> Result<(), String> {
         let system = FileSystem { place: place.to_owned(), free_mebibytes: free(place).ok_or_else(failed)? };
         by_device.entry(device).or_insert((system, Vec::new())).1.push(need);
     }
-    by_device.values().try_for_each(|(system, needs)| judge(system, needs))
+    Ok(by_device.values().try_for_each(|(system, needs)| judge(system, needs))?)
 }
 
 /// What anybody but root may still write, in MiB.
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_yet_is_on_the_file_system_of_the_first_that_is() {
         let more_than_any_disk = need("everything", "/proc/self/no/such/folder", 1 << 40);
-        let error = check(&[need("nothing", "/", 0), more_than_any_disk]).unwrap_err();
+        let error = check(&[need("nothing", "/", 0), more_than_any_disk]).unwrap_err().to_string();
         assert!(error.contains("1073741824.0 GiB for everything in /proc/self/no/such/folder"), "{error}");
     }
 }

@@ -84,7 +84,7 @@ fn fetch(folder: &Path) -> Result<()> {
             .current_dir(folder)
             .run()
     })?;
-    let archive = the_one_in(folder)?;
+    let archive = cache::the_one_in(folder)?;
     command("dpkg-deb", &["--extract"]).arg(&archive).arg(folder).run()?;
     fs::remove_file(&archive).with_context(|| format!("cannot remove {}", archive.display()))?;
     let release = release(folder)?;
@@ -93,15 +93,9 @@ fn fetch(folder: &Path) -> Result<()> {
 
 /// What `uname -r` will say: the name of the one folder with modules.
 fn release(folder: &Path) -> Result<String> {
-    let modules = the_one_in(&folder.join("lib/modules"))?;
+    let modules = cache::the_one_in(&folder.join("lib/modules"))?;
     let name = modules.file_name().and_then(|name| name.to_str());
     Ok(name.with_context(|| format!("{} is no name of a kernel", modules.display()))?.to_owned())
-}
-
-fn the_one_in(folder: &Path) -> Result<PathBuf> {
-    let mut entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let first = entries.next().with_context(|| format!("{} is empty", folder.display()))?;
-    Ok(first.with_context(|| format!("cannot read {}", folder.display()))?.path())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use antrea_e2e::install::{self, NAMESPACE, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
-use antrea_e2e::scenario::Extent;
+use antrea_e2e::scenario::{Extent, PART_OF_TWO_VERSIONS};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ const QUIET: Duration = Duration::from_secs(15);
 #[test]
 fn leaders_and_members_of_this_version_and_the_next_work_together() {
     let name = "leaders_and_members_of_this_version_and_the_next_work_together";
-    on_the_stage_of(Extent::Part(3), name, |stage| {
+    on_the_stage_of(Extent::Part(PART_OF_TWO_VERSIONS), name, |stage| {
         let (a, c, before) = (stage.a()?, stage.c()?, uids(stage)?);
         for member in stage.members() {
             let plan = stage.lab.plan();

@@ -32,7 +32,7 @@ pub(super) fn status(name: &LabName, output: Output) -> Result<ExitCode> {
 }
 
 pub(super) fn down(name: &LabName) -> Result<ExitCode> {
-    preflight::check_root().map_err(anyhow::Error::msg)?;
+    preflight::check_root()?;
     let removed = step(&format!("taking lab {name} down"), || cleanup::remove(name))?;
     if removed == 0 {
         eprintln!("There was nothing of a lab {name}");

@@ -3,12 +3,14 @@
 /// The areas, by what the names of their tests begin with; one has all other tests. They begin in this order, those first
 /// that take longest, so that the lanes end at about the same time.
 pub(crate) const AREAS: [(&str, &str); 5] = [
-    ("lab multicluster", "multicluster::"),
+    (MULTICLUSTER, "multicluster::"),
     ("lab cluster", OTHERS),
     ("lab policies", "policies::"),
     ("lab services", "services::"),
     ("lab pages", "pages::"),
 ];
+
+pub(crate) const MULTICLUSTER: &str = "lab multicluster";
 
 const OTHERS: &str = "";
 

@@ -142,7 +142,7 @@ impl<'a> Planned<'a> {
             return Vec::new();
         }
         let failed = libtest::not_passed(tests, &run.output);
-        let passes = |test: &str| match self.repeat_one(binary, test) {
+        let passes = |test: &str, number| match self.repeat_one(binary, test, number) {
             Ok(passes) => passes,
             Err(error) => {
                 println!("{test} cannot be repeated: {error:#}");
@@ -157,8 +157,8 @@ impl<'a> Planned<'a> {
         flaky.inspect(|flaky| println!("{flaky}")).collect()
     }
 
-    fn repeat_one(&self, binary: &TestBinary, test: &str) -> Result<bool> {
-        let log = log_file(self.name, binary, "-repeated")?;
+    fn repeat_one(&self, binary: &TestBinary, test: &str, number: usize) -> Result<bool> {
+        let log = log_file(self.name, binary, &format!("-{}-repeat-{number}", test.replace("::", "-")))?;
         let tests = [test.to_owned()];
         let run = self.start(binary, Some(&tests), &log)?;
         let passed = run.outcome(Some(&tests)) == suite::one(true);
@@ -169,7 +169,7 @@ impl<'a> Planned<'a> {
     }
 
     fn start(&self, binary: &TestBinary, tests: Option<&[String]>, log: &Path) -> Result<Run> {
-        let mut command = self.place.command(&binary.executable)?;
+        let mut command = self.place.command(&binary.executable, log)?;
         command.arg("--show-output").current_dir(&binary.folder);
         command.env("CARGO_MANIFEST_DIR", &binary.folder).env("INSTA_UPDATE", "no");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -207,12 +207,12 @@ impl Run {
 }
 
 impl Place {
-    fn command(self, program: &Path) -> Result<Command> {
+    fn command(self, program: &Path, log: &Path) -> Result<Command> {
         match self {
             Self::Here => Ok(Command::new(program)),
             Self::Guest => {
                 let mut xtask = Command::new(std::env::current_exe().context("cannot find this program")?);
-                xtask.arg("guest").arg(program);
+                xtask.arg("guest").arg("--console").arg(log.with_extension("console.log")).arg(program);
                 Ok(xtask)
             }
         }

@@ -15,7 +15,7 @@ use super::artifacts::TestBinary;
 use super::libtest;
 use super::suite::{self, Outcome, Suite};
 
-const NAME: &str = "cgroup v2";
+pub(crate) const NAME: &str = "cgroup v2";
 
 const MEBIBYTES: &str = "6144";
 const MINUTES: &str = "20";

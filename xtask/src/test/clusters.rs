@@ -15,11 +15,11 @@ use xtask::{product, project};
 /// How many areas run at the same time. Tests on clusters wait for most of their time.
 const LANES: usize = 2;
 
-/// The part of the long lab tests that runs two versions of the Multi-cluster controller, and so needs both.
-const PART_OF_TWO_VERSIONS: u8 = 3;
-
 /// How many areas begin before the kernel suite does.
 const BEFORE_KERNEL: usize = 3;
+
+/// The suites of `--all` alone.
+const LONG: [&str; 3] = [cgroup_v2::NAME, demo::NAME, conformance::NAME];
 
 const ENVIRONMENT_OF_PROGRAMS: &str = "ANTREA_E2E_PROGRAMS";
 
@@ -31,16 +31,17 @@ pub(super) fn run(
     extent: Extent,
 ) {
     let (Some(binaries), Some(images)) = (binaries, images) else {
-        let names = areas::AREAS.map(|(name, _)| name).into_iter().chain(["kernel"]);
-        return names.for_each(|name| suites.skip(name, NEEDS_FAILED));
+        let areas = areas::AREAS.map(|(name, _)| name);
+        let long = if extent == Extent::All { LONG.as_slice() } else { &[] };
+        return areas.iter().chain(&["kernel"]).chain(long).for_each(|name| suites.skip(name, NEEDS_FAILED));
     };
     side_by_side(suites, binaries, images, extent);
     match extent {
-        Extent::Standard(_) => suites.skip("conformance", "it is long; --all runs it"),
+        Extent::Standard(_) => suites.skip(conformance::NAME, "it is long; --all runs it"),
         Extent::All => {
-            suites.run("cgroup v2", || cgroup_v2::run(binaries, images));
-            suites.run("demo", demo::run);
-            suites.run("conformance", conformance::run);
+            suites.run(cgroup_v2::NAME, || cgroup_v2::run(binaries, images));
+            suites.run(demo::NAME, demo::run);
+            suites.run(conformance::NAME, conformance::run);
         }
     }
 }
@@ -96,7 +97,13 @@ fn lab<'a>(
     let Some(tests) = suites.step("list of the lab tests", tests) else { return Vec::new() };
     let areas = areas::of(&tests).into_iter().filter(|(name, tests)| !tests.is_empty() && suites.wants(name));
     let areas = areas.collect::<Vec<_>>();
-    let environment = environment(suites, images, extent);
+    let has_multicluster = areas.iter().any(|(name, _)| *name == areas::MULTICLUSTER);
+    let next = if has_multicluster && extent.has_two_versions() {
+        suites.step("image of the next version", image::build_next)
+    } else {
+        None
+    };
+    let environment = environment(images, next.as_ref(), extent);
     let planned = |(name, tests)| {
         let planned = Planned::of(name, binaries, TestBinary::is_lab);
         planned.one_by_one(tests).with_environment(&environment)
@@ -104,19 +111,13 @@ fn lab<'a>(
     areas.into_iter().map(planned).collect()
 }
 
-fn environment(suites: &mut Suites, images: &[Archive], extent: Extent) -> [(&'static str, String); 5] {
-    let has_two_versions = match extent {
-        Extent::Standard(part) => part.number() == PART_OF_TWO_VERSIONS,
-        Extent::All => true,
-    };
-    let is_wanted = has_two_versions && suites.wants("lab multicluster");
-    let next = is_wanted.then(|| suites.step("image of the next version", image::build_next)).flatten();
-    let paths: Vec<String> = images.iter().map(|archive| archive.path.display().to_string()).collect();
+fn environment(images: &[Archive], next: Option<&Archive>, extent: Extent) -> [(&'static str, String); 5] {
+    let path = |archive: &Archive| archive.path.display().to_string();
     [
         ("ANTREA_E2E", extent.variable()),
-        ("ANTREA_E2E_IMAGES", paths.join(":")),
+        ("ANTREA_E2E_IMAGES", images.iter().map(path).collect::<Vec<_>>().join(":")),
         ("ANTREA_E2E_CHARTS", product::charts().display().to_string()),
         (ENVIRONMENT_OF_PROGRAMS, project::programs().display().to_string()),
-        ("ANTREA_E2E_NEXT", next.map(|archive| archive.path.display().to_string()).unwrap_or_default()),
+        ("ANTREA_E2E_NEXT", next.map(path).unwrap_or_default()),
     ]
 }

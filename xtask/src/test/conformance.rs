@@ -3,9 +3,11 @@
 use super::suite::{self, Outcome, Suite};
 use crate::conformance::{self, Report};
 
+pub(crate) const NAME: &str = "conformance";
+
 /// Runs every suite to its end; one that breaks counts as a failure.
 pub(crate) fn run() -> Suite {
-    suite::timed("conformance", || {
+    suite::timed(NAME, || {
         let mut outcome = Outcome::default();
         for name in conformance::names() {
             outcome += match conformance::all_of(name) {

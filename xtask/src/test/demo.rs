@@ -8,12 +8,14 @@ use anyhow::{Context, Result, ensure};
 
 use super::suite::{self, Outcome, Suite};
 
+pub(crate) const NAME: &str = "demo";
+
 /// What each demo is asked for by.
 const DEMOS: [&[&str]; 2] = [&[], &["--multicluster"]];
 
 /// Runs each with `--exit`, then with `--down` whatever came before.
 pub(crate) fn run() -> Suite {
-    suite::timed("demo", || {
+    suite::timed(NAME, || {
         let mut outcome = Outcome::default();
         let name = format!("d{}", std::process::id());
         for demo in DEMOS {

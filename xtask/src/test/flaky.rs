@@ -39,8 +39,8 @@ fn before_backtrace(failure: &str) -> &str {
 }
 
 /// Repeats tests that have failed, and returns those that pass every time. `passes` runs one in a new process, and so
-/// on a new lab.
-pub(crate) fn repeat(failed: &[String], mut passes: impl FnMut(&str) -> bool) -> Vec<&str> {
+/// on a new lab, for the first or second time.
+pub(crate) fn repeat(failed: &[String], mut passes: impl FnMut(&str, usize) -> bool) -> Vec<&str> {
     if failed.len() > MOST {
         println!("{} tests failed, which is more than {MOST}: none is repeated", failed.len());
         return Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn repeat(failed: &[String], mut passes: impl FnMut(&str) -> bool) ->
     let mut passes_every_time = |test: &&str| {
         (1..=REPEATS).all(|number| {
             println!("repeating {test} on a new lab, {number} of {REPEATS}");
-            passes(test)
+            passes(test, number)
         })
     };
     failed.iter().map(String::as_str).filter(|test| passes_every_time(test)).collect()
@@ -61,7 +61,7 @@ mod tests {
     fn repeated(failed: &[&str], results: &[bool]) -> (Vec<String>, usize) {
         let failed: Vec<String> = failed.iter().map(|test| (*test).to_owned()).collect();
         let mut runs = 0;
-        let flaky = repeat(&failed, |_| {
+        let flaky = repeat(&failed, |_, _| {
             runs += 1;
             results[runs - 1]
         });
