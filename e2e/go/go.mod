@@ -1,5 +1,5 @@
 // Go itself, as a module: what a machine gets whose own Go is missing or too old.
-module antrea.io/antrea/e2e/go
+module antrea.io/antrea-rs/e2e/go
 
 go 1.19
 

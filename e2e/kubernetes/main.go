@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/coredns/coredns/coremain"
-	// Of CoreDNS what clusters and Kubernetes' own specs configure: with all plugins, four clouds come along.
+	// The plugins of CoreDNS that clusters and Kubernetes' own specs use: the full set brings the SDKs of four clouds.
 	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"

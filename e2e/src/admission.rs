@@ -27,7 +27,7 @@ pub(crate) fn begin(request: &Request, programs: &Programs) -> Result<State> {
     // Since the first look another process may have begun to make a lab of this name.
     ensure_name_is_free(&request.name)?;
     // What a failed `up` of this name left to be looked at has been looked at.
-    cleanup::remove(&request.name)?;
+    cleanup::remove_locked(&request.name)?;
     let state = State {
         plan: request.plan(&taken_networks()?)?,
         phase: Phase::Starting,

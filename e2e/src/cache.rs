@@ -32,15 +32,14 @@ pub fn get(name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Re
 
 fn get_in(cache: &Path, name: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let finished = cache.join(format!("{name}-{key}"));
-    if finished.exists() {
-        mark_used(&finished)?;
+    if mark_used(&finished)? == Folder::IsThere {
         return Ok(finished);
     }
     fs::create_dir_all(cache).with_context(|| format!("cannot create the cache {}", cache.display()))?;
     let lock_path = cache.join(format!(".{name}.lock"));
     let lock = File::create(&lock_path).with_context(|| format!("cannot write {}", lock_path.display()))?;
     progress::quiet_step(&format!("waiting for another process that makes {name}"), || Ok(lock.lock()?))?;
-    if finished.exists() {
+    if mark_used(&finished)? == Folder::IsThere {
         return Ok(finished);
     }
     let unfinished = cache.join(format!(".{name}.unfinished"));
@@ -54,9 +53,19 @@ fn get_in(cache: &Path, name: &str, key: &str, build: impl FnOnce(&Path) -> Resu
 }
 
 /// What was used last is kept longest: whoever has just asked for a folder may still copy it.
-fn mark_used(folder: &Path) -> Result<()> {
+fn mark_used(folder: &Path) -> Result<Folder> {
     let mark = || File::open(folder)?.set_modified(SystemTime::now());
-    mark().with_context(|| format!("cannot change the time of {}", folder.display()))
+    match mark() {
+        Ok(()) => Ok(Folder::IsThere),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Folder::IsNotThere),
+        Err(error) => Err(error).with_context(|| format!("cannot change the time of {}", folder.display())),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folder {
+    IsThere,
+    IsNotThere,
 }
 
 /// Keeps three of a name, those used last: labs that run use files of the cache, and so do older checkouts.
@@ -72,7 +81,11 @@ fn forget_older(cache: &Path, name: &str, newest: &Path) -> Result<()> {
     }
     others.sort();
     for (_, path) in others.iter().rev().skip(2) {
-        remove(path)?;
+        // Under another name first: what has its name is whole, also when this ends in the middle.
+        let old = cache.join(format!(".{name}.old"));
+        remove(&old)?;
+        fs::rename(path, &old).with_context(|| format!("cannot rename {}", path.display()))?;
+        remove(&old)?;
     }
     Ok(())
 }

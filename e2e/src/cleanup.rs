@@ -21,6 +21,12 @@ const LINKS: &str = "/sys/class/net";
 /// # Errors
 /// When one of them cannot be removed.
 pub fn remove(name: &LabName) -> Result<usize> {
+    let _lock = lock()?;
+    remove_locked(name)
+}
+
+/// The same for somebody who holds the lock: of two that remove one lab, the second finds what is half gone.
+pub(crate) fn remove_locked(name: &LabName) -> Result<usize> {
     // A Node's first process ends with its keeper and takes all of its Pods with it.
     let mut removed = processes::kill_all(name)?;
     for namespace in processes::namespaces(name)? {
@@ -48,14 +54,19 @@ pub fn remove(name: &LabName) -> Result<usize> {
 /// When something cannot be read or removed.
 pub fn remove_leftovers() -> Result<usize> {
     // Somebody may be making a lab right now: between its folder and its state lies this lock.
-    let _lock = if state::root().exists() { Some(state::lock()?) } else { None };
+    let _lock = lock()?;
     let mut removed = 0;
     for name in candidates()? {
         if is_leftover(&name)? {
-            removed += remove(&name)?;
+            removed += remove_locked(&name)?;
         }
     }
     Ok(removed)
+}
+
+/// Where there has never been a lab, nothing is made for it.
+fn lock() -> Result<Option<fs::File>> {
+    if state::root().exists() { state::lock().map(Some) } else { Ok(None) }
 }
 
 /// Every lab that has left something with its name in it.

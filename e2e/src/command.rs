@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -36,6 +37,43 @@ pub trait Run {
     /// As [`Run::text`].
     fn run(&mut self) -> Result<()> {
         self.text().map(|_| ())
+    }
+}
+
+/// A program that is killed on drop, so that an early return does not leave it behind.
+#[derive(Debug)]
+pub struct KilledOnDrop(Child);
+
+impl KilledOnDrop {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When it cannot start.
+    pub fn spawn(command: &mut Command) -> Result<Self> {
+        let child = command.spawn().with_context(|| format!("cannot run {}", describe(command)))?;
+        Ok(Self(child))
+    }
+}
+
+impl Deref for KilledOnDrop {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for KilledOnDrop {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        self.0.kill().ok();
+        self.0.wait().ok();
     }
 }
 

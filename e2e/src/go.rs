@@ -57,7 +57,7 @@ fn sources() -> PathBuf {
 fn fetched() -> Result<PathBuf> {
     ensure!(
         std::env::consts::ARCH == "x86_64",
-        "Go is missing or too old, and the one that can be fetched is for x86_64: install it (https://go.dev/dl)"
+        "Go is missing or too old, and can be fetched for x86_64 alone: install it (https://go.dev/dl)"
     );
     let read = |name| fs::read(sources().join(name)).with_context(|| format!("cannot read e2e/go/{name}"));
     let files = [read("go.mod")?, read("go.sum")?];
@@ -81,7 +81,7 @@ fn fetch(folder: &Path) -> Result<()> {
     let own = folder.join("go");
     fs::rename(&unpacked, &own).with_context(|| format!("cannot create {}", own.display()))?;
     cache::remove(&modules)?;
-    // Modules have no executable files.
+    // Modules do not keep that files are executable.
     make_executable(&own.join("bin"))?;
     make_executable(&own.join("pkg/tool"))
 }

@@ -5,14 +5,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::command::{Run as _, command};
+use crate::command::{KilledOnDrop, Run as _, command};
 use crate::programs::Programs;
 use crate::{cache, images, progress, wait};
 
@@ -68,7 +68,7 @@ fn import(folder: &Path, archives: &[PathBuf]) -> Result<()> {
         socket.display()
     );
     fs::write(&configuration, text).with_context(|| format!("cannot write {}", configuration.display()))?;
-    let daemon = Daemon::start(folder, &configuration)?;
+    let daemon = start(folder, &configuration)?;
     let ctr = || {
         let mut command = Command::new("ctr");
         command.arg("--address").arg(&socket).args(["--namespace", "k8s.io"]);
@@ -77,40 +77,24 @@ fn import(folder: &Path, archives: &[PathBuf]) -> Result<()> {
     wait::until(Duration::from_secs(30), "containerd", || ctr().arg("version").run().map(|()| true))
         .with_context(|| format!("its log is {}", folder.join("containerd.log").display()))?;
     archives.iter().try_for_each(|archive| ctr().args(["images", "import"]).arg(archive).run())?;
-    daemon.stop()?;
+    stop(daemon)?;
     // Each Node's containerd makes an identity of its own.
     cache::remove(&folder.join("containerd/io.containerd.grpc.v1.introspection"))?;
     cache::remove(&folder.join("state"))
 }
 
-/// Ends with this value, also when something in between fails.
-struct Daemon {
-    child: Child,
+fn start(folder: &Path, configuration: &Path) -> Result<KilledOnDrop> {
+    let log = fs::File::create(folder.join("containerd.log")).context("cannot write containerd.log")?;
+    let errors = log.try_clone().context("cannot write containerd.log")?;
+    let mut daemon = Command::new("containerd");
+    KilledOnDrop::spawn(daemon.arg("-c").arg(configuration).stdout(log).stderr(errors))
 }
 
-impl Daemon {
-    fn start(folder: &Path, configuration: &Path) -> Result<Self> {
-        let log = fs::File::create(folder.join("containerd.log")).context("cannot write containerd.log")?;
-        let errors = log.try_clone().context("cannot write containerd.log")?;
-        let child =
-            Command::new("containerd").arg("-c").arg(configuration).stdout(log).stderr(errors).spawn();
-        Ok(Self { child: child.context("cannot run containerd")? })
-    }
-
-    /// Asks it to end, so that its databases are whole.
-    fn stop(mut self) -> Result<()> {
-        let pid = i32::try_from(self.child.id()).context("a process has no number")?;
-        kill(Pid::from_raw(pid), Signal::SIGTERM).context("cannot stop containerd")?;
-        self.child.wait().map(|_| ()).context("cannot wait for containerd")
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // After `stop` there is nobody left to kill, and both calls say so.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
+/// Asks it to end, so that its databases are whole.
+fn stop(mut daemon: KilledOnDrop) -> Result<()> {
+    let pid = i32::try_from(daemon.id()).context("a process has no number")?;
+    kill(Pid::from_raw(pid), Signal::SIGTERM).context("cannot stop containerd")?;
+    daemon.wait().map(drop).context("cannot wait for containerd")
 }
 
 /// Makes `to` a copy of a prepared directory.

@@ -130,12 +130,12 @@ impl Lab {
         node::boot(&self.programs, &self.plan.name, cluster, self.plan.node(node)?)
     }
 
-    /// Gives what runs in Pods ten times the processor time of what runs beside them, where there is not enough for both:
-    /// on a Node of its own, a switch does not wait for tests, API servers and other labs.
+    /// Gives Nodes ten times the processor time of what runs beside them, where there is not enough for both: on a machine
+    /// of its own, a switch does not wait for tests, API servers and other labs.
     ///
     /// # Errors
     /// When the weight of a Node's cgroup cannot be changed.
-    pub fn prefer_pods(&self) -> Result<()> {
+    pub fn prefer_nodes(&self) -> Result<()> {
         let cgroups = Cgroups::of_this_machine()?;
         for node in self.plan.clusters.iter().flat_map(|cluster| &cluster.nodes) {
             let (file, weight) = cgroups.preferred(&self.plan.name.cgroup(node.id));

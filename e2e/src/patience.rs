@@ -1,7 +1,9 @@
-//! How much longer than written everything may take here. Time limits are written for an idle machine with two cores;
-//! a slow or busy machine gets more.
+//! How far time limits are stretched here. They are written for an idle machine with two cores; a slow or busy machine
+//! gets more.
 
 use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
 
 /// Stretches every time limit of labs, as `ANTREA_LAB_PATIENCE=15` does in an emulated machine.
 pub use antrea_preflight::PATIENCE;
@@ -10,6 +12,9 @@ pub use antrea_preflight::PATIENCE;
 /// without optimisation, as labs and their tests are.
 const SAMPLE_STEPS: u64 = 5_000_000;
 const SAMPLE_TIME: Duration = Duration::from_millis(26);
+
+/// What else is busy comes and goes: the slowest of so many samples counts.
+const SAMPLES: usize = 5;
 
 /// More than this is not slowness: something hangs.
 const MOST: f64 = 6.0;
@@ -22,6 +27,28 @@ pub fn stretched(limit: Duration) -> Duration {
 /// By how much the machine is slower at this moment than it should be: from 1 to 6. Takes some tens of milliseconds.
 pub fn slowness() -> f64 {
     slowness_of(sample())
+}
+
+/// Checks that something did not take longer than a limit for an idle machine, which is stretched by how slow this one is
+/// at the moment.
+///
+/// # Errors
+/// When it took longer.
+pub fn ensure_in_time(what: &str, took: Duration, limit: Duration) -> Result<()> {
+    in_time(what, took, limit, || (0..SAMPLES).map(|_| slowness()).fold(1.0, f64::max))
+}
+
+fn in_time(what: &str, took: Duration, limit: Duration, slowness: impl FnOnce() -> f64) -> Result<()> {
+    if took <= limit {
+        return Ok(());
+    }
+    let allowed = stretched(limit).mul_f64(slowness());
+    ensure!(
+        took <= allowed,
+        "{what} took {took:.1?}; at most {allowed:.1?} are allowed on a machine as slow as this"
+    );
+    println!("{what} took {took:.1?}: more than {limit:?}, but this machine is slow");
+    Ok(())
 }
 
 fn factor(variable: Option<&str>) -> u32 {
@@ -54,6 +81,19 @@ mod tests {
     fn a_slow_machine_gets_more_time_but_not_for_ever() {
         let times = |millis| slowness_of(Duration::from_millis(millis));
         assert_eq!([times(5), times(26), times(52), times(10_000)], [1.0, 1.0, 2.0, 6.0]);
+    }
+
+    #[test]
+    fn what_is_late_is_judged_by_how_slow_the_machine_is() {
+        let check = |seconds, slowness| {
+            let limit = Duration::from_secs(5);
+            in_time("it", Duration::from_secs(seconds), limit, || slowness).map_err(|error| error.to_string())
+        };
+        assert!(check(5, 1.0).is_ok() && check(10, 2.0).is_ok());
+        assert_eq!(
+            check(11, 2.0).unwrap_err(),
+            "it took 11.0s; at most 10.0s are allowed on a machine as slow as this"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, ensure};
@@ -17,17 +18,48 @@ use crate::plan::{Families, Install, Request};
 /// When a test runs: `ANTREA_E2E` says what is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Always: `ANTREA_E2E=standard`, or `1`.
+    /// Always: `ANTREA_E2E=1`.
     Standard,
     /// It is long: in one of three parts, `ANTREA_E2E=part-1` to `part-3`, which the commit picks in turn, and with
     /// `all`.
-    Part(u8),
+    Long(Part),
     /// It repeats faults for minutes: `ANTREA_E2E=all` alone.
     All,
 }
 
-/// The part of the long lab tests whose tests run two versions of the Multi-cluster controller, and so need both built.
-pub const PART_OF_TWO_VERSIONS: u8 = 3;
+/// A third of the long tests. A run without `--all` runs one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    One,
+    Two,
+    Three,
+}
+
+impl Part {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    /// From 1 to 3.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
+}
+
+impl FromStr for Part {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let part = Self::ALL.into_iter().find(|part| part.number().to_string() == text);
+        part.with_context(|| format!("there is no part {text}: it is 1, 2 or 3"))
+    }
+}
+
+/// The part whose tests run two versions of the Multi-cluster controller, and so need both built.
+pub const PART_OF_TWO_VERSIONS: Part = Part::Three;
 
 /// Runs `test` on a lab of its own, unless tests of this extent are not wanted: then it prints so and returns.
 ///
@@ -50,16 +82,16 @@ pub fn is_wanted(name: &str, extent: Extent) -> bool {
 }
 
 fn reason_against(wanted: Option<&str>, extent: Extent) -> Option<String> {
-    let part = wanted.and_then(|wanted| wanted.strip_prefix("part-")?.parse::<u8>().ok());
+    let asked = wanted.and_then(|wanted| wanted.strip_prefix("part-")?.parse::<Part>().ok());
     match (wanted, extent) {
-        (Some("all"), _) | (Some("standard" | "1"), Extent::Standard) => None,
-        (_, Extent::Standard) if part.is_some() => None,
-        (_, Extent::Part(number)) if part == Some(number) => None,
-        (Some("standard" | "1"), Extent::Part(number)) => {
-            Some(format!("it is long; ANTREA_E2E=part-{number} or all runs it"))
+        (Some("all"), _) | (Some("1"), Extent::Standard) => None,
+        (_, Extent::Standard) if asked.is_some() => None,
+        (_, Extent::Long(part)) if asked == Some(part) => None,
+        (Some("1"), Extent::Long(part)) => {
+            Some(format!("it is long; ANTREA_E2E=part-{} or all runs it", part.number()))
         }
-        (_, Extent::Part(number)) if part.is_some() => {
-            Some(format!("it is in part {number} of the long tests"))
+        (_, Extent::Long(part)) if asked.is_some() => {
+            Some(format!("it is in part {} of the long tests", part.number()))
         }
         (_, Extent::All) if wanted.is_some() => Some("it is long; ANTREA_E2E=all runs it".to_owned()),
         _ => Some("it makes clusters on this machine; ANTREA_E2E=1 allows it".to_owned()),
@@ -131,7 +163,7 @@ pub fn up_or_dump(request: &Request, product: &Product) -> Result<Lab> {
             dump::print(&lab);
         }
     })?;
-    lab.prefer_pods()?;
+    lab.prefer_nodes()?;
     Ok(lab)
 }
 
@@ -154,15 +186,19 @@ mod tests {
     #[test]
     fn every_long_test_is_in_one_part_and_all_runs_everything() {
         let runs = |wanted, extent| reason_against(Some(wanted), extent).is_none();
-        for wanted in ["1", "standard", "part-2", "all"] {
+        for wanted in ["1", "part-2", "all"] {
             assert!(runs(wanted, Extent::Standard), "{wanted}");
         }
-        assert!(runs("part-2", Extent::Part(2)) && runs("all", Extent::Part(2)) && runs("all", Extent::All));
+        assert!(
+            runs("part-2", Extent::Long(Part::Two))
+                && runs("all", Extent::Long(Part::Two))
+                && runs("all", Extent::All)
+        );
         for (wanted, extent) in [
-            ("1", Extent::Part(2)),
-            ("part-1", Extent::Part(2)),
+            ("1", Extent::Long(Part::Two)),
+            ("part-1", Extent::Long(Part::Two)),
             ("part-2", Extent::All),
-            ("standard", Extent::All),
+            ("1", Extent::All),
             ("no", Extent::Standard),
         ] {
             assert!(!runs(wanted, extent), "{wanted} {extent:?}");

@@ -114,7 +114,8 @@ pub fn names() -> Result<Vec<LabName>> {
     Ok(names)
 }
 
-/// Held while a lab is planned and its state first written, so that two labs never choose the same addresses.
+/// Held while a lab is planned and its state first written, so that two labs never choose the same addresses, and while
+/// one is removed.
 ///
 /// # Errors
 /// When the folder of all labs cannot be written.

@@ -1,5 +1,5 @@
-//! Waiting for conditions. Nothing in the lab or in its tests waits for time to pass. Time limits are for an idle machine
-//! and grow on a slow one: [`patience`].
+//! Waiting for conditions. Only [`pause`] waits for time: between two looks, or to show that something does not happen.
+//! Time limits are for an idle machine and grow on a slow one: [`patience`].
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ pub fn every<T>(
         };
         let elapsed = started.elapsed();
         if limit.is_over(elapsed, patience::slowness) {
-            let waited = format!("waited {} s in vain for {what}", elapsed.as_secs());
+            let waited = format!("timed out after {} s waiting for {what}", elapsed.as_secs());
             match error {
                 Some(error) => return Err(error.context(waited)),
                 None => bail!("{waited}"),
@@ -107,7 +107,10 @@ mod tests {
     #[test]
     fn the_last_error_is_told_when_time_is_over() {
         let result: Result<()> = eventually(Duration::ZERO, "rain", || bail!("the sky is blue"));
-        assert_eq!(format!("{:#}", result.unwrap_err()), "waited 0 s in vain for rain: the sky is blue");
+        assert_eq!(
+            format!("{:#}", result.unwrap_err()),
+            "timed out after 0 s waiting for rain: the sky is blue"
+        );
     }
 
     #[test]

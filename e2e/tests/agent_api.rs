@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use antrea_e2e::command::Run as _;
+use antrea_e2e::command::{KilledOnDrop, Run as _};
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::{exec, wait};
 use anyhow::{Context, Result, ensure};
@@ -78,7 +78,7 @@ fn antctl_proxy_makes_an_agent_available_outside() {
 
 /// A running `antctl proxy`, until it is dropped.
 struct Proxy {
-    child: Child,
+    _antctl: KilledOnDrop,
     address: String,
 }
 
@@ -86,9 +86,9 @@ impl Proxy {
     fn start(cluster: &Cluster<'_>, antctl: &Path, node: NodeId) -> Result<Self> {
         let node = node.to_string();
         let mut command = outside(cluster, antctl, &["proxy", "--agent-node", &node, "--port", "0"])?;
-        let mut child = command.stdout(Stdio::piped()).spawn().context("cannot run antctl")?;
-        let output = child.stdout.take().context("there is no output")?;
-        let mut proxy = Self { child, address: String::new() };
+        let mut antctl = KilledOnDrop::spawn(command.stdout(Stdio::piped()))?;
+        let output = antctl.stdout.take().context("there is no output")?;
+        let mut proxy = Self { _antctl: antctl, address: String::new() };
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).context("antctl cannot be read")?;
         let address = line.trim().strip_prefix("Starting to serve on ");
@@ -98,14 +98,6 @@ impl Proxy {
             outside(cluster, Path::new("curl"), &["-gsSf", &url])?.text().map(|text| text == "ok")
         })?;
         Ok(proxy)
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

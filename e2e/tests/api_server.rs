@@ -6,7 +6,7 @@ use antrea_e2e::connectivity::probe::{Probe, Source};
 use antrea_e2e::connectivity::{ask, questions};
 use antrea_e2e::names::Place;
 use antrea_e2e::paused::Paused;
-use antrea_e2e::scenario::Extent;
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 
@@ -17,7 +17,7 @@ const AWAY: Duration = Duration::from_secs(60);
 
 #[test]
 fn the_api_server_may_be_away_for_a_minute() {
-    on_the_cluster_of(Extent::Part(2), "the_api_server_may_be_away_for_a_minute", |cluster| {
+    on_the_cluster_of(Extent::Long(Part::Two), "the_api_server_may_be_away_for_a_minute", |cluster| {
         let mut workload = cluster.workload(1)?;
         let (here, there) = cluster.two_nodes()?;
         let server = workload.pod_on(there)?.ips.iter().next().copied().context("a Pod without address")?;

@@ -198,10 +198,17 @@ impl<'a> Cluster<'a> {
         })
     }
 
+    /// Waits until the agent that was killed is back, which may take it one start and no more.
     pub(crate) fn wait_for_restart(&self, node: NodeId, before: &Agent) -> Result<()> {
-        wait::until(RESTART, &format!("the agent of {node} to be back"), || {
+        let restarts = wait::eventually(RESTART, &format!("the agent of {node} to be back"), || {
             let agent = self.agent(node)?;
-            Ok(agent.ready && agent.restarts > before.restarts)
-        })
+            Ok((agent.ready && agent.restarts > before.restarts).then_some(agent.restarts))
+        })?;
+        ensure!(
+            restarts == before.restarts + 1,
+            "the agent of {node} was started {} times",
+            restarts - before.restarts
+        );
+        Ok(())
     }
 }

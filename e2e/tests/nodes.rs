@@ -9,7 +9,7 @@ use antrea_e2e::paused::Paused;
 use antrea_e2e::plan::{Install, NodePlan, Request, address_in};
 use antrea_e2e::pod_cidrs::PodCidrs;
 use antrea_e2e::pods::PORT;
-use antrea_e2e::scenario::{Extent, request, with_lab};
+use antrea_e2e::scenario::{Extent, Part, request, with_lab};
 use antrea_e2e::wait;
 use antrea_e2e::workload::Workload;
 use anyhow::{Context, Result, ensure};
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_talk() {
     let name = "a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_talk";
     let request = Request { nodes: 3, ..request(Install::Antrea) };
-    with_lab(name, Extent::Part(3), &request, |lab| {
+    with_lab(name, Extent::Long(Part::Three), &request, |lab| {
         let cluster = Cluster::new(lab)?;
         let mut settled = cluster.plan()?.clone();
         let guest = settled.nodes.pop().context("the cluster has no Nodes")?;

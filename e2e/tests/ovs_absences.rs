@@ -102,7 +102,7 @@ struct Watch<'a> {
     process: ProcessId,
     /// The OpenFlow socket of the bridge, as this process sees it.
     socket: PathBuf,
-    /// Without those of Pods that are gone, which expire.
+    /// How many lasting flows it had.
     flows: u64,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Watch<'a> {
             node,
             process,
             socket: files.join("run/antrea/openvswitch/br-int.mgmt"),
-            flows: flows(cluster, node)?.saturating_sub(flows_of_former_pods(cluster, node)?),
+            flows: lasting_flows(cluster, node)?,
         })
     }
 
@@ -143,7 +143,7 @@ impl<'a> Watch<'a> {
             wait::closely(RETURN, &what, || Ok(condition()?.then(now)))
         };
         let accepts = moment("to accept connections", &|| Ok(UnixStream::connect(&self.socket).is_ok()))?;
-        let flows_back = moment("to have its flows", &|| Ok(flows(cluster, node)? >= self.flows))?;
+        let flows_back = moment("to have its flows", &|| Ok(lasting_flows(cluster, node)? >= self.flows))?;
         let forwards = moment("to forward", &|| Ok(!is_waiting(cluster, node)?))?;
         self.process = process(cluster, node)?.with_context(|| format!("{node} has no ovs-vswitchd"))?;
         Ok(Absence { window: Window { node, from: ended, to: forwards }, accepts, flows_back })
@@ -153,6 +153,11 @@ impl<'a> Watch<'a> {
 fn process(cluster: &Cluster<'_>, node: NodeId) -> Result<Option<ProcessId>> {
     let here = processes::in_namespace(&cluster.lab.plan().namespace(Place::Node(node))?)?;
     Ok(here.into_iter().find(|process| process.program == "ovs-vswitchd").and_then(|process| process.id()))
+}
+
+/// Without those of former Pods, which expire.
+fn lasting_flows(cluster: &Cluster<'_>, node: NodeId) -> Result<u64> {
+    Ok(flows(cluster, node)?.saturating_sub(flows_of_former_pods(cluster, node)?))
 }
 
 fn flows(cluster: &Cluster<'_>, node: NodeId) -> Result<u64> {

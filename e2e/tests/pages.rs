@@ -9,7 +9,7 @@ use antrea_e2e::dump;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::names::LabName;
 use antrea_e2e::plan::Install;
-use antrea_e2e::scenario::{Extent, is_wanted, request};
+use antrea_e2e::scenario::{Extent, Part, is_wanted, request};
 use anyhow::{Context, Result, ensure};
 
 /// The name that a page gives its lab; the test gives it one of its own.
@@ -30,7 +30,11 @@ fn the_getting_started_page_works() {
 
 #[test]
 fn the_quick_start_of_multicluster_works() {
-    check("the_quick_start_of_multicluster_works", Extent::Part(1), "docs/multicluster/quick-start.md");
+    check(
+        "the_quick_start_of_multicluster_works",
+        Extent::Long(Part::One),
+        "docs/multicluster/quick-start.md",
+    );
 }
 
 /// Follows a page in a lab of its own, which the page removes.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use antrea_e2e::command::Run as _;
 use antrea_e2e::plan::{Families, Install, Request};
-use antrea_e2e::scenario::{Extent, is_wanted, product, request, run};
+use antrea_e2e::scenario::{Extent, Part, is_wanted, product, request, run};
 use antrea_e2e::wait;
 use antrea_e2e::workload::Workload;
 use anyhow::{Result, ensure};
@@ -51,7 +51,7 @@ fn pods_talk_by_vxlan_and_after_an_upgrade_by_gre() {
 fn gre_with_checksums_carries_both_families_over_ipv4() {
     let name = "gre_with_checksums_carries_both_families_over_ipv4";
     let settings = ["tunnelType=gre", "tunnelCsum=true"];
-    with_tunnel((name, Extent::Part(2)), Families::Dual, &settings, |cluster| {
+    with_tunnel((name, Extent::Long(Part::Two)), Families::Dual, &settings, |cluster| {
         let workload = cluster.workload(2)?;
         ensure_tunnels(cluster, "gre", "{csum=\"true\", key=flow, remote_ip=flow}", 1454)?;
         cluster.ensure_connected(&workload)?;
@@ -64,7 +64,7 @@ fn geneve_and_vxlan_cross_an_ipv6_underlay_with_a_port_of_their_own() {
     let name = "geneve_and_vxlan_cross_an_ipv6_underlay_with_a_port_of_their_own";
     let settings = ["tunnelPort=6082", "tunnelCsum=true"];
     let options = "{csum=\"true\", dst_port=\"6082\", key=flow, remote_ip=flow}";
-    with_tunnel((name, Extent::Part(3)), Families::Ipv6, &settings, |cluster| {
+    with_tunnel((name, Extent::Long(Part::Three)), Families::Ipv6, &settings, |cluster| {
         let workload = cluster.workload(2)?;
         ensure_tunnels(cluster, "geneve", options, 1430)?;
         cluster.ensure_connected(&workload)?;
@@ -78,7 +78,7 @@ fn geneve_and_vxlan_cross_an_ipv6_underlay_with_a_port_of_their_own() {
 #[test]
 fn gre_is_refused_on_an_ipv6_underlay_and_a_rollback_helps() {
     let name = "gre_is_refused_on_an_ipv6_underlay_and_a_rollback_helps";
-    with_tunnel((name, Extent::Part(1)), Families::Ipv6, &["tunnelType=vxlan"], |cluster| {
+    with_tunnel((name, Extent::Long(Part::One)), Families::Ipv6, &["tunnelType=vxlan"], |cluster| {
         let workload = cluster.workload(2)?;
         cluster.ensure_connected(&workload)?;
         helm_upgrade(cluster, &["tunnelType=gre"])?;

@@ -77,7 +77,7 @@ fn down(name: &LabName) -> Result<ExitCode> {
     preflight::check_root()?;
     let removed = step(&format!("taking the demo {name} down"), || cleanup::remove(name))?;
     if removed == 0 {
-        eprintln!("There was nothing of a demo {name}");
+        eprintln!("There is no demo {name}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use antrea_e2e::guest::{Guest, Mebibytes, Preparation};
 use antrea_e2e::{packages, preflight};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 
 use xtask::project;
@@ -38,13 +38,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let limit = Duration::from_secs(60 * arguments.minutes);
     let memory = Mebibytes(arguments.memory);
-    let console = arguments.console.clone().map_or_else(console, Ok)?;
+    let console = match &arguments.console {
+        Some(file) => file.clone(),
+        None => project::test_logs()?.join("guest-console.log"),
+    };
     let code = guest.run(memory, &arguments.command, &mut io::stdout(), &console, limit)?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
-}
-
-fn console() -> Result<PathBuf> {
-    let folder = project::target().join("test-logs");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    Ok(folder.join("guest-console.log"))
 }

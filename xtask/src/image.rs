@@ -79,7 +79,7 @@ impl Products {
     }
 }
 
-/// Builds the programs and writes one archive an image; returns them in a fixed order.
+/// Builds the programs and writes one archive per image; returns them in a fixed order.
 pub fn build(products: Products) -> Result<Vec<Archive>> {
     antrea_e2e::packages::ensure_installed()?;
     let programs = build_programs(products)?;
@@ -215,7 +215,7 @@ fn agent_tools() -> Result<Layer> {
     Ok(rootfs.into_layer())
 }
 
-/// What images have that need no programs of others but a shell for people and probes.
+/// The base of images that need no more than a shell, for people and probes, beside our own programs.
 fn base() -> Result<Rootfs> {
     let mut rootfs = Rootfs::new();
     rootfs.add_program("/usr/bin/busybox")?;

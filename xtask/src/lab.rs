@@ -23,11 +23,11 @@ pub(crate) struct LabArguments {
 enum LabCommand {
     /// Make a lab and wait until it is ready.
     Up(Box<UpArguments>),
-    /// Tell how a lab is and where everything is.
+    /// Show the state of a lab, and where its parts are.
     Status {
         #[command(flatten)]
         lab: Name,
-        /// How to tell it.
+        /// The form of the output.
         #[arg(long, default_value = "text")]
         output: Output,
     },

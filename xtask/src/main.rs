@@ -20,7 +20,7 @@ struct Arguments {
     command: Command,
 }
 
-/// What is another program's to understand.
+/// Arguments for another program.
 #[derive(Debug, Args)]
 struct Passed {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -37,7 +37,7 @@ enum Command {
     Lab(lab::LabArguments),
     /// Write the OCI archives of our programs.
     Image {
-        /// Only that of a Multi-cluster controller with a field more, for tests of version skew.
+        /// Only the Multi-cluster controller with one more field, for tests of version skew.
         #[arg(long)]
         next: bool,
     },
@@ -45,7 +45,7 @@ enum Command {
     Guest(guest::Arguments),
     /// Run a public suite on a lab.
     Conformance(conformance::Arguments),
-    /// Measure, one line a figure.
+    /// Measure: one line per figure.
     #[command(disable_help_flag = true)]
     Bench(Passed),
     /// Write the parts of documents and charts that are data in the code.

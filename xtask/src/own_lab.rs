@@ -22,7 +22,7 @@ enum End {
     IsRemoved,
 }
 
-/// What a lab is to be that is made.
+/// The lab to make where none is named.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Its name.
@@ -33,7 +33,7 @@ pub struct Wanted {
     pub nodes: u8,
     /// What is installed.
     pub install: Install,
-    /// `--cluster`, each time.
+    /// Values of `--cluster`.
     pub settings: Vec<&'static str>,
 }
 
@@ -82,7 +82,7 @@ impl OwnLab {
         Self::up(&request, &product)
     }
 
-    /// A new lab of which every detail was decided.
+    /// A new lab, from a request in which everything is decided.
     pub fn up(request: &Request, product: &Product) -> Result<Self> {
         Ok(Self { lab: Lab::up(request, product, Lifetime::OfThisProcess)?, end: End::IsRemoved })
     }

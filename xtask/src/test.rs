@@ -2,46 +2,48 @@
 //!
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
-mod areas;
 mod artifacts;
 mod binaries;
-mod cgroup_v2;
 mod clusters;
-mod conformance;
-mod demo;
+mod commit;
 mod durations;
+mod extent;
 mod flaky;
 mod lanes;
 mod libtest;
-mod part;
+mod long;
 mod processors;
 mod record;
 mod suite;
 mod suites;
 
+use std::fs::File;
 use std::process::ExitCode;
 
 use antrea_e2e::preflight::{self, Purpose};
-use antrea_e2e::{cleanup, cnitool, packages, programs, scenario};
-use anyhow::Result;
+use antrea_e2e::scenario::Part;
+use antrea_e2e::{cleanup, cnitool, packages, programs};
+use anyhow::{Context, Result};
 use clap::Args;
 
-use artifacts::TestBinary;
+use artifacts::{Kind, TestBinary};
 use binaries::Planned;
-use part::Part;
+use extent::Extent;
+use flaky::LastRun;
 use record::{Begin, Record};
 use suites::Suites;
 use xtask::image::{self, Products};
+use xtask::project;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Also everything long: all long lab tests, repeated faults, every demo, conformance suites, a lab in a guest.
     #[arg(long)]
     all: bool,
-    /// Which third of the long lab tests runs [default: the number of commits modulo 3, plus 1].
-    #[arg(long, value_name = "N", conflicts_with = "all", value_parser = clap::value_parser!(u8).range(1..=3))]
-    part: Option<u8>,
-    /// Only suites whose names begin with this, and what they need.
+    /// Which third of the long lab tests runs, 1 to 3 [default: the number of commits picks one].
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    part: Option<Part>,
+    /// Only suites whose names begin with this, and what they need; may be given again.
     #[arg(long, value_name = "SUITE")]
     only: Vec<String>,
     /// Go on with a run of this commit: suites that have passed do not run again.
@@ -49,64 +51,62 @@ pub(crate) struct Arguments {
     resume: bool,
 }
 
-/// How much is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// What `.ci/run` runs: everything short, and a third of the long lab tests.
-    Standard(Part),
-    /// That, and everything long: conformance suites, repeated faults, every demo.
-    All,
-}
-
-impl Extent {
-    fn of(arguments: &Arguments) -> Self {
-        if arguments.all { Self::All } else { Self::Standard(Part::choose(arguments.part)) }
-    }
-
-    /// Whether a test runs that needs two versions of the Multi-cluster controller.
-    fn has_two_versions(self) -> bool {
-        match self {
-            Self::Standard(part) => part.number() == scenario::PART_OF_TWO_VERSIONS,
-            Self::All => true,
-        }
-    }
-
-    /// The value of `ANTREA_E2E` for the lab tests.
-    fn variable(self) -> String {
-        match self {
-            Self::Standard(part) => format!("part-{}", part.number()),
-            Self::All => "all".to_owned(),
-        }
-    }
-}
+const FORMATTING: &str = "formatting";
+const LINTS: &str = "lints";
+const UNIT: &str = "unit";
+const WIRE: &str = "wire and netns";
 
 const NEEDS_FAILED: &str = "what it needs has failed";
 
 /// Runs every suite to its end, whatever fails, and prints what each took.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let extent = Extent::of(arguments);
-    let record =
-        Record::open(if arguments.resume { Begin::Resume } else { Begin::Anew }, &extent.variable())?;
+    let extent = if arguments.all { Extent::All } else { Extent::standard(arguments.part)? };
+    let built = [vec![UNIT, WIRE], clusters::names(extent)].concat();
+    let wanted = suites::pick(&[vec![FORMATTING, LINTS], built.clone()].concat(), &arguments.only)?;
+    let _lock = one_run_at_a_time()?;
+    let begin = if arguments.resume { Begin::Resume } else { Begin::Anew };
+    let record = Record::open(begin, &extent.variable())?;
+    let mut suites = Suites::start(wanted, record, LastRun::read());
     if let Extent::Standard(part) = extent {
+        let number = part.number();
         println!(
-            "Of the long lab tests this runs part {0} of 3 (again with --part {0}; --all runs all)",
-            part.number()
+            "Runs part {number} of 3 of the long lab tests (again with --part {number}; --all runs all)"
         );
     }
-    let mut suites = Suites::start(&arguments.only, record);
-    let machine = suites.step("machine", || Ok(preflight::check(Purpose::Tests)?));
-    suites.step("packages", prepare);
-    suites.run("formatting", || suite::command("formatting", &["fmt", "--all", "--check"]));
+    suites.run(FORMATTING, || suite::command(FORMATTING, &["fmt", "--all", "--check"]));
     let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    suites.run("lints", || suite::command("lints", &lints));
+    suites.run(LINTS, || suite::command(LINTS, &lints));
+    if suites.wants_any(&built) {
+        tests(&mut suites, extent);
+    }
+    Ok(suites.finish())
+}
+
+/// Two runs would write the same logs.
+fn one_run_at_a_time() -> Result<File> {
+    let path = project::test_logs()?.join(".lock");
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    if file.try_lock().is_err() {
+        println!("Waiting for another run of the tests to end");
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    }
+    Ok(file)
+}
+
+/// Everything that is built first.
+fn tests(suites: &mut Suites, extent: Extent) {
+    let purpose = if extent == Extent::All { Purpose::AllTests } else { Purpose::Tests };
+    let machine = suites.step("machine", || Ok(preflight::check(purpose)?));
+    suites.step("packages", prepare);
     let binaries = suites.step("build of the tests", artifacts::build);
     // Before the tests of crates: those of the chart run helm, and those of the CNI plugin cnitool.
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
     suites.step("cnitool", cnitool::ensure_built);
-    crates(&mut suites, binaries.as_deref());
-    let images = programs.and_then(|_| suites.step("images", || image::build(Products::Both)));
-    clusters::run(&mut suites, binaries.as_deref(), images.as_deref(), extent);
-    Ok(suites.finish())
+    crates(suites, binaries.as_deref());
+    if suites.wants_any(&clusters::names(extent)) {
+        let images = programs.and_then(|_| suites.step("images", || image::build(Products::Both)));
+        clusters::run(suites, binaries.as_deref(), images.as_deref(), extent);
+    }
 }
 
 fn prepare() -> Result<()> {
@@ -120,10 +120,10 @@ fn prepare() -> Result<()> {
 
 /// Tests of one crate each.
 fn crates(suites: &mut Suites, binaries: Option<&[TestBinary]>) {
-    let mut run = |name, kind: fn(&TestBinary) -> bool| match binaries {
+    let mut run = |name, kind| match binaries {
         Some(binaries) => suites.run(name, || Planned::of(name, binaries, kind).run()),
         None => suites.skip(name, NEEDS_FAILED),
     };
-    run("unit", TestBinary::is_unit);
-    run("wire and netns", TestBinary::is_integration);
+    run(UNIT, Kind::Unit);
+    run(WIRE, Kind::Integration);
 }

@@ -6,6 +6,7 @@ mod v1;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use unified::Top;
 pub use v1::Hierarchies;
 
 use crate::Missing;
@@ -33,18 +34,17 @@ impl Cgroups {
     pub fn of_this_machine() -> Result<Self, Missing> {
         let text = fs::read_to_string("/proc/self/cgroup")
             .map_err(|error| format!("cannot read /proc/self/cgroup: {error}"))?;
-        // There is such a file where v2 is mounted, and nowhere in v1.
-        let unified = fs::read_to_string(Path::new(PLACE).join(unified::CONTROLLERS)).ok();
-        Ok(Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), unified.as_deref())?)
+        let top = Top::read(Path::new(PLACE));
+        Ok(Self::choose(&text, |folder| Path::new(PLACE).join(folder).is_dir(), top.as_ref())?)
     }
 
     fn choose(
         memberships: &str,
         is_mounted: impl Fn(&str) -> bool,
-        unified_controllers: Option<&str>,
+        top: Option<&Top>,
     ) -> Result<Self, String> {
-        match unified_controllers {
-            Some(controllers) => unified::check(controllers).map(|()| Self::V2),
+        match top {
+            Some(top) => unified::check(top).map(|()| Self::V2),
             None => Hierarchies::parse(memberships, is_mounted).map(Self::V1),
         }
     }
@@ -106,31 +106,15 @@ pub fn folders(path: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const NOTHING_MOUNTED: fn(&str) -> bool = |_| false;
-
-    fn choose(memberships: &str, unified: Option<&str>) -> Result<Cgroups, String> {
-        Cgroups::choose(memberships, NOTHING_MOUNTED, unified)
-    }
-
     #[test]
     fn a_machine_with_cgroup_v2_alone_has_v2() {
-        let found = choose("0::/user.slice\n", Some("cpuset cpu io memory hugetlb pids\n"));
-        assert_eq!(found, Ok(Cgroups::V2));
-    }
-
-    #[test]
-    fn controllers_that_v2_lacks_are_named() {
-        let error = choose("4:memory:/\n0::/\n", Some("cpu pids\n")).unwrap_err();
-        assert_eq!(
-            error,
-            "Nodes of the lab need the controllers cpuset, memory in /sys/fs/cgroup, which is cgroup v2, \
-             and they are not there"
-        );
+        let top = Top::of("cpuset cpu io memory hugetlb pids\n");
+        assert_eq!(Cgroups::choose("0::/user.slice\n", |_| false, Some(&top)), Ok(Cgroups::V2));
     }
 
     #[test]
     fn a_machine_without_any_cgroups_is_refused() {
-        let error = choose("0::/\n", None).unwrap_err();
+        let error = Cgroups::choose("0::/\n", |_| false, None).unwrap_err();
         assert_eq!(
             error,
             "Nodes of the lab need control groups, and none are mounted below /sys/fs/cgroup: \
@@ -140,6 +124,8 @@ mod tests {
 
     #[test]
     fn only_v1_has_to_be_allowed_to_the_kubelet() {
+        let v1 = Hierarchies::parse("3:cpu,cpuacct:/\n2:cpuset:/\n1:memory:/\n", |_| true).unwrap();
+        assert_eq!(Cgroups::V1(v1).kubelet_setting(), "failCgroupV1: false\n");
         assert_eq!(Cgroups::V2.kubelet_setting(), "");
     }
 }

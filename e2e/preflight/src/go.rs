@@ -17,7 +17,7 @@ impl Version {
         text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
     }
 
-    /// What `e2e/kubernetes` asks for; empty, which every version is at least, if it asks for none.
+    /// What `e2e/kubernetes/go.mod` asks for. If it asks for none, the empty version, which every version satisfies.
     pub fn wanted() -> Self {
         let line = MODULE.lines().find_map(|line| line.strip_prefix("go "));
         line.and_then(|version| Self::parse(version.trim())).unwrap_or(Self(Vec::new()))

@@ -53,7 +53,12 @@ impl fmt::Display for Missing {
         match self.0.as_slice() {
             [problem] => f.write_str(problem),
             several => {
-                write!(f, "{} things are in the way:\n  - {}", several.len(), several.join("\n  - "))
+                write!(
+                    f,
+                    "{} problems have to be solved first:\n  - {}",
+                    several.len(),
+                    several.join("\n  - ")
+                )
             }
         }
     }
@@ -74,6 +79,7 @@ impl From<String> for Missing {
 pub fn check(purpose: Purpose) -> Result<(), Missing> {
     missing([
         check_root(),
+        check_architecture(std::env::consts::ARCH),
         check_program(
             "/usr/bin/apt-get",
             "labs install what they need from Debian's packages: this has to be Debian 12, or a system like it",
@@ -104,6 +110,13 @@ pub fn check_root() -> Result<(), Missing> {
     match user {
         Ok(0) => Ok(()),
         _ => Err("this must run as root: it makes network namespaces and mounts".to_owned().into()),
+    }
+}
+
+fn check_architecture(machine: &str) -> Result<(), Missing> {
+    match machine {
+        "x86_64" => Ok(()),
+        other => Err(format!("this machine is {other}: images and labs are made for x86_64 alone").into()),
     }
 }
 
@@ -153,7 +166,14 @@ mod tests {
         assert_eq!(said(&[None, None]), None);
         assert_eq!(said(&[None, Some("no root")]).unwrap(), "no root");
         let both = said(&[Some("no root"), None, Some("no tun")]).unwrap();
-        assert_eq!(both, "2 things are in the way:\n  - no root\n  - no tun");
+        assert_eq!(both, "2 problems have to be solved first:\n  - no root\n  - no tun");
+    }
+
+    #[test]
+    fn a_machine_of_another_architecture_is_refused() {
+        assert!(check_architecture("x86_64").is_ok());
+        let error = check_architecture("aarch64").unwrap_err().to_string();
+        assert_eq!(error, "this machine is aarch64: images and labs are made for x86_64 alone");
     }
 
     #[test]

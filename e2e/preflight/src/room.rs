@@ -29,7 +29,7 @@ struct FileSystem {
 /// Checks that every file system has room for all that goes there.
 ///
 /// # Errors
-/// One sentence for the first that has not: what is needed, and how much of it is free.
+/// A sentence for each that has not: what is needed, and how much of it is free.
 pub fn check(needs: &[Need]) -> Result<(), Missing> {
     let mut by_device: BTreeMap<u64, (FileSystem, Vec<&Need>)> = BTreeMap::new();
     for need in needs {
@@ -39,7 +39,7 @@ pub fn check(needs: &[Need]) -> Result<(), Missing> {
         let system = FileSystem { place: place.to_owned(), free_mebibytes: free(place).ok_or_else(failed)? };
         by_device.entry(device).or_insert((system, Vec::new())).1.push(need);
     }
-    Ok(by_device.values().try_for_each(|(system, needs)| judge(system, needs))?)
+    crate::missing(by_device.values().map(|(system, needs)| judge(system, needs).map_err(Missing::from)))
 }
 
 /// What anybody but root may still write, in MiB.

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use super::kernel::Kernel;
-use crate::command::command;
+use crate::command::{KilledOnDrop, command};
 use crate::wait;
 
 /// Of QEMU 7, as Debian 12 has it.
@@ -31,8 +31,9 @@ pub struct Mebibytes(pub u32);
 
 /// A running virtual machine.
 pub(super) struct Machine {
-    virtiofsd: Child,
-    qemu: Option<Child>,
+    qemu: Option<KilledOnDrop>,
+    /// After the guest whose files it serves.
+    _virtiofsd: KilledOnDrop,
 }
 
 /// What the machine starts from, and where it tells what.
@@ -53,7 +54,7 @@ impl Machine {
         let source = "source=/,cache=always,no_posix_lock,xattr";
         let mut daemon = ending_with_us(VIRTIOFSD);
         daemon.args([&socket, "-o", source, "-o", "sandbox=chroot"]);
-        let mut machine = Self { virtiofsd: spawn(&mut daemon, &log)?, qemu: None };
+        let mut machine = Self { qemu: None, _virtiofsd: spawn(&mut daemon, &log)? };
         wait::until(Duration::from_secs(30), "the socket of virtiofsd", || Ok(files.socket.exists()))?;
         machine.qemu = Some(spawn(&mut qemu(&kernel.image(), memory, files), &log)?);
         Ok(machine)
@@ -61,17 +62,7 @@ impl Machine {
 
     /// How it ended, if it has.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
-        self.qemu.as_mut().map_or(Ok(None), Child::try_wait).context("cannot wait for QEMU")
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        for child in self.qemu.iter_mut().chain([&mut self.virtiofsd]) {
-            // One that has ended by itself cannot be killed, and need not be.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.qemu.as_mut().map_or(Ok(None), |qemu| qemu.try_wait()).context("cannot wait for QEMU")
     }
 }
 
@@ -97,8 +88,7 @@ fn ending_with_us(program: &str) -> Command {
     command("setpriv", &["--pdeathsig", "KILL", program])
 }
 
-fn spawn(command: &mut Command, log: &File) -> Result<Child> {
+fn spawn(command: &mut Command, log: &File) -> Result<KilledOnDrop> {
     let copy = || log.try_clone().context("cannot write the log of the virtual machine");
-    let child = command.stdin(Stdio::null()).stdout(copy()?).stderr(copy()?).spawn();
-    child.with_context(|| format!("cannot run {command:?}"))
+    KilledOnDrop::spawn(command.stdin(Stdio::null()).stdout(copy()?).stderr(copy()?))
 }

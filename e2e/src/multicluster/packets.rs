@@ -2,13 +2,14 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{ChildStdout, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::command::KilledOnDrop;
 use crate::exec;
 use crate::lab::Lab;
 use crate::names::{NodeId, Place};
@@ -69,7 +70,7 @@ pub struct Capture {
     pub node: NodeId,
     /// The link.
     pub link: String,
-    child: Child,
+    _tcpdump: KilledOnDrop,
     syns: Receiver<Syn>,
 }
 
@@ -82,11 +83,11 @@ impl Capture {
         let words = ["tcpdump", "-nn", "-t", "-l", "--immediate-mode", "-i", link, FILTER];
         let words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
         let mut command = exec::command(lab, Place::Node(node), &words)?;
-        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = spawned.with_context(|| format!("cannot run tcpdump on {node}"))?;
-        let output = child.stdout.take().context("tcpdump has no output")?;
-        let mut said = BufReader::new(child.stderr.take().context("tcpdump has no errors")?).lines();
-        let capture = Self { node, link: link.to_owned(), child, syns: read_all(output) };
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut tcpdump = KilledOnDrop::spawn(&mut command)?;
+        let output = tcpdump.stdout.take().context("tcpdump has no output")?;
+        let mut said = BufReader::new(tcpdump.stderr.take().context("tcpdump has no errors")?).lines();
+        let capture = Self { node, link: link.to_owned(), _tcpdump: tcpdump, syns: read_all(output) };
         let begun = said.by_ref().map_while(Result::ok).any(|line| line.contains(LISTENING));
         anyhow::ensure!(begun, "tcpdump cannot listen on {link} of {node}");
         thread::spawn(move || said.for_each(drop));
@@ -100,13 +101,6 @@ impl Capture {
     pub fn next(&self) -> Result<Syn> {
         let got = self.syns.recv_timeout(PATIENCE);
         got.with_context(|| format!("no connection was seen on {} of {}", self.link, self.node))
-    }
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use antrea_e2e::command::Run as _;
+use antrea_e2e::command::{KilledOnDrop, Run as _};
 use antrea_e2e::ping_answer::PingAnswer;
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
@@ -21,7 +21,7 @@ pub(crate) const MORE: usize = 50;
 /// A ping that goes on.
 pub(crate) struct Ping {
     to: IpAddr,
-    program: Child,
+    _program: KilledOnDrop,
     output: PathBuf,
     /// The last request that was answered before anything else began. Of two requests on their way at the beginning the
     /// kernel drops one, when both are the first one of their connection to it.
@@ -54,8 +54,8 @@ impl Ping {
         let file = File::create(&output).context("cannot write the output of ping")?;
         let mut ping = program_in(from, "ping");
         ping.args(["-n", "-D", "-i", "0.02", &to.to_string()]).stdin(Stdio::null()).stdout(file);
-        let program = ping.spawn().context("cannot run ping")?;
-        let mut ping = Self { to, program, output, established: 0 };
+        let program = KilledOnDrop::spawn(&mut ping)?;
+        let mut ping = Self { to, _program: program, output, established: 0 };
         ping.wait_for_answers(MORE)?;
         ping.established = last(&ping.answers()?)?;
         Ok(ping)
@@ -76,14 +76,6 @@ impl Ping {
     fn answers(&self) -> Result<Vec<PingAnswer>> {
         let text = fs::read_to_string(&self.output).context("cannot read the output of ping")?;
         Ok(text.lines().filter_map(PingAnswer::read).collect())
-    }
-}
-
-impl Drop for Ping {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.program.kill();
-        let _ = self.program.wait();
     }
 }
 

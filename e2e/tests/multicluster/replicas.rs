@@ -13,6 +13,7 @@ use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx;
 use antrea_e2e::names::Place;
+use antrea_e2e::patience::ensure_in_time;
 use antrea_e2e::{processes, state};
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -72,7 +73,7 @@ fn export_without(
     exporter.kubectl.text(&["delete", &format!("serviceexport/{name}"), &format!("service/{name}")])?;
     wait_for_endpoints(importer, name, &[])?;
     wait_for_replicas(&leader.kubectl, 2)?;
-    ensure!(gap <= GAP, "{name} {whose:?}: it took {gap:?}");
+    ensure_in_time(&format!("the export of {name}, {whose:?},"), gap, GAP)?;
     Ok(gap)
 }
 

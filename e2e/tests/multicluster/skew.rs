@@ -28,7 +28,7 @@ const QUIET: Duration = Duration::from_secs(15);
 #[test]
 fn leaders_and_members_of_this_version_and_the_next_work_together() {
     let name = "leaders_and_members_of_this_version_and_the_next_work_together";
-    on_the_stage_of(Extent::Part(PART_OF_TWO_VERSIONS), name, |stage| {
+    on_the_stage_of(Extent::Long(PART_OF_TWO_VERSIONS), name, |stage| {
         let (a, c, before) = (stage.a()?, stage.c()?, uids(stage)?);
         for member in stage.members() {
             let plan = stage.lab.plan();

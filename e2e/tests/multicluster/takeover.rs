@@ -12,7 +12,7 @@ use antrea_e2e::multicluster::antctl::Antctl;
 use antrea_e2e::multicluster::cluster_set::GATEWAY;
 use antrea_e2e::names::{ClusterId, NodeId};
 use antrea_e2e::plan::{Install, Request};
-use antrea_e2e::scenario::{Extent, product, request, with_lab};
+use antrea_e2e::scenario::{Extent, Part, product, request, with_lab};
 use antrea_e2e::{state, wait};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -41,25 +41,30 @@ fn what_upstream_left_is_adopted_and_nothing_is_deleted() {
     let settings: Result<Vec<_>> = settings.iter().map(|setting| setting.parse()).collect();
     let request =
         Request { clusters: 2, nodes: 1, settings: settings.unwrap_or_default(), ..request(Install::Bridge) };
-    with_lab("what_upstream_left_is_adopted_and_nothing_is_deleted", Extent::Part(1), &request, |lab| {
-        let product = product()?;
-        let (leader, member) = (lab.kubectl(LEADER)?, lab.kubectl(C5)?);
-        for (cluster, kubectl) in [(LEADER, &leader), (C5, &member)] {
-            install::load(&lab.plan().name, lab.plan().cluster(cluster)?, &product.multicluster.images)?;
-            define_kinds(lab, &product, kubectl)?;
-        }
-        leave_what_upstream_leaves(lab, &leader, &member)?;
-        let before = [uids(&leader, KINDS[0])?, uids(&member, KINDS[1])?];
-        take_over(lab, &product, &leader, &member)?;
-        wait_until_it_is_taken_over(&leader, &member)?;
-        let after = [uids(&leader, KINDS[0])?, uids(&member, KINDS[1])?];
-        for (before, after) in before.iter().zip(&after) {
-            for (object, uid) in before {
-                ensure!(after.get(object) == Some(uid), "{object} is not the same any more: {after:?}");
+    with_lab(
+        "what_upstream_left_is_adopted_and_nothing_is_deleted",
+        Extent::Long(Part::One),
+        &request,
+        |lab| {
+            let product = product()?;
+            let (leader, member) = (lab.kubectl(LEADER)?, lab.kubectl(C5)?);
+            for (cluster, kubectl) in [(LEADER, &leader), (C5, &member)] {
+                install::load(&lab.plan().name, lab.plan().cluster(cluster)?, &product.multicluster.images)?;
+                define_kinds(lab, &product, kubectl)?;
             }
-        }
-        Ok(())
-    });
+            leave_what_upstream_leaves(lab, &leader, &member)?;
+            let before = [uids(&leader, KINDS[0])?, uids(&member, KINDS[1])?];
+            take_over(lab, &product, &leader, &member)?;
+            wait_until_it_is_taken_over(&leader, &member)?;
+            let after = [uids(&leader, KINDS[0])?, uids(&member, KINDS[1])?];
+            for (before, after) in before.iter().zip(&after) {
+                for (object, uid) in before {
+                    ensure!(after.get(object) == Some(uid), "{object} is not the same any more: {after:?}");
+                }
+            }
+            Ok(())
+        },
+    );
 }
 
 /// CustomResourceDefinitions of both products, without their controllers.

@@ -67,7 +67,7 @@ impl Report {
             }
             Line::Spec(spec) => {
                 let known = self.specs.iter().any(|other| other.name == spec.name);
-                ensure!(!known, "the suite told of {:?} twice", spec.name);
+                ensure!(!known, "the suite reported {:?} twice", spec.name);
                 let shown = spec.to_string();
                 self.specs.push(spec);
                 Ok(Some(shown))
@@ -135,7 +135,7 @@ impl fmt::Display for Report {
             }
         }
         if self.lost() > 0 {
-            writeln!(f, "failed: {} specs of which nothing was heard", self.lost())?;
+            writeln!(f, "failed: {} specs without a result", self.lost())?;
         }
         write!(f, "{} passed, {} failed, {} not run", self.passed(), self.failed(), self.not_run())
     }
@@ -185,7 +185,7 @@ mod tests {
         let broken = report(&[r#"{"planned":2}"#, PASSED]);
         assert_eq!((broken.failed(), broken.is_good()), (1, false));
         insta::assert_snapshot!(broken, @r"
-        failed: 1 specs of which nothing was heard
+        failed: 1 specs without a result
         1 passed, 1 failed, 0 not run
         ");
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_spec_that_ends_twice_is_an_error() {
         let error = report(&[PASSED]).take(PASSED).unwrap_err().to_string();
-        assert_eq!(error, "the suite told of \"[sig-network] DNS works [Conformance]\" twice");
+        assert_eq!(error, "the suite reported \"[sig-network] DNS works [Conformance]\" twice");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 
+use antrea_e2e::command::KilledOnDrop;
 use antrea_e2e::conformance::Suite as Programs;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::processes::MARK;
@@ -41,11 +42,11 @@ pub(super) fn to_the_end(
 ) -> Result<Report> {
     let files = Files::of(suite)?;
     println!("{} on lab {}; what specs say is in {}", suite.name, lab.plan().name, files.log.display());
-    let mut child = Running(start(suite, focus, programs, lab, &files)?);
+    let mut child = start(suite, focus, programs, lab, &files)?;
     let mut followed = Followed::default();
     let status = wait::eventually(LIMIT, "the suite to end", || {
         // In this order: what was written before the end is read after it was seen.
-        let status = child.0.try_wait().context("cannot wait for ginkgo")?;
+        let status = child.try_wait().context("cannot wait for ginkgo")?;
         followed.read(&files.results)?;
         Ok(status)
     })?;
@@ -66,16 +67,27 @@ fn check(suite: &Suite, focus: Option<&str>, status: ExitStatus, report: &Report
     match focus {
         Some(focus) => ensure!(planned > 0, "no spec of the suite {} matches {focus:?}", suite.name),
         None => {
-            ensure!(planned == suite.specs, "{} has {planned} specs, and not {}", suite.name, suite.specs);
+            ensure!(
+                planned == suite.specs,
+                "the suite {} has {planned} specs and not {}: its label filter or Kubernetes has changed",
+                suite.name,
+                suite.specs
+            );
         }
     }
     Ok(())
 }
 
-fn start(suite: &Suite, focus: Option<&str>, programs: &Programs, lab: &Lab, files: &Files) -> Result<Child> {
+fn start(
+    suite: &Suite,
+    focus: Option<&str>,
+    programs: &Programs,
+    lab: &Lab,
+    files: &Files,
+) -> Result<KilledOnDrop> {
     let cluster = lab.plan().clusters.first().context("the lab has no cluster")?.id;
     let kubeconfig = state::kubeconfig(&lab.plan().name, cluster);
-    let mut ginkgo: Command = programs.ginkgo();
+    let mut ginkgo = programs.ginkgo();
     ginkgo.args(["-v", "--no-color", LIMIT_OF_GINKGO]).arg(format!("--procs={PROCESSES}"));
     ginkgo.arg(format!("--label-filter={}", suite.labels));
     ginkgo.args(focus.map(|focus| format!("--focus={focus}")));
@@ -94,29 +106,18 @@ fn start(suite: &Suite, focus: Option<&str>, programs: &Programs, lab: &Lab, fil
     let errors = log.try_clone().context("cannot write the log of the suite")?;
     // With the mark, what is left of a killed run is removed with the lab.
     ginkgo.env("NO_PROXY", "*").env(MARK, lab.plan().name.as_str()).current_dir(&files.reports);
-    ginkgo.stdout(log).stderr(errors).spawn().context("cannot run ginkgo")
+    KilledOnDrop::spawn(ginkgo.stdout(log).stderr(errors))
 }
 
 impl Files {
     fn of(suite: &Suite) -> Result<Self> {
-        let folder = project::target().join("test-logs");
+        let folder = project::test_logs()?;
         let path = |end: &str| folder.join(format!("conformance-{}{end}", suite.name));
         let files = Self { log: path(".log"), results: path(".jsonl"), reports: path("") };
         fs::create_dir_all(&files.reports)
             .and_then(|()| fs::write(&files.results, ""))
             .with_context(|| format!("cannot write to {}", folder.display()))?;
         Ok(files)
-    }
-}
-
-/// Ends with this value, also when something in between fails.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // After its end there is nobody left to kill, and both calls say so.
-        self.0.kill().ok();
-        self.0.wait().ok();
     }
 }
 
@@ -175,7 +176,10 @@ mod tests {
         let error = check(Some("a"), 0, "").unwrap_err();
         assert_eq!(error, "no spec of the suite services matches \"a\"");
         let error = check(None, 0, TWO).unwrap_err();
-        assert_eq!(error, "services has 2 specs, and not 47");
+        assert_eq!(
+            error,
+            "the suite services has 2 specs and not 47: its label filter or Kubernetes has changed"
+        );
         let error = check(None, 1, "").unwrap_err();
         assert!(error.starts_with("the suite services ended with exit status: 1"), "{error}");
     }

@@ -35,7 +35,7 @@ pub(super) fn down(name: &LabName) -> Result<ExitCode> {
     preflight::check_root()?;
     let removed = step(&format!("taking lab {name} down"), || cleanup::remove(name))?;
     if removed == 0 {
-        eprintln!("There was nothing of a lab {name}");
+        eprintln!("There is no lab {name}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,30 +14,31 @@ pub(crate) struct TestBinary {
     pub(crate) package: String,
     pub(crate) executable: PathBuf,
     pub(crate) folder: PathBuf,
-    integration: bool,
-    /// What Cargo.toml calls it.
-    target: String,
+    pub(crate) kind: Kind,
 }
 
-impl TestBinary {
-    /// Tests beside the code.
-    pub(crate) fn is_unit(&self) -> bool {
-        !self.integration
-    }
+/// What tests need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing: they are beside the code.
+    Unit,
+    /// Real programs and namespaces, for one crate.
+    Integration,
+    /// Whole clusters.
+    Lab,
+    /// A guest.
+    Kernel,
+}
 
-    /// Tests of one crate against real programs and namespaces.
-    pub(crate) fn is_integration(&self) -> bool {
-        self.integration && self.package != "antrea-e2e"
-    }
-
-    /// Tests on whole clusters.
-    pub(crate) fn is_lab(&self) -> bool {
-        self.integration && self.package == "antrea-e2e" && !self.is_kernel()
-    }
-
-    /// Tests for a guest.
-    pub(crate) fn is_kernel(&self) -> bool {
-        self.integration && self.package == "antrea-e2e" && self.target == "kernel"
+impl Kind {
+    fn of(package: &str, target: &Target) -> Self {
+        let is_integration = target.kind.iter().any(|kind| kind == "test");
+        match (is_integration, package, target.name.as_str()) {
+            (false, _, _) => Self::Unit,
+            (true, "antrea-e2e", "kernel") => Self::Kernel,
+            (true, "antrea-e2e", _) => Self::Lab,
+            (true, _, _) => Self::Integration,
+        }
     }
 }
 
@@ -88,9 +89,11 @@ fn parse(line: &str) -> Option<TestBinary> {
     }
     let folder = message.manifest_path?.parent()?.to_owned();
     let target = message.target?;
-    let integration = target.kind.iter().any(|kind| kind == "test");
-    let package = if integration { package_name(&folder)? } else { target.name.clone() };
-    Some(TestBinary { package, executable: message.executable?, folder, integration, target: target.name })
+    let package = package_name(&folder)?;
+    let kind = Kind::of(&package, &target);
+    // Unit tests of one package may be in several binaries.
+    let package = if kind == Kind::Unit { target.name } else { package };
+    Some(TestBinary { package, executable: message.executable?, folder, kind })
 }
 
 fn package_name(folder: &std::path::Path) -> Option<String> {
@@ -110,9 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_test_binary_is_told_from_an_integration_test() {
-        let line = r#"{"reason":"compiler-artifact","executable":"/t/a","manifest_path":"/w/a/Cargo.toml","target":{"name":"a","kind":["lib"]},"profile":{"test":true}}"#;
-        let binary = parse(line).unwrap();
-        assert!(binary.is_unit() && !binary.is_integration() && !binary.is_lab());
+    fn kinds_of_tests_are_told_by_package_and_target() {
+        let kind = |package, name: &str, kind: &str| {
+            Kind::of(package, &Target { name: name.to_owned(), kind: vec![kind.to_owned()] })
+        };
+        assert_eq!(kind("antrea-e2e", "antrea_e2e", "lib"), Kind::Unit);
+        assert_eq!(kind("antrea-ovs", "server", "test"), Kind::Integration);
+        assert_eq!(kind("antrea-e2e", "main", "test"), Kind::Lab);
+        assert_eq!(kind("antrea-e2e", "kernel", "test"), Kind::Kernel);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::artifacts::TestBinary;
+use super::artifacts::{Kind, TestBinary};
 use super::durations::Durations;
 use super::flaky::{self, Flaky};
 use super::lanes::{self, Job};
@@ -56,13 +56,9 @@ struct Run {
 }
 
 impl<'a> Planned<'a> {
-    /// The suite of those test binaries that `wanted` picks.
-    pub(crate) fn of(
-        name: &'static str,
-        binaries: &'a [TestBinary],
-        wanted: impl Fn(&TestBinary) -> bool,
-    ) -> Self {
-        let binaries = binaries.iter().filter(|binary| wanted(binary)).collect();
+    /// The suite of the test binaries of a kind.
+    pub(crate) fn of(name: &'static str, binaries: &'a [TestBinary], kind: Kind) -> Self {
+        let binaries = binaries.iter().filter(|binary| binary.kind == kind).collect();
         Self { name, binaries, order: Order::AtOnce, environment: Vec::new(), place: Place::Here }
     }
 
@@ -130,7 +126,7 @@ impl<'a> Planned<'a> {
         Ok((outcome, flaky))
     }
 
-    /// A suite of one binary is called as the suite is.
+    /// A suite of one binary is labelled with the suite's name.
     fn label(&self, binary: &'a TestBinary) -> &'a str {
         if self.binaries.len() == 1 { self.name } else { &binary.package }
     }
@@ -196,7 +192,8 @@ impl Run {
     fn outcome(&self, tests: Option<&[String]>) -> Outcome {
         let mut outcome = libtest::outcome(&self.output);
         if let Some(tests) = tests {
-            outcome.failed = libtest::not_passed(tests, &self.output).len();
+            // The harness counts, too: whatever the list says, a failure that it saw is one.
+            outcome.failed = outcome.failed.max(libtest::not_passed(tests, &self.output).len());
             outcome.passed = tests.len().saturating_sub(outcome.failed + outcome.skipped);
         }
         if outcome.failed == 0 && !(self.status.success() && libtest::is_whole(&self.output)) {
@@ -230,8 +227,7 @@ fn list(binary: &TestBinary) -> Result<Vec<String>> {
 
 /// A package may have several test binaries: their files have names of their own.
 fn log_file(suite: &str, binary: &TestBinary, end: &str) -> Result<PathBuf> {
-    let folder = project::target().join("test-logs");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let folder = project::test_logs()?;
     let program = binary.executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(folder.join(format!("{}-{}-{program}{end}.log", suite.replace(' ', "-"), binary.package)))
 }

@@ -1,10 +1,5 @@
 //! Tests on Nodes: on the kernel's datapath in a guest, and on whole clusters, area by area and side by side.
 
-use super::artifacts::TestBinary;
-use super::binaries::Planned;
-use super::lanes::{self, Job};
-use super::suites::Suites;
-use super::{Extent, NEEDS_FAILED, areas, cgroup_v2, conformance, demo};
 use std::sync::{Mutex, PoisonError};
 
 use antrea_e2e::cleanup;
@@ -12,16 +7,41 @@ use antrea_e2e::guest::{Guest, Preparation};
 use xtask::image::{self, Archive};
 use xtask::{product, project};
 
+use super::artifacts::{Kind, TestBinary};
+use super::binaries::Planned;
+use super::lanes::{self, Job};
+use super::suites::Suites;
+use super::{Extent, NEEDS_FAILED, long};
+
 /// How many areas run at the same time. Tests on clusters wait for most of their time.
 const LANES: usize = 2;
+
+/// The areas, by what the names of their tests begin with; one has all other tests. The longest begin first, so that the
+/// lanes end at about the same time.
+const AREAS: [(&str, &str); 5] = [
+    (MULTICLUSTER, "multicluster::"),
+    ("lab cluster", OTHERS),
+    ("lab policies", "policies::"),
+    ("lab services", "services::"),
+    ("lab pages", "pages::"),
+];
+
+const MULTICLUSTER: &str = "lab multicluster";
+
+const OTHERS: &str = "";
+
+const KERNEL: &str = "kernel";
 
 /// How many areas begin before the kernel suite does.
 const BEFORE_KERNEL: usize = 3;
 
-/// The suites of `--all` alone.
-const LONG: [&str; 3] = [cgroup_v2::NAME, demo::NAME, conformance::NAME];
-
 const ENVIRONMENT_OF_PROGRAMS: &str = "ANTREA_E2E_PROGRAMS";
+
+/// The names of all suites here.
+pub(super) fn names(extent: Extent) -> Vec<&'static str> {
+    let long = if extent == Extent::All { long::NAMES.as_slice() } else { &[] };
+    AREAS.iter().map(|(name, _)| name).chain(&[KERNEL]).chain(long).copied().collect()
+}
 
 /// Runs the suites that need our programs, built.
 pub(super) fn run(
@@ -31,19 +51,10 @@ pub(super) fn run(
     extent: Extent,
 ) {
     let (Some(binaries), Some(images)) = (binaries, images) else {
-        let areas = areas::AREAS.map(|(name, _)| name);
-        let long = if extent == Extent::All { LONG.as_slice() } else { &[] };
-        return areas.iter().chain(&["kernel"]).chain(long).for_each(|name| suites.skip(name, NEEDS_FAILED));
+        return names(extent).iter().for_each(|name| suites.skip(name, NEEDS_FAILED));
     };
     side_by_side(suites, binaries, images, extent);
-    match extent {
-        Extent::Standard(_) => suites.skip(conformance::NAME, "it is long; --all runs it"),
-        Extent::All => {
-            suites.run(cgroup_v2::NAME, || cgroup_v2::run(binaries, images));
-            suites.run(demo::NAME, demo::run);
-            suites.run(conformance::NAME, conformance::run);
-        }
-    }
+    long::run(suites, binaries, images);
 }
 
 /// The kernel suite and the areas of the lab.
@@ -65,22 +76,22 @@ fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive]
 
 /// Tests on the kernel's datapath, of the programs in the images; none where there can be no guest.
 fn kernel<'a>(suites: &mut Suites, binaries: &'a [TestBinary]) -> Option<Planned<'a>> {
-    if !suites.wants("kernel") {
+    if !suites.wants(KERNEL) {
         return None;
     }
     match suites.step("guest", Guest::prepare) {
         Some(Preparation::Ready(_)) => {
-            let planned = Planned::of("kernel", binaries, TestBinary::is_kernel).in_a_guest();
+            let planned = Planned::of(KERNEL, binaries, Kind::Kernel).in_a_guest();
             let tests = suites.step("list of the kernel tests", || planned.tests())?;
             let environment = [(ENVIRONMENT_OF_PROGRAMS, project::programs().display().to_string())];
             Some(planned.one_by_one(tests).with_environment(&environment))
         }
         Some(Preparation::Unavailable(reason)) => {
-            suites.skip("kernel", &reason);
+            suites.skip(KERNEL, &reason);
             None
         }
         None => {
-            suites.skip("kernel", NEEDS_FAILED);
+            suites.skip(KERNEL, NEEDS_FAILED);
             None
         }
     }
@@ -93,11 +104,11 @@ fn lab<'a>(
     images: &[Archive],
     extent: Extent,
 ) -> Vec<Planned<'a>> {
-    let tests = || Planned::of("lab", binaries, TestBinary::is_lab).tests();
+    let tests = || Planned::of("lab", binaries, Kind::Lab).tests();
     let Some(tests) = suites.step("list of the lab tests", tests) else { return Vec::new() };
-    let areas = areas::of(&tests).into_iter().filter(|(name, tests)| !tests.is_empty() && suites.wants(name));
+    let areas = areas_of(&tests).into_iter().filter(|(name, tests)| !tests.is_empty() && suites.wants(name));
     let areas = areas.collect::<Vec<_>>();
-    let has_multicluster = areas.iter().any(|(name, _)| *name == areas::MULTICLUSTER);
+    let has_multicluster = areas.iter().any(|(name, _)| *name == MULTICLUSTER);
     let next = if has_multicluster && extent.has_two_versions() {
         suites.step("image of the next version", image::build_next)
     } else {
@@ -105,7 +116,7 @@ fn lab<'a>(
     };
     let environment = environment(images, next.as_ref(), extent);
     let planned = |(name, tests)| {
-        let planned = Planned::of(name, binaries, TestBinary::is_lab);
+        let planned = Planned::of(name, binaries, Kind::Lab);
         planned.one_by_one(tests).with_environment(&environment)
     };
     areas.into_iter().map(planned).collect()
@@ -120,4 +131,37 @@ fn environment(images: &[Archive], next: Option<&Archive>, extent: Extent) -> [(
         (ENVIRONMENT_OF_PROGRAMS, project::programs().display().to_string()),
         ("ANTREA_E2E_NEXT", next.map(path).unwrap_or_default()),
     ]
+}
+
+/// Sorts tests into areas: each test is in exactly one.
+fn areas_of(tests: &[String]) -> Vec<(&'static str, Vec<String>)> {
+    let members = |prefix| tests.iter().filter(move |test| prefix_of(test) == prefix).cloned().collect();
+    AREAS.iter().map(|(name, prefix)| (*name, members(*prefix))).collect()
+}
+
+fn prefix_of(test: &str) -> &'static str {
+    let mut prefixes = AREAS.iter().map(|(_, prefix)| *prefix).filter(|prefix| *prefix != OTHERS);
+    prefixes.find(|prefix| test.starts_with(prefix)).unwrap_or(OTHERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_is_in_one_area() {
+        let tests = ["multicluster::policies::a", "policies::b", "pool::c", "services::d"].map(str::to_owned);
+        let areas: Vec<String> =
+            areas_of(&tests).iter().map(|(name, tests)| format!("{name}: {}", tests.join(" "))).collect();
+        assert_eq!(
+            areas,
+            [
+                "lab multicluster: multicluster::policies::a",
+                "lab cluster: pool::c",
+                "lab policies: policies::b",
+                "lab services: services::d",
+                "lab pages: "
+            ]
+        );
+    }
 }

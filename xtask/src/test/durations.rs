@@ -1,5 +1,5 @@
-//! How long each test of a binary takes that runs them one after the other: by when the line that says how it ended came
-//! to the log. The harness of stable Rust does not say it.
+//! How long each test takes, of a binary that runs them one after the other: measured by when its result appears in the
+//! log, as the harness of stable Rust does not report times.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,14 @@
 //! Tests that fail once and pass when they are repeated. Each is a defect of the product or of the test, so it is never
 //! silent: docs/benchmarks/gate.md lists those that were found, with their causes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use xtask::project;
 
 /// How often a test that has failed is repeated; it has to pass every time.
 pub(crate) const REPEATS: usize = 2;
@@ -36,6 +42,35 @@ fn before_backtrace(failure: &str) -> &str {
     let begins = ["\nstack backtrace:", "\n\nStack backtrace:"];
     let end = begins.into_iter().filter_map(|begin| failure.find(begin)).min();
     failure.get(..end.unwrap_or(failure.len())).unwrap_or(failure)
+}
+
+/// The tests that were flaky when their suite last ran, by suite. One that is flaky again may fail whenever its suite runs,
+/// and pass alone: that is a failure.
+#[derive(Debug, Default)]
+pub(crate) struct LastRun {
+    /// None where nothing is kept.
+    path: Option<PathBuf>,
+    flaky: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl LastRun {
+    /// What the last run with this target folder has left.
+    pub(crate) fn read() -> Self {
+        let path = project::target().join("flaky-tests.json");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        Self { path: Some(path), flaky: serde_json::from_str(&text).unwrap_or_default() }
+    }
+
+    /// Those of a suite's flaky tests that were flaky in the last run, too. The next run knows these tests instead.
+    pub(crate) fn take(&mut self, suite: &str, flaky: &[Flaky]) -> Result<Vec<String>> {
+        let now: BTreeSet<String> = flaky.iter().map(|flaky| flaky.test.clone()).collect();
+        let before = self.flaky.insert(suite.to_owned(), now.clone()).unwrap_or_default();
+        if let Some(path) = &self.path {
+            fs::write(path, serde_json::to_vec(&self.flaky)?)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(before.intersection(&now).cloned().collect())
+    }
 }
 
 /// Repeats tests that have failed, and returns those that pass every time. `passes` runs one in a new process, and so
@@ -73,6 +108,20 @@ mod tests {
         assert_eq!(repeated(&["a"], &[true, true]), (vec!["a".to_owned()], 2));
         assert_eq!(repeated(&["a"], &[true, false]), (Vec::new(), 2));
         assert_eq!(repeated(&["a", "b"], &[false, true, true]), (vec!["b".to_owned()], 3));
+    }
+
+    #[test]
+    fn a_test_that_is_flaky_in_two_runs_in_a_row_is_named() {
+        let flaky = |test: &str| Flaky { test: test.into(), failure: String::new(), log: PathBuf::new() };
+        let mut last = LastRun::default();
+        let mut take = |suite, tests: &[&str]| {
+            last.take(suite, &tests.iter().map(|test| flaky(test)).collect::<Vec<_>>()).unwrap()
+        };
+        assert!(take("lab", &["a", "b"]).is_empty() && take("kernel", &["c"]).is_empty());
+        assert_eq!(take("lab", &["b", "d"]), ["b"]);
+        assert!(take("lab", &[]).is_empty());
+        assert!(take("lab", &["b"]).is_empty(), "it passed in between");
+        assert_eq!(take("kernel", &["c"]), ["c"]);
     }
 
     #[test]

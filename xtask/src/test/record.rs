@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::commit;
 use xtask::project;
 
-/// The file of the record, kept where a clean clone finds it again.
+/// The file of the record, in cargo's target folder: `.ci/run` keeps one, and a clone by hand has another.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct File {
     commit: String,
@@ -43,11 +43,11 @@ impl Record {
     /// # Errors
     /// When a run cannot be resumed, because files differ from the commit.
     pub(crate) fn open(begin: Begin, extent: &str) -> Result<Self> {
-        let (commit, extent) = (clean_commit(), extent.to_owned());
+        let (commit, extent) = (commit::clean(), extent.to_owned());
         match begin {
             Begin::Anew => Ok(Self { commit, extent, ..Self::default() }),
             Begin::Resume => {
-                ensure!(commit.is_some(), "only a run of a commit can be resumed, and files differ from it");
+                ensure!(commit.is_some(), "--resume needs a checkout without changes: commit or stash them");
                 let text = fs::read_to_string(path()).unwrap_or_default();
                 let file: File = serde_json::from_str(&text).unwrap_or_default();
                 let is_of_this_run = Some(&file.commit) == commit.as_ref() && file.extent == extent;
@@ -70,6 +70,11 @@ impl Record {
     /// Writes down whether a suite has passed.
     pub(crate) fn add(&mut self, suite: &str, has_passed: bool) -> Result<()> {
         let Some(commit) = &self.commit else { return Ok(()) };
+        // Files that were changed during the run may be what has passed.
+        if commit::clean().as_ref() != Some(commit) {
+            self.commit = None;
+            return Ok(());
+        }
         if has_passed {
             self.passed.insert(suite.to_owned());
         } else {
@@ -85,16 +90,6 @@ impl Record {
 
 fn path() -> PathBuf {
     project::target().join("passed-suites.json")
-}
-
-/// The commit that is checked out, if no file differs from it.
-fn clean_commit() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).current_dir(project::root()).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    git(&["status", "--porcelain"]).filter(String::is_empty)?;
-    git(&["rev-parse", "HEAD"])
 }
 
 #[cfg(test)]

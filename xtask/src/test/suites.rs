@@ -3,48 +3,53 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
+use super::flaky::LastRun;
 use super::processors::Ticks;
 use super::record::Record;
 use super::suite::{self, Outcome, Suite};
+
+/// Those of `names` that begin with one of `only`, or all of them when nothing is asked for.
+///
+/// # Errors
+/// When no name begins with what is asked for.
+pub(crate) fn pick(names: &[&'static str], only: &[String]) -> Result<Vec<&'static str>> {
+    for asked in only {
+        let has_any = names.iter().any(|name| name.starts_with(asked.as_str()));
+        ensure!(has_any, "no suite matches --only {asked}; suites are: {}", names.join(", "));
+    }
+    let is_asked_for =
+        |name: &&str| only.is_empty() || only.iter().any(|asked| name.starts_with(asked.as_str()));
+    Ok(names.iter().copied().filter(is_asked_for).collect())
+}
 
 /// The suites so far, and which are wanted.
 #[derive(Debug)]
 pub(crate) struct Suites {
     started: Instant,
     before: Ticks,
-    /// What the names of wanted suites begin with; empty for all.
-    only: Vec<String>,
-    /// Whether there was a suite that is wanted.
-    has_any: bool,
-    /// The suites that need not run, as they have passed at this commit.
+    wanted: Vec<&'static str>,
     record: Record,
+    last_run: LastRun,
     suites: Vec<Suite>,
 }
 
 impl Suites {
-    pub(crate) fn start(only: &[String], record: Record) -> Self {
-        Self {
-            started: Instant::now(),
-            before: Ticks::now(),
-            only: only.to_vec(),
-            has_any: false,
-            record,
-            suites: Vec::new(),
-        }
+    /// Begins a run of those that are asked for and have not passed at this commit.
+    pub(crate) fn start(asked_for: Vec<&'static str>, record: Record, last_run: LastRun) -> Self {
+        let (passed, wanted): (Vec<_>, Vec<_>) =
+            asked_for.into_iter().partition(|name| record.has_passed(name));
+        passed.iter().for_each(|name| println!("--- {name}\nalready passed at this commit, not run again"));
+        Self { started: Instant::now(), before: Ticks::now(), wanted, record, last_run, suites: Vec::new() }
     }
 
-    /// Whether a suite is to run. One that has passed before is said to have.
-    pub(crate) fn wants(&mut self, name: &str) -> bool {
-        let is_asked_for =
-            self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()));
-        self.has_any |= is_asked_for;
-        let has_passed = self.record.has_passed(name);
-        if is_asked_for && has_passed {
-            println!("--- {name}\nit has passed at this commit");
-        }
-        is_asked_for && !has_passed
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.wanted.contains(&name)
+    }
+
+    pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
     }
 
     /// Runs a suite if it is wanted.
@@ -54,13 +59,24 @@ impl Suites {
         }
     }
 
-    pub(crate) fn add(&mut self, suite: Suite) {
+    pub(crate) fn add(&mut self, mut suite: Suite) {
+        self.fail_what_is_flaky_again(&mut suite);
         // One with a flaky test runs again, so that no summary hides it.
         let has_passed = suite.outcome.passed > 0 && suite.outcome.failed == 0 && suite.flaky.is_empty();
         if let Err(error) = self.record.add(&suite.name, has_passed) {
             println!("{} will run again: {error:#}", suite.name);
         }
         self.suites.push(suite);
+    }
+
+    fn fail_what_is_flaky_again(&mut self, suite: &mut Suite) {
+        let again = self.last_run.take(&suite.name, &suite.flaky).unwrap_or_else(|error| {
+            println!("the next run will not know what was flaky in this one: {error:#}");
+            Vec::new()
+        });
+        again.iter().for_each(|test| println!("FAILED {test}: it was flaky in the last run, too"));
+        suite.outcome.failed += again.len();
+        suite.outcome.passed = suite.outcome.passed.saturating_sub(again.len());
     }
 
     /// Does something that later suites need, as a suite of one test; none when it fails.
@@ -104,11 +120,7 @@ impl Suites {
             (self.started.elapsed().as_secs(), Ticks::now().busy_percent_since(self.before));
         println!("{:>20}  {seconds:>4} s  {busy:>3} % busy", "all");
         flaky.iter().for_each(|flaky| println!("FLAKY {}", flaky.test));
-        let mut total = self.total();
-        if !self.has_any {
-            println!("There is no suite {}", self.only.join(", "));
-            total.failed += 1;
-        }
+        let total = self.total();
         println!("{total}");
         if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -120,14 +132,15 @@ mod tests {
 
     use super::*;
 
-    fn suites(only: &[&str], passed: &[&str]) -> Suites {
-        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
-        Suites::start(&only, Record::of_passed(passed))
+    const NAMES: [&str; 4] = ["unit", "kernel", "lab services", "lab policies"];
+
+    fn suites(passed: &[&str]) -> Suites {
+        Suites::start(NAMES.to_vec(), Record::of_passed(passed), LastRun::default())
     }
 
     #[test]
     fn a_step_that_fails_is_a_failed_suite_and_gives_nothing() {
-        let mut suites = suites(&[], &[]);
+        let mut suites = suites(&[]);
         assert_eq!(suites.step("build of a", || Ok(3)), Some(3));
         assert_eq!(suites.step("build of b", || -> Result<()> { bail!("it does not compile") }), None);
         suites.add(suite::timed("b", || Outcome::SKIPPED));
@@ -137,23 +150,31 @@ mod tests {
 
     #[test]
     fn what_is_skipped_fails_nothing() {
-        let mut suites = suites(&[], &[]);
-        suites.skip("conformance", "it is long");
+        let mut suites = suites(&[]);
+        suites.add(suite::timed("kernel", || Outcome::SKIPPED));
         assert_eq!(suites.total(), Outcome::SKIPPED);
         assert_eq!(suites.finish(), ExitCode::SUCCESS);
     }
 
     #[test]
-    fn a_run_without_any_suite_fails() {
-        let mut suites = suites(&["kernle"], &[]);
-        assert!(!suites.wants("kernel"));
-        assert_eq!(suites.finish(), ExitCode::FAILURE);
+    fn suites_are_picked_by_how_their_names_begin() {
+        let picked = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+            pick(&NAMES, &only).map_err(|error| error.to_string())
+        };
+        assert_eq!(picked(&[]), Ok(NAMES.to_vec()));
+        assert_eq!(picked(&["lab", "kernel"]), Ok(vec!["kernel", "lab services", "lab policies"]));
+        assert_eq!(
+            picked(&["lab", "kernle"]).unwrap_err(),
+            "no suite matches --only kernle; suites are: unit, kernel, lab services, lab policies"
+        );
     }
 
     #[test]
-    fn suites_run_that_are_asked_for_and_have_not_passed() {
-        let mut suites = suites(&["lab", "kernel"], &["lab services"]);
-        let wanted = ["unit", "kernel", "lab services", "lab policies"].map(|name| suites.wants(name));
-        assert_eq!(wanted, [false, true, false, true]);
+    fn a_suite_that_has_passed_does_not_run_again() {
+        let suites = suites(&["lab services"]);
+        let wanted = ["unit", "lab services", "demo"].map(|name| suites.wants(name));
+        assert_eq!(wanted, [true, false, false]);
+        assert!(suites.wants_any(&["demo", "kernel"]) && !suites.wants_any(&["demo", "lab services"]));
     }
 }

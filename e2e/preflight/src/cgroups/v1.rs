@@ -9,7 +9,7 @@ use super::{NEEDED, PLACE};
 const NEEDED_IN_V1: [&str; 1] = ["cpuacct"];
 
 /// The hierarchies that are mounted, each by its controllers: `memory`, `cpu,cpuacct`. A controller is in one
-/// hierarchy only, and it cannot be mounted with fewer or more than it shares it with.
+/// hierarchy only, and is mounted with all that share it or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchies(Vec<String>);
 
@@ -37,7 +37,8 @@ impl Hierarchies {
             return Ok(hierarchies);
         }
         Err(format!(
-            "Nodes of the lab need cgroup v1 with {} mounted below {PLACE}, and it is not",
+            "the cgroup v1 controllers {}, which Nodes of labs need, are not mounted below {PLACE}: mount them, or boot \
+             with cgroup v2",
             missing.join(", ")
         ))
     }
@@ -115,7 +116,8 @@ mod tests {
         let text = "3:cpuset:/\n2:hugetlb:/\n1:cpu,cpuacct:/\n0::/\n";
         assert_eq!(
             parse(text).unwrap_err(),
-            "Nodes of the lab need cgroup v1 with memory mounted below /sys/fs/cgroup, and it is not"
+            "the cgroup v1 controllers memory, which Nodes of labs need, are not mounted below /sys/fs/cgroup: mount them, \
+             or boot with cgroup v2"
         );
     }
 }

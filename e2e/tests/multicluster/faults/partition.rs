@@ -6,6 +6,7 @@ use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
 use antrea_e2e::names::Place;
 use antrea_e2e::partition;
+use antrea_e2e::patience::ensure_in_time;
 use anyhow::{Result, ensure};
 
 use super::super::stage::{Stage, on_the_stage, until, upgrade};
@@ -32,7 +33,7 @@ fn a_partitioned_member_is_withdrawn_after_its_lease_and_back_in_seconds() {
         stage.wait_for_endpoints(SERVICE, std::slice::from_ref(&of_c))?;
         nginx::wait_for_endpoints(&c.kubectl, IMPORTED, &[of_c.clone()].into())?;
         println!("what a cluster that is cut off exports is withdrawn after {:.1?}", began.elapsed());
-        ensure!(began.elapsed() <= WITHDRAWN, "it took {:?}", began.elapsed());
+        ensure_in_time("the withdrawal", began.elapsed(), WITHDRAWN)?;
         ensure_only(stage, "pod-c")?;
         let sets = ["get", "clusterset", NAME, "-n", COMMON_AREA];
         let told = a.kubectl.json(&sets)?["status"]["clusterStatuses"].to_string();
@@ -45,7 +46,7 @@ fn a_partitioned_member_is_withdrawn_after_its_lease_and_back_in_seconds() {
         let healed = Instant::now();
         stage.wait_for_endpoints(SERVICE, &[of_b, of_c])?;
         println!("it is back {:.1?} after it is reached again", healed.elapsed());
-        ensure!(healed.elapsed() <= BACK, "it took {:?}", healed.elapsed());
+        ensure_in_time("the return", healed.elapsed(), BACK)?;
         nginx::wait_for_endpoints(&c.kubectl, IMPORTED, &both)?;
         ensure!(nginx::cluster_ip(&b.kubectl, IMPORTED)? == import, "its imports are other ones");
         stage.example.wait_for_answers()?;
