@@ -204,9 +204,22 @@ impl Lab {
 /// less than three clusters and another lab need. Beyond it API servers and kubelets log one error and never become ready.
 const WATCHERS: (&str, u32) = ("/proc/sys/fs/inotify/max_user_instances", 1024);
 
+/// How many bytes a socket holds whose program asks for no number, as Open vSwitch's userspace datapath does for those that
+/// it reads packets from. By default these are about 250 packets: less than what comes to a Node of a busy lab while its
+/// switch waits for a processor.
+const RECEIVE_BUFFER: (&str, u32) = ("/proc/sys/net/core/rmem_default", 8 << 20);
+
 /// Raises limits of the machine that are too low for several labs; nothing that needs less notices.
 fn raise_limits() -> Result<()> {
-    let (file, wanted) = WATCHERS;
+    raise(WATCHERS)?;
+    // Read-only in the network namespace of a container.
+    if let Err(error) = raise(RECEIVE_BUFFER) {
+        eprintln!("  switches will lose packets when this machine is busy: {error:#}");
+    }
+    Ok(())
+}
+
+fn raise((file, wanted): (&str, u32)) -> Result<()> {
     let found = fs::read_to_string(file).ok().and_then(|text| text.trim().parse::<u32>().ok());
     if found.is_some_and(|found| found < wanted) {
         fs::write(file, wanted.to_string()).with_context(|| format!("cannot write {file}"))?;

@@ -24,12 +24,6 @@ pub const MOUNTS: [(&str, &str); 10] = [
     ("log-openvswitch", "/var/log/openvswitch"),
 ];
 
-/// Open vSwitch's userspace datapath reads packets from sockets that hold about 250 of them by default: on a busy machine
-/// that is less than what comes while the switch waits for a processor. Newer kernels have a default for each network
-/// namespace; on older ones the machine's own is left alone.
-const RECEIVE_BUFFER: &str = "/proc/sys/net/core/rmem_default";
-const RECEIVE_BUFFER_BYTES: u32 = 8 << 20;
-
 /// Where programs and files are.
 pub struct Paths<'a> {
     /// The Node's folder.
@@ -48,7 +42,6 @@ pub struct Paths<'a> {
 pub fn script(lab: &LabName, cluster: &ClusterPlan, node: &NodePlan, paths: &Paths<'_>) -> String {
     let mut text = String::from("#!/bin/bash\nset -euo pipefail\nmount --make-rprivate /\n");
     mounts(&mut text, paths.folder);
-    let _ = writeln!(text, "[ ! -w {RECEIVE_BUFFER} ] || echo {RECEIVE_BUFFER_BYTES} > {RECEIVE_BUFFER}");
     // `ip netns exec` has mounted a /sys that shows the Node's links.
     text += &paths.cgroups.script(&lab.cgroup(node.id));
     // After all mounts: a Pod may mount with propagation only below a shared mount.

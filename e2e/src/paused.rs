@@ -27,7 +27,7 @@ impl Paused {
         let paused = Self { program, processes: found.map(|process| Pid::from_raw(process.pid)).collect() };
         ensure!(!paused.processes.is_empty(), "no {program} runs in {place}");
         for pid in &paused.processes {
-            kill(*pid, Signal::SIGSTOP).with_context(|| format!("cannot stop {program}"))?;
+            processes::stop(pid.as_raw()).with_context(|| format!("cannot stop {program}"))?;
         }
         Ok(paused)
     }

@@ -131,6 +131,28 @@ pub fn kill_in_namespace(namespace: &str) -> Result<usize> {
     kill_until_none(namespace, || in_namespace(namespace))
 }
 
+/// Stops a process, and waits until none of its threads runs any more: they go on until one of them has seen the signal,
+/// which takes its time where others keep the processors busy.
+///
+/// # Errors
+/// When there is no such process, or it does not stop within 10 s.
+pub fn stop(pid: i32) -> Result<()> {
+    kill(Pid::from_raw(pid), Signal::SIGSTOP).with_context(|| format!("cannot stop process {pid}"))?;
+    wait::closely(Duration::from_secs(10), &format!("process {pid} to stop"), || {
+        let states = states_of_threads(pid).with_context(|| format!("process {pid} is gone"))?;
+        Ok(states.iter().all(|state| *state == 'T').then_some(()))
+    })
+}
+
+fn states_of_threads(pid: i32) -> std::io::Result<Vec<char>> {
+    let mut states = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let stat = fs::read_to_string(thread?.path().join("stat"))?;
+        states.extend(parent_and_state(&stat).map(|(_, state)| state));
+    }
+    Ok(states)
+}
+
 fn kill_until_none(place: &str, find: impl Fn() -> Result<Vec<Process>>) -> Result<usize> {
     let mut killed = 0;
     wait::until(Duration::from_secs(30), &format!("the end of all processes of {place}"), || {
@@ -210,6 +232,17 @@ mod tests {
         let own = ProcessId::own().unwrap();
         assert!(own.is_alive());
         assert!(!ProcessId { start_time: own.start_time + 1, ..own }.is_alive());
+    }
+
+    #[test]
+    fn no_thread_of_a_stopped_process_runs() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        stop(pid).unwrap();
+        assert_eq!(states_of_threads(pid).unwrap(), ['T']);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(stop(pid).unwrap_err().to_string().contains("cannot stop process"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Caught {
     /// then is as if it had been killed at once. Returns whether it has.
     fn kill_in_the_middle_of_an_add(&self) -> Result<bool> {
         let Some(add) = self.running_add() else { return Ok(false) };
-        kill(self.agent, Signal::SIGSTOP).context("cannot stop the agent")?;
+        processes::stop(self.agent.as_raw())?;
         let waits_for_the_agent = !ends_by_itself(add);
         let signal = if waits_for_the_agent { Signal::SIGKILL } else { Signal::SIGCONT };
         kill(self.agent, signal).context("cannot kill the agent")?;

@@ -175,22 +175,27 @@ impl<'a> Cluster<'a> {
         here.into_iter().find(is_wanted).context("no such process")
     }
 
-    pub(crate) fn signal_agent(&self, node: NodeId, signal: &str) -> Result<()> {
+    /// Stops the agent of a Node: from then on it answers nobody and changes nothing.
+    pub(crate) fn stop_agent(&self, node: NodeId) -> Result<()> {
+        processes::stop(self.agent_here(node)?.pid)
+    }
+
+    pub(crate) fn kill_agent(&self, node: NodeId) -> Result<()> {
         let process = self.agent_process(node)?;
-        self.on_node(node, &["kill", &format!("-{signal}"), &process]).map(|_| ())
+        self.on_node(node, &["kill", "-KILL", &process]).map(|_| ())
     }
 
     /// Kills the agent of a Node, and waits until there is another.
     pub(crate) fn crash_agent(&self, node: NodeId) -> Result<()> {
         let before = self.agent(node)?;
-        self.signal_agent(node, "KILL")?;
+        self.kill_agent(node)?;
         self.wait_for_restart(node, &before)
     }
 
     /// Kills the agent of a Node while there is no antrea-controller: the next one is not ready without, but for that.
     pub(crate) fn crash_agent_without_controller(&self, node: NodeId) -> Result<()> {
         let before = self.agent(node)?.restarts;
-        self.signal_agent(node, "KILL")?;
+        self.kill_agent(node)?;
         let ask = ["curl", "-gsSk", "--max-time", "5", "https://127.0.0.1:10350/healthz"];
         wait::until(RESTART, &format!("the agent of {node} to be back"), || {
             Ok(self.agent(node)?.restarts > before

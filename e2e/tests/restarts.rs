@@ -49,12 +49,12 @@ fn a_pod_deleted_while_the_agent_is_down_leaves_nothing() {
 fn delete_while_the_agent_is_down(cluster: &Cluster<'_>, node: NodeId, pod: &str) -> Result<()> {
     let before = cluster.agent(node)?;
     let servers_before = servers(cluster, node)?;
-    cluster.signal_agent(node, "STOP")?;
+    cluster.stop_agent(node)?;
     cluster.kubectl.text(&["delete", "pod", pod, "--wait=false"])?;
     wait::until(Duration::from_secs(30), "the Pod's processes to end", || {
         Ok(servers(cluster, node)? < servers_before)
     })?;
-    cluster.signal_agent(node, "KILL")?;
+    cluster.kill_agent(node)?;
     cluster.wait_for_restart(node, &before)
 }
 

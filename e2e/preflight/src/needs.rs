@@ -8,52 +8,64 @@ use crate::{Purpose, cache, go, target};
 /// The version of Kubernetes that `e2e/kubernetes` pins, as Go names the folder of its module.
 const KUBERNETES: &str = "k8s.io/kubernetes@v1.36.3";
 
+/// A part of what a command fills the disk with.
+struct Part {
+    need: Need,
+    is_there: bool,
+}
+
+/// What is not there yet.
 pub(crate) fn of(purpose: Purpose) -> Vec<Need> {
-    let mut needs = vec![need("labs", PathBuf::from("/var/lib/antrea-lab"), 2048)];
-    needs.extend(products(purpose));
-    needs.extend(kubernetes());
-    if !cache::has("images") {
-        needs.push(need("images of labs, and Antrea's unpacked", cache::folder(), 770 + 240));
+    missing(everything(purpose))
+}
+
+fn missing(parts: Vec<Part>) -> Vec<Need> {
+    parts.into_iter().filter(|part| !part.is_there).map(|part| part.need).collect()
+}
+
+/// What is there as well.
+fn everything(purpose: Purpose) -> Vec<Part> {
+    let cached = |name, what, mebibytes| part(what, cache::folder(), mebibytes, cache::has(name));
+    let mut parts = vec![part("labs", PathBuf::from("/var/lib/antrea-lab"), 2048, false), products(purpose)];
+    parts.extend(kubernetes());
+    parts.push(cached("images", "images of labs, and Antrea's unpacked", 770 + 240));
+    if matches!(purpose, Purpose::Conformance | Purpose::AllTests) {
+        parts.push(cached("conformance", "Kubernetes' conformance suite", 100));
+        parts.push(part("Go's part of it", go::folder("GOCACHE"), 2100, cache::has("conformance")));
     }
-    if matches!(purpose, Purpose::Conformance | Purpose::AllTests) && !cache::has("conformance") {
-        needs.push(need("Kubernetes' conformance suite", cache::folder(), 100));
-        needs.push(need("Go's part of it", go::folder("GOCACHE"), 2100));
+    if matches!(purpose, Purpose::Tests | Purpose::AllTests) {
+        parts.push(cached("kernel", "the kernel of guests", 110));
     }
-    if matches!(purpose, Purpose::Tests | Purpose::AllTests) && !cache::has("kernel") {
-        needs.push(need("the kernel of guests", cache::folder(), 110));
-    }
-    needs
+    parts
 }
 
 /// A target folder that holds a build of this kind needs no more room.
-fn products(purpose: Purpose) -> Option<Need> {
-    let folder = target();
+fn products(purpose: Purpose) -> Part {
     let (what, mebibytes, sign) = match purpose {
         Purpose::Labs | Purpose::Conformance => ("a first build of Antrea", 1550, "release/antrea-agent"),
         Purpose::Tests | Purpose::AllTests => ("a first build of Antrea and its tests", 3400, "test-logs"),
     };
-    (!folder.join(sign).exists()).then(|| need(what, folder, mebibytes))
+    let folder = target();
+    let is_there = folder.join(sign).exists();
+    part(what, folder, mebibytes, is_there)
 }
 
-fn kubernetes() -> Vec<Need> {
-    if cache::has("kubernetes") {
-        return Vec::new();
-    }
-    let mut needs = vec![need("the Kubernetes programs", cache::folder(), 270)];
-    if !cache::has("go") && !go::is_new_enough(Path::new("go")) {
-        // Unpacked, with Debian's Go, which fetches it.
-        needs.push(need("Go", cache::folder(), 240 + 480));
-    }
+fn kubernetes() -> [Part; 4] {
+    let is_built = cache::has("kubernetes");
+    let has_go = is_built || cache::has("go") || go::is_new_enough(Path::new("go"));
     let modules = go::folder("GOMODCACHE");
-    if !modules.join(KUBERNETES).exists() {
-        needs.push(need("Go modules", modules, 1000));
-        needs.push(need("Go's build cache", go::folder("GOCACHE"), 3700));
-    }
-    needs
+    let has_modules = is_built || modules.join(KUBERNETES).exists();
+    [
+        part("the Kubernetes programs", cache::folder(), 270, is_built),
+        // Unpacked, with Debian's Go, which fetches it.
+        part("Go", cache::folder(), 240 + 480, has_go),
+        part("Go modules", modules, 1000, has_modules),
+        part("Go's build cache", go::folder("GOCACHE"), 3700, has_modules),
+    ]
 }
 
-fn need(what: &'static str, folder: PathBuf, mebibytes: u64) -> Need {
-    Need { what, folder, mebibytes }
+fn part(what: &'static str, folder: PathBuf, mebibytes: u64, is_there: bool) -> Part {
+    Part { need: Need { what, folder, mebibytes }, is_there }
 }
 
 #[cfg(test)]
@@ -68,7 +80,14 @@ mod tests {
 
     #[test]
     fn tests_need_at_least_what_labs_need() {
-        let sum = |purpose| of(purpose).iter().map(|need| need.mebibytes).sum::<u64>();
+        let sum = |purpose| everything(purpose).iter().map(|part| part.need.mebibytes).sum::<u64>();
         assert!(sum(Purpose::Tests) >= sum(Purpose::Labs) && sum(Purpose::Labs) >= 2048);
+    }
+
+    #[test]
+    fn what_is_there_needs_no_more_room() {
+        let part = |what, is_there| part(what, PathBuf::from("/"), 1, is_there);
+        let missing = missing(vec![part("labs", false), part("Go", true), part("images", false)]);
+        assert_eq!(missing.iter().map(|need| need.what).collect::<Vec<_>>(), ["labs", "images"]);
     }
 }

@@ -23,11 +23,11 @@ fn policies_that_come_and_go_while_an_agent_is_away_are_what_it_enforces_when_it
         stage.ensure("z-a x-a -> z-b tcp/8080 udp/8080: denied")?;
         let fault = || {
             let before = cluster.agent(node)?;
-            cluster.signal_agent(node, "STOP")?;
+            cluster.stop_agent(node)?;
             stage.delete_policy("z", "closed")?;
             stage.apply(SILENT)?;
             stage.ensure("z-a -> z-b tcp/8080 udp/8080: denied")?;
-            cluster.signal_agent(node, "KILL")?;
+            cluster.kill_agent(node)?;
             cluster.wait_for_restart(node, &before)?;
             stage.ensure(
                 "z-a -> z-b tcp/8080 udp/8080: allowed

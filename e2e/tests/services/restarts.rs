@@ -45,11 +45,11 @@ fn what_changes_while_the_agent_is_away_is_served_when_it_is_back() {
         clients.iter().try_for_each(|(target, client)| ensure_answered_by(stage, client, *target, a))?;
         let node = stage.here.node;
         let before = stage.cluster.agent(node)?;
-        stage.cluster.signal_agent(node, "STOP")?;
+        stage.cluster.stop_agent(node)?;
         stage.service("changes-meanwhile", &spec(&c.name))?;
         stage.api.delete(&deleted.object)?;
         let made = stage.service("comes-meanwhile", &spec(&b.name))?;
-        stage.cluster.signal_agent(node, "KILL")?;
+        stage.cluster.kill_agent(node)?;
         stage.cluster.wait_for_restart(node, &before)?;
         changed.targets().into_iter().try_for_each(|target| stage.ensure_reaches(from, target, &[c]))?;
         clients.iter().try_for_each(|(target, client)| ensure_answered_by(stage, client, *target, c))?;
