@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,10 +21,12 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use crate::auth::ClientCertificates;
+use crate::client::{Client, Slot, UnderWay};
 use crate::gathered::Gathered;
-use crate::half_open::HalfOpen;
 use crate::request_body::RequestBody;
-use crate::server::{Handler, Limits, PeerCertificates, Sendable};
+use crate::server::{Handler, Limits, Sendable};
+use crate::slots::Standing;
 
 /// How much the head of a request may have, in bytes.
 const LARGEST_HEAD: u32 = 16 * 1024;
@@ -36,6 +37,10 @@ const MOST_STREAMS: u32 = 32;
 /// How much of an answer is buffered for a client that is slow to read, in bytes.
 const SEND_BUFFER: usize = 64 * 1024;
 
+/// How much of the bodies of requests on one connection of HTTP/2 waits here until somebody reads it, in bytes. What is more
+/// waits with the client.
+const WINDOW: u32 = 128 * 1024;
+
 /// How often a connection of HTTP/2 is asked whether its client is still there, and how long that may take to answer.
 const PING: Duration = Duration::from_secs(30);
 const PONG: Duration = Duration::from_secs(20);
@@ -44,7 +49,7 @@ const PONG: Duration = Duration::from_secs(20);
 pub(crate) struct Connection<B> {
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) limits: Limits,
-    pub(crate) half_open: Arc<HalfOpen>,
+    pub(crate) slot: Arc<Slot>,
     pub(crate) handler: Handler<B>,
     pub(crate) stop: CancellationToken,
 }
@@ -54,7 +59,17 @@ pub(crate) struct Connection<B> {
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<B: Sendable> Connection<B> {
+    /// Serves until either side has enough, or the connection has to give way to another.
     pub(crate) async fn serve(self, stream: TcpStream) {
+        let slot = Arc::clone(&self.slot);
+        tokio::select! {
+            biased;
+            () = slot.lost() => debug!("Connection gave way to others"),
+            () = self.serve_in_slot(stream) => {}
+        }
+    }
+
+    async fn serve_in_slot(self, stream: TcpStream) {
         // An answer is mostly several small writes, and the kernel would hold back all but the first.
         if let Err(error) = stream.set_nodelay(true) {
             return debug!(%error, "Connection is gone");
@@ -70,31 +85,30 @@ impl<B: Sendable> Connection<B> {
         let Some(tls) = self.tls.clone() else {
             return Some(self.serve_http1(stream, None));
         };
-        let handshake = self.half_open.begin();
-        let failure = match handshake.run(timeout(self.limits.handshake, tls.accept(stream))).await {
-            Some(Ok(Ok(stream))) => return Some(self.serve_tls(stream)),
-            Some(Ok(Err(error))) => error.to_string(),
-            Some(Err(_)) => "it took too long".to_owned(),
-            None => "it was given up, because there were too many newer ones".to_owned(),
+        let failure = match timeout(self.limits.handshake, tls.accept(stream)).await {
+            Ok(Ok(stream)) => return Some(self.serve_tls(stream)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it took too long".to_owned(),
         };
         debug!(failure, "TLS handshake failed");
         None
     }
 
     fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {
+        self.slot.promote(Standing::Anonymous);
         let (_, tls) = stream.get_ref();
-        let certificates = tls.peer_certificates().map(|chain| PeerCertificates(chain.into()));
+        let certificates = tls.peer_certificates().map(ClientCertificates::new);
         match tls.alpn_protocol() {
             Some(b"h2") => self.serve_http2(stream, certificates),
             _ => self.serve_http1(stream, certificates),
         }
     }
 
-    fn serve_http1<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>) -> Serving
+    fn serve_http1<Stream>(self, stream: Stream, certificates: Option<ClientCertificates>) -> Serving
     where
         Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let service = Answers { handler: self.handler, certificates, activity: Arc::default() };
+        let service = Answers { handler: self.handler, client: Client::new(self.slot, certificates) };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.header)
@@ -103,18 +117,20 @@ impl<B: Sendable> Connection<B> {
         Box::pin(drive(Box::pin(connection), pending(), self.limits, self.stop))
     }
 
-    fn serve_http2<Stream>(self, stream: Stream, certificates: Option<PeerCertificates>) -> Serving
+    fn serve_http2<Stream>(self, stream: Stream, certificates: Option<ClientCertificates>) -> Serving
     where
         Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let activity = Arc::new(Activity::default());
-        let idle = Arc::clone(&activity).idle(self.limits.header);
-        let service = Answers { handler: self.handler, certificates, activity };
+        let slot = Arc::clone(&self.slot);
+        let idle = async move { slot.idle(self.limits.header).await };
+        let service = Answers { handler: self.handler, client: Client::new(self.slot, certificates) };
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(MOST_STREAMS)
             .max_header_list_size(LARGEST_HEAD)
             .max_send_buf_size(SEND_BUFFER)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
             .keep_alive_interval(PING)
             .keep_alive_timeout(PONG)
             .serve_connection(TokioIo::new(stream), service);
@@ -153,8 +169,7 @@ async fn drive<C>(
 /// Answers the requests of a connection.
 struct Answers<B> {
     handler: Handler<B>,
-    certificates: Option<PeerCertificates>,
-    activity: Arc<Activity>,
+    client: Client,
 }
 
 impl<B: Sendable> Service<Request<Incoming>> for Answers<B> {
@@ -163,49 +178,12 @@ impl<B: Sendable> Service<Request<Incoming>> for Answers<B> {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        if let Some(certificates) = &self.certificates {
-            request.extensions_mut().insert(certificates.clone());
-        }
-        let under_way = Activity::begin(&self.activity);
+        request.extensions_mut().insert(self.client.clone());
+        let under_way = self.client.slot().begin();
         let answer = (self.handler)(request.map(RequestBody::from));
         Box::pin(async move {
             Ok(answer.await.map(|body| Counted { body: Gathered::new(body), _under_way: under_way }))
         })
-    }
-}
-
-/// The requests of a connection.
-#[derive(Debug, Default)]
-struct Activity {
-    under_way: AtomicUsize,
-    begun: AtomicUsize,
-}
-
-/// A request that is answered until this is dropped.
-struct UnderWay(Arc<Activity>);
-
-impl Activity {
-    fn begin(this: &Arc<Self>) -> UnderWay {
-        this.under_way.fetch_add(1, Ordering::Relaxed);
-        this.begun.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Arc::clone(this))
-    }
-
-    /// Ends once nothing was asked for so long.
-    async fn idle(self: Arc<Self>, period: Duration) {
-        loop {
-            let begun = self.begun.load(Ordering::Relaxed);
-            sleep(period).await;
-            if self.under_way.load(Ordering::Relaxed) == 0 && self.begun.load(Ordering::Relaxed) == begun {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

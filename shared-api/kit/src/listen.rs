@@ -6,13 +6,26 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use nix::errno::Errno;
 use tracing::info;
 
-/// A socket that cannot be listened on.
+/// A server that cannot be had.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: choose another port, or end the program that has it")]
-pub struct BindError {
-    pub(crate) address: SocketAddr,
-    #[source]
-    pub(crate) source: io::Error,
+pub enum BindError {
+    /// Its socket cannot be listened on.
+    #[error("cannot listen on {address}: choose another port, or end the program that has it")]
+    Listen {
+        /// What it is to listen on.
+        address: SocketAddr,
+        /// Why it cannot.
+        #[source]
+        source: io::Error,
+    },
+    /// Its limits contradict each other.
+    #[error("no server with these limits on {address}: {problem}")]
+    Limits {
+        /// What it is to listen on.
+        address: SocketAddr,
+        /// What is wrong with them.
+        problem: &'static str,
+    },
 }
 
 /// What `bind` gives for the address that stands for all of them. A kernel that was booted with `ipv6.disable=1` knows no
@@ -27,11 +40,11 @@ pub(crate) async fn listen_everywhere<Listener>(
         Err(source) => source,
     };
     if source.raw_os_error() != Some(Errno::EAFNOSUPPORT as i32) {
-        return Err(BindError { address: both, source });
+        return Err(BindError::Listen { address: both, source });
     }
     info!(port, "This machine has no IPv6; listening on its IPv4 addresses alone");
     let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    let listener = bind(address).await.map_err(|source| BindError { address, source })?;
+    let listener = bind(address).await.map_err(|source| BindError::Listen { address, source })?;
     Ok((listener, address))
 }
 

@@ -1,4 +1,5 @@
-//! An HTTP server that no client can exhaust: connections, handshakes, headers and lifetimes have limits.
+//! An HTTP server that no client can exhaust. Connections, handshakes, headers and lifetimes have limits, and a server
+//! that is full takes a new connection all the same: another one gives way ([`Slots`]).
 //!
 //! It speaks HTTP/1.1, and HTTP/2 with clients that agree on it in the TLS handshake (ALPN), where the TLS
 //! configuration offers it.
@@ -14,19 +15,20 @@ use http_body_util::Full;
 use hyper::body::{Body, Bytes};
 use hyper::{Request, Response};
 use rustls::ServerConfig;
-use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
+use crate::client::Connections;
+pub use crate::client::{Client, gave_way};
 use crate::connection::Connection;
-use crate::half_open::HalfOpen;
 pub use crate::listen::BindError;
 use crate::listen::listen_everywhere;
 use crate::request_body::RequestBody;
+pub use crate::slots::Slots;
+use crate::slots::Standing;
 
 /// What a handler answers; the body is sent at once, or as it comes.
 pub type Answer<B = Full<Bytes>> = Response<B>;
@@ -40,18 +42,14 @@ pub trait Sendable: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'sta
 
 impl<B: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static> Sendable for B {}
 
-/// The certificates that the client showed, its own first: an extension of its requests, where the server asks for them.
-/// Whoever has them has the key, too; who vouches for them is for the handler to find out.
-#[derive(Clone, Debug)]
-pub struct PeerCertificates(pub Arc<[CertificateDer<'static>]>);
+/// How many connections are taken before those that are there go on: a crowd that connects does not stop them.
+const AT_ONCE: usize = 16;
 
 /// How much of the server one client, or all together, can have.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at the same time; more of them wait in the kernel.
-    pub connections: usize,
-    /// Connections of those that have not ended their handshake; when there are more, the oldest are closed.
-    pub half_open: usize,
+    /// Connections at the same time.
+    pub slots: Slots,
     /// How long a TLS handshake may take.
     pub handshake: Duration,
     /// How long the head of a request may take, and how long a connection may be idle before it.
@@ -60,15 +58,35 @@ pub struct Limits {
     pub lifetime: Duration,
 }
 
+impl Limits {
+    /// Those of a server that few ask.
+    pub const DEFAULT: Self = Self {
+        slots: Slots { handshakes: 512, anonymous: 256, admitted: 512, loopback: 64 },
+        handshake: Duration::from_secs(10),
+        header: Duration::from_secs(30),
+        lifetime: Duration::from_secs(600),
+    };
+
+    /// What is wrong with them: no client would be served, or a limit would never be reached.
+    const fn problem(&self) -> Option<&'static str> {
+        let Slots { handshakes, anonymous, admitted, loopback } = self.slots;
+        if handshakes == 0 || anonymous == 0 || admitted == 0 || loopback == 0 {
+            return Some("every kind of connection needs a slot");
+        }
+        if self.handshake.as_nanos() > self.lifetime.as_nanos()
+            || self.header.as_nanos() > self.lifetime.as_nanos()
+        {
+            return Some(
+                "a connection ends before its handshake or its first request may have taken too long",
+            );
+        }
+        None
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            connections: 100,
-            half_open: 100,
-            handshake: Duration::from_secs(10),
-            header: Duration::from_secs(30),
-            lifetime: Duration::from_secs(600),
-        }
+        Self::DEFAULT
     }
 }
 
@@ -92,7 +110,8 @@ impl<B: Sendable> Server<B> {
         limits: Limits,
         handler: Handler<B>,
     ) -> Result<Self, BindError> {
-        let listener = TcpListener::bind(address).await.map_err(|source| BindError { address, source })?;
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| BindError::Listen { address, source })?;
         Self::new(listener, address, tls, limits, handler)
     }
 
@@ -117,7 +136,10 @@ impl<B: Sendable> Server<B> {
         limits: Limits,
         handler: Handler<B>,
     ) -> Result<Self, BindError> {
-        let address = listener.local_addr().map_err(|source| BindError { address, source })?;
+        if let Some(problem) = limits.problem() {
+            return Err(BindError::Limits { address, problem });
+        }
+        let address = listener.local_addr().map_err(|source| BindError::Listen { address, source })?;
         Ok(Self { listener, address, tls: tls.map(TlsAcceptor::from), limits, handler })
     }
 
@@ -131,41 +153,58 @@ impl<B: Sendable> Server<B> {
     /// # Errors
     /// Never: a connection that fails is its client's affair. The type is that of a component.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let permits = Arc::new(Semaphore::new(self.limits.connections));
-        let half_open = HalfOpen::at_most(self.limits.half_open);
+        let slots = Connections::new(self.limits.slots);
+        let standing = if self.tls.is_some() { Standing::Handshake } else { Standing::Anonymous };
         let connections = TaskTracker::new();
-        while let Some((stream, permit)) = stop.run_until_cancelled(self.accept(&permits)).await {
+        let mut taken = 0;
+        while let Some((stream, from)) = stop.run_until_cancelled(self.accept()).await {
             let connection = Connection {
                 tls: self.tls.clone(),
                 limits: self.limits,
-                half_open: Arc::clone(&half_open),
+                slot: slots.open(from, standing),
                 handler: Arc::clone(&self.handler),
                 stop: stop.clone(),
             };
-            connections.spawn(async move {
-                connection.serve(stream).await;
-                drop(permit);
-            });
+            connections.spawn(connection.serve(stream));
+            taken += 1;
+            if taken % AT_ONCE == 0 {
+                tokio::task::yield_now().await;
+            }
         }
         connections.close();
         connections.wait().await;
         Ok(())
     }
 
-    /// The next connection, once there is room for it.
-    async fn accept(&self, permits: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+    async fn accept(&self) -> (TcpStream, SocketAddr) {
         loop {
-            let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
-                return std::future::pending().await;
-            };
             match self.listener.accept().await {
-                Ok((stream, _)) => return (stream, permit),
+                Ok(accepted) => return accepted,
                 Err(error) => {
                     // Out of file descriptors, for example: trying again at once would only burn the CPU.
                     warn!(%error, address = %self.address, "Connection could not be accepted");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_checked_against_each_other() {
+        let limits = Limits::DEFAULT;
+        assert_eq!(limits.problem(), None);
+        let slots = Slots { loopback: 0, ..limits.slots };
+        assert_eq!(Limits { slots, ..limits }.problem(), Some("every kind of connection needs a slot"));
+        for wrong in [
+            Limits { lifetime: Duration::from_secs(9), ..limits },
+            Limits { header: Duration::from_secs(601), ..limits },
+        ] {
+            assert!(wrong.problem().is_some(), "{wrong:?}");
         }
     }
 }

@@ -56,6 +56,7 @@ const fn reason(code: StatusCode) -> &'static str {
         StatusCode::FORBIDDEN => "Forbidden",
         StatusCode::NOT_FOUND => "NotFound",
         StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
+        StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
         StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
         StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
         _ => "",

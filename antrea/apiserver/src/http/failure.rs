@@ -1,8 +1,9 @@
 //! Errors as Kubernetes answers them: a Status, in the encoding that the client asked for.
 
-use antrea_kit::auth::Refusal;
+use antrea_kit::auth::{COME_AGAIN, Refusal};
 use antrea_shared_api::meta::{ListMeta, Status, StatusDetails, StatusOutcome};
 use hyper::StatusCode;
+use hyper::header::RETRY_AFTER;
 
 use super::accept::Format;
 use super::answer::{self, Answer};
@@ -75,6 +76,14 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
+    /// Whoever it is has enough.
+    pub(crate) fn too_many_watches() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "this client has too many watches at the same time; end some",
+        )
+    }
+
     pub(crate) fn not_encoded() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be encoded")
     }
@@ -89,7 +98,11 @@ impl Failure {
             details: self.details.map(|details| *details),
             code: self.code.as_u16().into(),
         };
-        answer::object(self.code, &status, format.unwrap_or(Format::Json))
+        let mut answer = answer::object(self.code, &status, format.unwrap_or(Format::Json));
+        if self.code == StatusCode::TOO_MANY_REQUESTS {
+            answer.headers_mut().insert(RETRY_AFTER, COME_AGAIN);
+        }
+        answer
     }
 }
 
@@ -112,6 +125,7 @@ const fn reason(code: StatusCode) -> &'static str {
         StatusCode::REQUEST_TIMEOUT => "Timeout",
         StatusCode::PAYLOAD_TOO_LARGE => "RequestEntityTooLarge",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",
+        StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
         StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
         StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
         _ => "Unknown",

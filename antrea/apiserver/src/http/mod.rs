@@ -11,15 +11,16 @@ mod openapi;
 mod reading;
 mod request;
 mod resources;
+mod watch_places;
 mod watching;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
+use antrea_kit::auth::{Action, Guard, Identity, PUBLIC_PATHS};
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
-use antrea_kit::server::{Handler, Limits, PeerCertificates};
+use antrea_kit::server::{Client, Handler, Limits, Slots};
 use hyper::Request;
 use tokio_util::sync::CancellationToken;
 
@@ -32,11 +33,11 @@ use failure::Failure;
 use reading::Reading;
 use request::{ResourcePath, action, verb};
 use resources::{Scope, Served, find};
+use watch_places::{Holder, WatchPlaces};
 
 /// What the clients of the API may have of its server: agents keep their connections, and there are many of them.
 pub const LIMITS: Limits = Limits {
-    connections: 8192,
-    half_open: 2048,
+    slots: Slots { handshakes: 2048, anonymous: 512, admitted: 8192, loopback: 2048 },
     handshake: Duration::from_secs(10),
     header: Duration::from_secs(60),
     lifetime: Duration::from_secs(24 * 3600),
@@ -59,13 +60,21 @@ pub struct Api {
 impl Api {
     /// Answers requests.
     pub fn handler(self) -> Handler<Body> {
-        let api = Arc::new(self);
+        let api = Arc::new(Serving { api: self, watch_places: WatchPlaces::default() });
         Arc::new(move |request| {
             let api = Arc::clone(&api);
             Box::pin(async move { api.answer(request).await })
         })
     }
+}
 
+/// The API while it is served.
+struct Serving {
+    api: Api,
+    watch_places: WatchPlaces,
+}
+
+impl Serving {
     async fn answer(&self, request: Request<RequestBody>) -> Answer {
         let error_format = negotiate(request.headers(), &[Format::Json, Format::Protobuf]);
         self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
@@ -82,7 +91,7 @@ impl Api {
         let answer_documents = match path.trim_start_matches('/').split('/').next() {
             Some("api" | "apis") => discovery::answer,
             Some("openapi") => openapi::answer,
-            _ => return Ok((self.other)(request).await.map(Body::Whole)),
+            _ => return Ok((self.api.other)(request).await.map(Body::Whole)),
         };
         if request.method() != hyper::Method::GET {
             return Err(Failure::no_such_method());
@@ -97,34 +106,38 @@ impl Api {
     ) -> Result<Answer, Failure> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
-        self.admit(&action(verb, path, &query), &request).await?;
+        let identity = self.admit(&action(verb, path, &query), &request).await?;
         let resource = find(&path.group, &path.version, &path.resource, &path.subresource)
             .filter(|resource| is_in_scope(resource.scope, path, verb))
             .ok_or_else(Failure::no_such_path)?;
         if !resource.served.verbs().contains(&verb) || request.method() == hyper::Method::HEAD {
             return Err(Failure::no_such_method());
         }
-        if self.store.is_filling() && resource.served != Served::ControllerInfos {
+        if self.api.store.is_filling() && resource.served != Served::ControllerInfos {
             return Err(Failure::still_filling());
         }
         match verb {
-            "watch" => watching::begin(self, resource.served, &query, request.headers()).await,
+            "watch" => {
+                let address = request.extensions().get::<Client>().map(Client::address);
+                let place = self.watch_places.take(Holder::of(&identity, address));
+                let place = place.ok_or_else(Failure::too_many_watches)?;
+                watching::begin(&self.api, resource.served, &query, request.headers(), place).await
+            }
             "create" => {
                 let (parts, body) = request.into_parts();
                 // In a box: watches, of which there are many, have no room for it.
-                Box::pin(creating::create(self, resource.served, path, &parts.headers, body)).await
+                Box::pin(creating::create(&self.api, resource.served, path, &parts.headers, body)).await
             }
             _ => {
                 let headers = request.headers();
-                Reading { api: self, path, query: &query, headers }.answer(resource.served)
+                Reading { api: &self.api, path, query: &query, headers }.answer(resource.served)
             }
         }
     }
 
-    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<(), Failure> {
-        let certificates = request.extensions().get::<PeerCertificates>();
-        self.guard.admit(action, request.headers(), certificates).await?;
-        Ok(())
+    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<Identity, Failure> {
+        let client = request.extensions().get::<Client>();
+        Ok(self.api.guard.admit(action, request.headers(), client).await?)
     }
 }
 

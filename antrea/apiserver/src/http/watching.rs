@@ -22,11 +22,15 @@ use super::failure::Failure;
 use super::reading::selector;
 use super::request::wants;
 use super::resources::Served;
+use super::watch_places::WatchPlace;
 use super::{Api, Body};
 use crate::store::{Encoding, Rounds, Watch, bookmark};
 
 /// How long a watch lasts at least that does not say how long it should.
 const LEAST_DURATION: Duration = Duration::from_secs(1800);
+
+/// How long a watch lasts at most: whoever lost the right to watch is found out when they begin anew.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What the bookmark says that ends the objects which were there.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -37,6 +41,7 @@ pub(super) async fn begin(
     served: Served,
     query: &Query,
     headers: &HeaderMap,
+    place: WatchPlace,
 ) -> Result<Answer, Failure> {
     let selector = selector(query)?;
     let duration = duration(query)?;
@@ -53,6 +58,7 @@ pub(super) async fn begin(
     let bookmark = first_bookmark(served, metadata, encoding).ok_or_else(Failure::not_encoded)?;
     let stop = api.stop.clone();
     let end = Box::pin(async move {
+        let _place = place;
         tokio::select! {
             () = sleep(duration) => {}
             () = stop.cancelled_owned() => {}
@@ -66,7 +72,7 @@ pub(super) async fn begin(
 fn duration(query: &Query) -> Result<Duration, Failure> {
     match query.get("timeoutSeconds").map(str::parse::<u32>) {
         None | Some(Ok(0)) => Ok(LEAST_DURATION.mul_f64(1.0 + jitter())),
-        Some(Ok(seconds)) => Ok(Duration::from_secs(seconds.into())),
+        Some(Ok(seconds)) => Ok(Duration::from_secs(seconds.into()).min(LONGEST)),
         Some(Err(_)) => Err(Failure::bad_request("timeoutSeconds is not a number of seconds")),
     }
 }
@@ -100,5 +106,23 @@ fn encode<T: ApiObject + Message + Serialize>(object: &T, encoding: Encoding) ->
     match encoding {
         Encoding::Json => to_line(EventType::Bookmark, object).ok().map(Bytes::from),
         Encoding::Protobuf => Some(to_frame(EventType::Bookmark, object).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(query: &str) -> Option<u64> {
+        duration(&Query::parse(query)).ok().map(|duration| duration.as_secs())
+    }
+
+    #[test]
+    fn a_watch_lasts_as_long_as_it_says_but_an_hour_at_most() {
+        assert_eq!(seconds("timeoutSeconds=5"), Some(5));
+        assert_eq!(seconds("timeoutSeconds=3600"), Some(3600));
+        assert_eq!(seconds("timeoutSeconds=4294967295"), Some(3600));
+        assert!(seconds("").is_some_and(|seconds| (1800..=3600).contains(&seconds)));
+        assert_eq!(seconds("timeoutSeconds=-1"), None);
     }
 }

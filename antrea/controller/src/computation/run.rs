@@ -1,15 +1,15 @@
 //! The watches of Namespaces, Pods and NetworkPolicies, and the computation that follows them.
 //!
-//! Changes are taken in as many at a time as wait, up to a limit, and settled once. That happens on the runtime's one
-//! thread between requests, not beside them: a batch takes less than what a watcher would notice (a change of a Pod takes
-//! microseconds), only the first is longer, and nobody is answered before it.
+//! Changes are taken in as many at a time as wait, up to a limit, and settled once. That happens on a thread of its own:
+//! whatever clients ask, and however many, policies are computed meanwhile, and a large batch keeps nobody from an answer.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use antrea_kit::health::Check;
 use antrea_kit::watch::watch_each;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
@@ -17,6 +17,7 @@ use kube::runtime::watcher::{Config, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{Receiver, Sender};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::change::Change;
@@ -26,7 +27,7 @@ use super::{BATCH, Computation, Queue};
 /// Runs until `stop`. `check` passes once agents can watch what was computed.
 ///
 /// # Errors
-/// Never: an API server that is away is asked again.
+/// When there is no thread to compute on. An API server that is away is asked again.
 pub(crate) async fn run(
     client: Client,
     computation: Arc<Computation>,
@@ -35,6 +36,7 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<()> {
     let Queue { sender, receiver: changes } = queue;
+    let computing = on_own_thread(computation, changes, check)?;
     let watches = async {
         tokio::try_join!(
             follow::<Namespace>(&client, Change::Namespace, sender.clone(), &stop),
@@ -45,8 +47,30 @@ pub(crate) async fn run(
     // Changes that wait at the end are nobody's any more.
     tokio::select! {
         result = watches => result.map(drop),
-        () = compute(&computation, changes, check) => Ok(()),
+        ended = computing => ended.context("the thread that computes policies ended"),
     }
+}
+
+/// Computes on a thread, until nobody sends changes any more. What is given ends with the thread.
+fn on_own_thread(
+    computation: Arc<Computation>,
+    changes: Receiver<Change>,
+    check: Check,
+) -> Result<oneshot::Receiver<()>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .context("cannot start the runtime that computes policies")?;
+    let (running, ended) = oneshot::channel();
+    thread::Builder::new()
+        .name("compute".to_owned())
+        .spawn(move || {
+            runtime.block_on(compute(&computation, changes, check));
+            // Nobody waits at the end of the process.
+            let _ = running.send(());
+        })
+        .context("cannot start the thread that computes policies")?;
+    Ok(ended)
 }
 
 async fn follow<K>(

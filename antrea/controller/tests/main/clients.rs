@@ -39,6 +39,16 @@ fn cluster() -> Cluster {
 }
 
 #[tokio::test]
+async fn policies_are_computed_on_a_thread_of_their_own() {
+    let cluster = cluster();
+    let server = ApiServer::start(&cluster, None).await;
+    let controller = Controller::start(&server);
+    ControllerApi::of(&cluster, &controller).await.until_ready().await;
+    let threads = controller.threads();
+    assert!(threads.contains(&"compute\n".to_owned()), "{threads:?}");
+}
+
+#[tokio::test]
 async fn after_a_restart_a_thousand_watchers_get_all_there_is_then() {
     open_files::allow_most().unwrap();
     let cluster = cluster();

@@ -49,6 +49,13 @@ impl Controller {
         Self { child, log, port, _directory: directory }
     }
 
+    /// The names of its threads.
+    pub(crate) fn threads(&self) -> Vec<String> {
+        let tasks = format!("/proc/{}/task", self.child.id().unwrap());
+        let tasks = std::fs::read_dir(tasks).unwrap().flatten();
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok()).collect()
+    }
+
     /// Reads the log up to a line with `text`.
     pub(crate) async fn until_log(&mut self, text: &str) -> String {
         let find = async {

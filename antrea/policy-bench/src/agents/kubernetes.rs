@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use antrea_kit::request_body::RequestBody;
-use antrea_kit::server::{Answer, Handler, Limits, Server};
+use antrea_kit::server::{Answer, Handler, Limits, Server, Slots};
 use antrea_kit::status::{json_answer, status};
 use anyhow::Result;
 use http_body_util::{BodyExt, Limited};
@@ -18,7 +18,8 @@ const LONGEST: usize = 64 << 10;
 /// Answers as long as the process runs.
 pub(super) async fn start() -> Result<SocketAddr> {
     let handler: Handler = Arc::new(|request| Box::pin(review(request)));
-    let limits = Limits { connections: 8192, ..Limits::default() };
+    let slots = Slots { loopback: 8192, ..Limits::DEFAULT.slots };
+    let limits = Limits { slots, ..Limits::DEFAULT };
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), None, limits, handler).await?;
     let address = server.local_addr();
     tokio::spawn(server.run(CancellationToken::new()));

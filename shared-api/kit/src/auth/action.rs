@@ -8,7 +8,7 @@ use k8s_openapi::api::authorization::v1::{NonResourceAttributes, ResourceAttribu
 const LONGEST: usize = 512;
 
 /// What somebody wants to do.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// Something with a path that is no resource.
     Path {
@@ -22,7 +22,7 @@ pub enum Action {
 }
 
 /// What somebody wants to do with a resource. What does not apply is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceAction {
     /// `get`, `list`, `watch`, `create`, …
     pub verb: String,

@@ -1,21 +1,27 @@
 //! Who sends a request: bearer tokens, reviewed by the API server (TokenReview).
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use futures::future::OptionFuture;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::sync::Mutex as AsyncMutex;
 
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
+use super::turns::{Busy, Turns};
 use crate::kube_client::bounded;
+use crate::slots::Source;
 
-/// How many tokens are reviewed at once: whoever sends made-up ones waits, and does not keep the API server busy.
-const REVIEWS_AT_ONCE: usize = 8;
+/// How many requests wait for the review of a token that nobody knows, and how long. It may be made up.
+const STRANGERS: usize = 256;
+const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
+
+/// The same for a token that was good within this time: these do not wait behind made-up ones.
+const ACQUAINTANCES: usize = 4096;
+const PATIENCE_WITH_ACQUAINTANCES: Duration = Duration::from_secs(20);
+const ACQUAINTED: Duration = Duration::from_secs(3600);
 
 /// Why nobody knows who sends a request.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +32,9 @@ pub enum Unauthenticated {
     /// The API server cannot say.
     #[error("the token cannot be reviewed")]
     Unavailable(#[source] anyhow::Error),
+    /// Too many tokens wait to be reviewed.
+    #[error(transparent)]
+    Busy(#[from] Busy),
 }
 
 /// Finds out who sends requests.
@@ -34,8 +43,10 @@ pub struct Authenticator {
     reviews: Api<TokenReview>,
     loopback: Option<TokenHash>,
     lifetimes: Lifetimes,
-    /// Each token has its turn in one of them: whoever asks several things at once has it reviewed once.
-    lanes: [AsyncMutex<()>; REVIEWS_AT_ONCE],
+    strangers: Turns,
+    acquaintances: Turns,
+    /// Tokens that were good a while ago.
+    were_good: Mutex<Remembered<TokenHash, ()>>,
     /// Nobody for a token that is none.
     decisions: Mutex<Remembered<TokenHash, Option<Arc<User>>>>,
 }
@@ -50,15 +61,26 @@ impl Authenticator {
     /// Asks the API server of `client`; `loopback` is known without it.
     pub fn new(client: Client, loopback: Option<&LoopbackToken>, lifetimes: Lifetimes) -> Self {
         let loopback = loopback.map(LoopbackToken::hash);
-        let (lanes, decisions) = (std::array::from_fn(|_| AsyncMutex::default()), Mutex::default());
-        Self { reviews: Api::all(client), loopback, lifetimes, lanes, decisions }
+        Self {
+            reviews: Api::all(client),
+            loopback,
+            lifetimes,
+            strangers: Turns::new(STRANGERS, PATIENCE_WITH_STRANGERS),
+            acquaintances: Turns::new(ACQUAINTANCES, PATIENCE_WITH_ACQUAINTANCES),
+            were_good: Mutex::default(),
+            decisions: Mutex::default(),
+        }
     }
 
-    /// Who has this token; nobody without one.
+    /// Who has this token, which comes from `source`; nobody without one.
     ///
     /// # Errors
     /// When the token is not valid, or nobody can say whether it is.
-    pub async fn authenticate(&self, token: Option<&str>) -> Result<Identity, Unauthenticated> {
+    pub(super) async fn authenticate(
+        &self,
+        token: Option<&str>,
+        source: Option<Source>,
+    ) -> Result<Identity, Unauthenticated> {
         let Some(token) = token else { return Ok(Identity::Anonymous) };
         let hash = TokenHash::of(token);
         if self.loopback == Some(hash) {
@@ -66,7 +88,7 @@ impl Authenticator {
         }
         let user = match self.remembered(&hash) {
             Some(user) => user,
-            None => self.wait_for_review(token, hash).await?,
+            None => self.wait_for_review(token, hash, source).await?,
         };
         user.map(Identity::User).ok_or(Unauthenticated::Invalid)
     }
@@ -79,16 +101,20 @@ impl Authenticator {
         &self,
         token: &str,
         hash: TokenHash,
+        source: Option<Source>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
+        let turns = if self.was_good(&hash) { &self.acquaintances } else { &self.strangers };
         let [number, ..] = hash.0;
-        // There is one for each number.
-        let lane = self.lanes.get(usize::from(number) % REVIEWS_AT_ONCE);
-        let _turn = OptionFuture::from(lane.map(AsyncMutex::lock)).await;
+        let _turn = turns.take(number.into(), source).await?;
         match self.remembered(&hash) {
             Some(user) => Ok(user),
             // In a box: those who wait for their turn have no room for it.
             None => Box::pin(self.review(token, hash)).await,
         }
+    }
+
+    fn was_good(&self, hash: &TokenHash) -> bool {
+        self.were_good.lock().unwrap_or_else(PoisonError::into_inner).get(hash, Instant::now()).is_some()
     }
 
     async fn review(&self, token: &str, hash: TokenHash) -> Result<Option<Arc<User>>, Unauthenticated> {
@@ -101,6 +127,10 @@ impl Authenticator {
         let user = user(status.unwrap_or_default()).map(Arc::new);
         let now = Instant::now();
         let lifetime = if user.is_some() { self.lifetimes.accepted } else { self.lifetimes.refused };
+        if user.is_some() {
+            let mut were_good = self.were_good.lock().unwrap_or_else(PoisonError::into_inner);
+            were_good.insert(hash, (), now + ACQUAINTED, now);
+        }
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.insert(hash, user.clone(), now + lifetime, now);
         Ok(user)

@@ -1,26 +1,35 @@
 //! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by verb and path or
 //! resource.
 
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authorization::v1::{SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::sync::Semaphore;
 
 use super::action::Action;
 use super::identity::{Identity, User};
 use super::remembered::{Lifetimes, Remembered};
+use super::turns::{Busy, Turns};
 use crate::kube_client::bounded;
+use crate::slots::Source;
 
-/// How many questions are asked at once: a connection to the API server each, and after a restart all agents come at once.
-const REVIEWS_AT_ONCE: usize = 8;
+/// How many questions wait to be asked, and how long: after a restart all agents come at once.
+const WAITING: usize = 4096;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Nobody can say whether somebody may.
 #[derive(Debug, thiserror::Error)]
-#[error("whether this is allowed cannot be found out")]
-pub struct Undecided(#[source] anyhow::Error);
+pub enum Undecided {
+    /// The API server does not say.
+    #[error("whether this is allowed cannot be found out")]
+    Unavailable(#[source] anyhow::Error),
+    /// Too many questions wait.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+}
 
 /// Whether somebody may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +45,11 @@ pub enum Verdict {
 pub struct Authorizer {
     reviews: Api<SubjectAccessReview>,
     lifetimes: Lifetimes,
-    permits: Semaphore,
+    turns: Turns,
     decisions: Mutex<Remembered<Question, Verdict>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Question {
     user: Arc<User>,
     action: Action,
@@ -49,15 +58,20 @@ struct Question {
 impl Authorizer {
     /// Asks the API server of `client`.
     pub fn new(client: Client, lifetimes: Lifetimes) -> Self {
-        let permits = Semaphore::new(REVIEWS_AT_ONCE);
-        Self { reviews: Api::all(client), lifetimes, permits, decisions: Mutex::default() }
+        let turns = Turns::new(WAITING, PATIENCE);
+        Self { reviews: Api::all(client), lifetimes, turns, decisions: Mutex::default() }
     }
 
-    /// Whether somebody may do this.
+    /// Whether somebody may do this, who asks from `source`.
     ///
     /// # Errors
     /// When nobody can say.
-    pub async fn authorize(&self, identity: &Identity, action: &Action) -> Result<Verdict, Undecided> {
+    pub(super) async fn authorize(
+        &self,
+        identity: &Identity,
+        action: &Action,
+        source: Option<Source>,
+    ) -> Result<Verdict, Undecided> {
         let user = match identity {
             Identity::Anonymous => return Ok(Verdict::Denied),
             Identity::Loopback => return Ok(Verdict::Allowed),
@@ -66,25 +80,34 @@ impl Authorizer {
             Identity::User(user) => user,
         };
         let question = Question { user: Arc::clone(user), action: action.clone() };
-        let remembered =
-            self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&question, Instant::now());
-        match remembered {
+        match self.remembered(&question) {
             Some(verdict) => Ok(verdict),
-            None => self.wait_for_review(question).await,
+            None => self.wait_for_review(question, source).await,
         }
     }
 
-    async fn wait_for_review(&self, question: Question) -> Result<Verdict, Undecided> {
-        // The semaphore is never closed.
-        let _permit = self.permits.acquire().await;
-        // In a box: those who wait for their turn have no room for it.
-        Box::pin(self.review(question)).await
+    async fn wait_for_review(
+        &self,
+        question: Question,
+        source: Option<Source>,
+    ) -> Result<Verdict, Undecided> {
+        let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(&question);
+        let _turn = self.turns.take(number, source).await?;
+        match self.remembered(&question) {
+            Some(verdict) => Ok(verdict),
+            // In a box: those who wait for their turn have no room for it.
+            None => Box::pin(self.review(question)).await,
+        }
+    }
+
+    fn remembered(&self, question: &Question) -> Option<Verdict> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).get(question, Instant::now())
     }
 
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
         let review = SubjectAccessReview { spec: spec(&question), ..SubjectAccessReview::default() };
-        let answer =
-            bounded(self.reviews.create(&PostParams::default(), &review)).await.map_err(Undecided)?;
+        let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
+        let answer = answer.map_err(Undecided::Unavailable)?;
         let allowed = answer.status.is_some_and(|status| status.allowed && !status.denied.unwrap_or(false));
         let (verdict, lifetime) = match allowed {
             true => (Verdict::Allowed, self.lifetimes.accepted),

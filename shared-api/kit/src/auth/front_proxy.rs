@@ -3,18 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use hyper::HeaderMap;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
 use kube::{Api, Client};
-use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::client_certificate::ClientAuthorities;
+use super::client_certificate::{ClientAuthorities, ClientCertificates, Role};
 use super::identity::User;
+use super::subject::Subject;
 use crate::watch::{WatchEvent, watch};
 
 /// Where the API server publishes how it authenticates.
@@ -30,6 +31,8 @@ pub struct CertificateTrust(Arc<RwLock<Arc<Trust>>>);
 
 #[derive(Debug, Default)]
 struct Trust {
+    /// Grows with each change.
+    generation: u64,
     front_proxy: Option<FrontProxy>,
     clients: Option<ClientAuthorities>,
 }
@@ -49,7 +52,8 @@ struct FrontProxy {
 impl CertificateTrust {
     /// Takes what a ConfigMap like `extension-apiserver-authentication` says. What cannot be used is trusted for nothing.
     pub fn set(&self, data: &BTreeMap<String, String>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Trust::read(data));
+        let mut trust = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *trust = Arc::new(Trust { generation: trust.generation + 1, ..Trust::read(data) });
     }
 
     /// Follows the ConfigMap until `stop`.
@@ -79,7 +83,7 @@ impl CertificateTrust {
     }
 
     /// Who sends a request with these certificates and headers; nobody where nobody vouches for the certificates.
-    pub fn user(&self, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Option<User> {
+    pub fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<User> {
         self.now().user(chain, headers)
     }
 
@@ -114,13 +118,17 @@ impl Trust {
                 extra: list("requestheader-extra-headers-prefix")?,
             })
         };
-        Self { front_proxy: front_proxy(), clients: authorities("client-ca-file") }
+        Self { generation: 0, front_proxy: front_proxy(), clients: authorities("client-ca-file") }
     }
 
-    fn user(&self, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Option<User> {
-        let behind_proxy = self.front_proxy.as_ref().and_then(|proxy| proxy.user(chain, headers));
+    fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<User> {
+        let subject = |role, authorities| chain.subject(role, authorities, self.generation, Instant::now());
+        let behind_proxy = self
+            .front_proxy
+            .as_ref()
+            .and_then(|proxy| proxy.user(headers, || subject(Role::FrontProxy, &proxy.authorities)));
         behind_proxy.or_else(|| {
-            let subject = self.clients.as_ref()?.subject(chain)?;
+            let subject = subject(Role::Client, self.clients.as_ref()?)?;
             let mut groups = subject.organizations;
             groups.push(AUTHENTICATED.to_owned());
             let user = User { name: subject.common_name, groups, ..User::default() };
@@ -130,11 +138,11 @@ impl Trust {
 }
 
 impl FrontProxy {
-    /// Whom the proxy speaks for; nobody where it is not the proxy that sends.
-    fn user(&self, chain: &[CertificateDer<'_>], headers: &HeaderMap) -> Option<User> {
+    /// Whom the proxy speaks for; nobody where it is not the proxy that sends, whom `sender` tells.
+    fn user(&self, headers: &HeaderMap, sender: impl FnOnce() -> Option<Subject>) -> Option<User> {
         let name =
             self.user.iter().find_map(|header| text(headers, header)).filter(|name| !name.is_empty())?;
-        let proxy = self.authorities.subject(chain)?;
+        let proxy = sender()?;
         if !self.names.is_empty() && !self.names.contains(&proxy.common_name) {
             return None;
         }

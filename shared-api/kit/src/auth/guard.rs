@@ -2,22 +2,25 @@
 
 use std::sync::Arc;
 
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, Request, StatusCode};
 use tracing::{debug, warn};
 
 use super::action::Action;
 use super::authentication::{Authenticator, Unauthenticated};
-use super::authorization::{Authorizer, Verdict};
+use super::authorization::{Authorizer, Undecided, Verdict};
 use super::front_proxy::CertificateTrust;
 use super::identity::Identity;
 use crate::logging::chain;
 use crate::request_body::RequestBody;
-use crate::server::{Answer, Handler, PeerCertificates};
+use crate::server::{Answer, Client, Handler};
 use crate::status::status;
 
 /// What everybody may ask: probes have no token.
 pub const PUBLIC_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// After how many seconds to ask again, when too many ask.
+pub const COME_AGAIN: HeaderValue = HeaderValue::from_static("1");
 
 /// Lets requests through, or answers them.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub enum Refusal {
     Forbidden(String),
     /// 503: nobody can say.
     Unavailable,
+    /// 429: too many ask.
+    Busy,
 }
 
 impl Guard {
@@ -49,18 +54,8 @@ impl Guard {
         Self { certificates, ..self }
     }
 
-    /// Who sends a request that may be answered.
-    ///
-    /// # Errors
-    /// Others get this answer: 401 who is nobody, 403 who may not, 503 while nobody can say.
-    pub async fn check(&self, method: &str, path: &str, headers: &HeaderMap) -> Result<Identity, Answer> {
-        if PUBLIC_PATHS.contains(&path) {
-            return Ok(Identity::Anonymous);
-        }
-        self.admit(&Action::path(method, path), headers, None).await.map_err(Refusal::answer)
-    }
-
-    /// Who sends a request for an action that they may do. Certificates are believed before tokens.
+    /// Who sends a request for an action that they may do. Certificates are believed before tokens. The client keeps its
+    /// connection then, however many others there are.
     ///
     /// # Errors
     /// Nobody does, or they may not, or nobody can say.
@@ -68,28 +63,31 @@ impl Guard {
         &self,
         action: &Action,
         headers: &HeaderMap,
-        certificates: Option<&PeerCertificates>,
+        client: Option<&Client>,
     ) -> Result<Identity, Refusal> {
-        let identity = self.identify(headers, certificates).await?;
-        match self.authorizer.authorize(&identity, action).await {
-            Ok(Verdict::Allowed) => Ok(identity),
+        let identity = self.identify(headers, client).await?;
+        let source = client.map(Client::source);
+        match self.authorizer.authorize(&identity, action, source).await {
+            Ok(Verdict::Allowed) => {
+                client.inspect(|client| client.admit());
+                Ok(identity)
+            }
             Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
+            Err(Undecided::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    async fn identify(
-        &self,
-        headers: &HeaderMap,
-        certificates: Option<&PeerCertificates>,
-    ) -> Result<Identity, Refusal> {
-        let by_certificate = certificates.and_then(|chain| self.certificates.user(&chain.0, headers));
-        if let Some(user) = by_certificate {
+    async fn identify(&self, headers: &HeaderMap, client: Option<&Client>) -> Result<Identity, Refusal> {
+        let certificates = client.and_then(Client::certificates);
+        if let Some(user) = certificates.and_then(|chain| self.certificates.user(chain, headers)) {
             return Ok(Identity::User(Arc::new(user)));
         }
-        match self.authenticator.authenticate(bearer_token(headers)).await {
+        let token = bearer_token(headers);
+        match self.authenticator.authenticate(token, client.map(Client::source)).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
             Ok(identity) => Ok(identity),
+            Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
         }
     }
@@ -101,12 +99,16 @@ impl Guard {
             let (guard, handler) = (Arc::clone(&guard), Arc::clone(&handler));
             Box::pin(async move {
                 let (method, path) = (request.method().as_str(), request.uri().path());
-                match guard.check(method, path, request.headers()).await {
+                if PUBLIC_PATHS.contains(&path) {
+                    return handler(request).await;
+                }
+                let (action, client) = (Action::path(method, path), request.extensions().get::<Client>());
+                match guard.admit(&action, request.headers(), client).await {
                     Ok(identity) => {
                         debug!(method, path, ?identity, "Request let through");
                         handler(request).await
                     }
-                    Err(answer) => answer,
+                    Err(refusal) => refusal.answer(),
                 }
             })
         })
@@ -145,12 +147,20 @@ impl Refusal {
                 "the Kubernetes API server does not say who may ask this; try again when it answers"
                     .to_owned(),
             ),
+            Self::Busy => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many ask who nobody knows yet; try again in a second".to_owned(),
+            ),
         }
     }
 
     fn answer(self) -> Answer {
         let (code, message) = self.into_parts();
-        status(code, &message)
+        let mut answer = status(code, &message);
+        if code == StatusCode::TOO_MANY_REQUESTS {
+            answer.headers_mut().insert(RETRY_AFTER, COME_AGAIN);
+        }
+        answer
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Identity {
 }
 
 /// A user as the API server knows them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User {
     /// The name, such as `system:serviceaccount:kube-system:antctl`.
     pub name: String,

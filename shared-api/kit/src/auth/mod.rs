@@ -11,13 +11,16 @@ mod identity;
 mod loopback;
 mod remembered;
 mod subject;
+mod turns;
 
 pub use action::{Action, ResourceAction};
 pub use authentication::{Authenticator, Unauthenticated};
 pub use authorization::{Authorizer, Undecided, Verdict};
 pub(crate) use client_certificate::AnyClientCertificate;
+pub use client_certificate::ClientCertificates;
 pub use front_proxy::CertificateTrust;
-pub use guard::{Guard, PUBLIC_PATHS, Refusal};
+pub use guard::{COME_AGAIN, Guard, PUBLIC_PATHS, Refusal};
 pub use identity::{Identity, User};
 pub use loopback::{LoopbackToken, TokenFileError, admit_own_pod};
 pub use remembered::Lifetimes;
+pub use turns::Busy;

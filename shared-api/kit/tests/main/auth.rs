@@ -14,6 +14,7 @@ use futures::future::join_all;
 use hyper::StatusCode;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +62,12 @@ impl Api {
 
     /// The status line and the body that `METHOD PATH` with a token is answered with.
     async fn ask(&self, request: &str, token: Option<&str>) -> (String, String) {
+        let (head, body) = self.exchange(request, token).await;
+        (head.lines().next().unwrap().to_owned(), body)
+    }
+
+    /// The head and the body.
+    async fn exchange(&self, request: &str, token: Option<&str>) -> (String, String) {
         let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
         let request = format!(
             "{request} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n",
@@ -72,7 +79,7 @@ impl Api {
         let mut stream = connector.connect(name, stream).await.unwrap();
         let answer = exchange(&mut stream, request.as_bytes()).await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.lines().next().unwrap()["HTTP/1.1 ".len()..].to_owned(), body.to_owned())
+        (head["HTTP/1.1 ".len()..].to_owned(), body.to_owned())
     }
 
     async fn code(&self, request: &str, token: Option<&str>) -> String {
@@ -150,6 +157,32 @@ async fn whoever_asks_several_things_at_once_has_their_token_reviewed_once() {
     let codes = join_all(asked.map(|request| api.code(request, Some("root-token")))).await;
     assert_eq!(codes, ["200"; 4]);
     assert_eq!(api.reviews.asked(), 1);
+}
+
+#[tokio::test]
+async fn made_up_tokens_do_not_delay_one_that_was_good() {
+    let api = Arc::new(Api::start(NONE).await);
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    let endless = |number: usize| {
+        let api = Arc::clone(&api);
+        tokio::spawn(async move { api.code("GET /agentinfo", Some(&format!("endless-{number}"))).await })
+    };
+    // As many as one source may have waiting.
+    let waiting: Vec<_> = (0..128).map(endless).collect();
+    let refused = timeout(Duration::from_secs(20), async {
+        loop {
+            let (head, _) = api.exchange("GET /agentinfo", Some("endless-one-more")).await;
+            if head.starts_with("429") {
+                return head + "\r\n";
+            }
+        }
+    });
+    // It has a place itself until the others have come.
+    let answer = timeout(Duration::from_secs(4), api.code("GET /agentinfo", Some("alice-token"))).await;
+    assert_eq!(answer.as_deref(), Ok("200"), "it waited behind made-up ones");
+    let head = refused.await.expect("all of them wait").to_ascii_lowercase();
+    assert!(head.contains("\r\nretry-after: 1\r\n"), "{head}");
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test]

@@ -1,14 +1,26 @@
-//! Whom certificates are taken for: the front proxy, which speaks for others, and users.
+//! Whom certificates are taken for: the front proxy, which speaks for others, and users; and which a server takes at all.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use antrea_kit::auth::{CertificateTrust, User};
+use antrea_kit::api;
+use antrea_kit::auth::{CertificateTrust, ClientCertificates, User};
+use antrea_kit::health::Checks;
+use antrea_kit::server::Limits;
+use antrea_types::MinimumTls;
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::server::{Running, certificate};
 
 /// An authority that vouches for clients.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -42,6 +54,11 @@ impl Authority {
     }
 }
 
+/// What a client shows, its own certificate first.
+fn shown(chain: &[CertificateDer<'static>]) -> ClientCertificates {
+    ClientCertificates::new(chain)
+}
+
 /// What the API server of a cluster publishes.
 fn published(proxy: &Authority, clients: &Authority) -> BTreeMap<String, String> {
     let data = [
@@ -73,7 +90,7 @@ const ALICE: &str = "x-remote-user: alice\nx-remote-group: dev\nx-remote-group: 
 fn the_front_proxy_speaks_for_others() {
     let (proxy, clients) = (Authority::new(), Authority::new());
     let trust = CertificateTrust::default();
-    let certificate = [proxy.client("front-proxy-client")];
+    let certificate = shown(&[proxy.client("front-proxy-client")]);
     assert_eq!(printed(trust.user(&certificate, &headers(ALICE))), "nobody", "before anything is published");
     trust.set(&published(&proxy, &clients));
     assert_eq!(
@@ -92,17 +109,17 @@ fn nobody_else_speaks_for_others() {
     trust.set(&published(&proxy, &clients));
     let server = proxy.vouch_for("front-proxy-client", "", ExtendedKeyUsagePurpose::ServerAuth);
     for certificate in [proxy.client("mallory"), stranger.client("front-proxy-client"), server] {
-        assert_eq!(printed(trust.user(&[certificate], &headers(ALICE))), "nobody");
+        assert_eq!(printed(trust.user(&shown(&[certificate]), &headers(ALICE))), "nobody");
     }
-    assert_eq!(printed(trust.user(&[], &headers(ALICE))), "nobody");
-    let bob = [clients.client("bob")];
+    assert_eq!(printed(trust.user(&shown(&[]), &headers(ALICE))), "nobody");
+    let bob = shown(&[clients.client("bob")]);
     assert_eq!(printed(trust.user(&bob, &headers(ALICE))), r#"bob ["team", "system:authenticated"] {}"#);
 }
 
 #[test]
 fn what_cannot_be_read_is_trusted_for_nothing() {
     let (proxy, clients) = (Authority::new(), Authority::new());
-    let certificate = [proxy.client("front-proxy-client")];
+    let certificate = shown(&[proxy.client("front-proxy-client")]);
     for (key, value) in [
         ("requestheader-client-ca-file", "none"),
         ("requestheader-allowed-names", "front-proxy-client"),
@@ -113,6 +130,52 @@ fn what_cannot_be_read_is_trusted_for_nothing() {
         data.insert(key.to_owned(), value.to_owned());
         trust.set(&data);
         assert_eq!(printed(trust.user(&certificate, &headers(ALICE))), "nobody", "{key}");
-        assert_ne!(printed(trust.user(&[clients.client("bob")], &HeaderMap::new())), "nobody", "{key}");
+        assert_ne!(
+            printed(trust.user(&shown(&[clients.client("bob")]), &HeaderMap::new())),
+            "nobody",
+            "{key}"
+        );
+    }
+}
+
+/// A certificate of a client, and `count` self-made authorities of one name that could each have vouched for it and for one
+/// another: a search for a path among them tries every order.
+fn self_made_chain(count: usize) -> (Vec<CertificateDer<'static>>, KeyPair) {
+    let authorities: Vec<Authority> = (0..count).map(|_| Authority::new()).collect();
+    let key = KeyPair::generate().unwrap();
+    let parameters = CertificateParams::new(Vec::new()).unwrap();
+    let own = parameters.signed_by(&key, &authorities[0].0).unwrap().der().clone();
+    let chain = std::iter::once(own).chain(authorities.iter().map(|authority| authority.0.der().clone()));
+    (chain.collect(), key)
+}
+
+/// Whether a server that asks for certificates answers a client that shows these.
+async fn is_answered(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> bool {
+    let certificate = certificate();
+    let tls = certificate.aggregated_server_config(MinimumTls::V1_3).unwrap();
+    let server = Running::answering(Some(tls), Limits::DEFAULT, api::health(Checks::new())).await;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(certificate.ca_pem().as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = config.with_root_certificates(roots).with_client_auth_cert(chain, key).unwrap();
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let Ok(mut stream) = TlsConnector::from(Arc::new(config)).connect(name, stream).await else {
+        return false;
+    };
+    // With TLS 1.3 the client learns by its first read that it was refused.
+    let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let mut answer = Vec::new();
+    let asked = stream.write_all(request).await;
+    asked.is_ok() && stream.read_to_end(&mut answer).await.is_ok() && answer.starts_with(b"HTTP/1.1 200")
+}
+
+#[tokio::test]
+async fn long_chains_of_certificates_are_refused_before_anybody_looks_for_a_path() {
+    for (count, is_short) in [(1, true), (4, true), (5, false), (60, false)] {
+        let (chain, key) = self_made_chain(count);
+        assert_eq!(is_answered(chain, &key).await, is_short, "{count} authorities");
     }
 }

@@ -4,6 +4,7 @@
 
 mod auth;
 mod certificates;
+mod crowds;
 mod kube_client;
 mod object_files;
 mod published_ca;

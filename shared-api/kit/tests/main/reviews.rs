@@ -13,7 +13,8 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Knows the tokens `alice-token` and `bob-token`; alice may get `/agentinfo`, bob nothing.
+/// Knows the tokens `alice-token` and `bob-token`; alice may get `/agentinfo`, bob nothing. Never says anything of tokens
+/// that begin with `endless-`.
 #[derive(Clone, Default)]
 pub(crate) struct Reviews(Arc<State>);
 
@@ -62,6 +63,9 @@ impl Reviews {
         let path = request.uri().path().to_owned();
         let body = request.into_body().collect().await.unwrap().to_bytes();
         let mut review: Value = serde_json::from_slice(&body).unwrap();
+        if review["spec"]["token"].as_str().is_some_and(|token| token.starts_with("endless-")) {
+            return std::future::pending().await;
+        }
         review["status"] = match path.as_str() {
             "/apis/authentication.k8s.io/v1/tokenreviews" => self.review_token(&review["spec"]["token"]),
             "/apis/authorization.k8s.io/v1/subjectaccessreviews" => review_access(&review["spec"]),

@@ -23,16 +23,20 @@ const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: 
 const SOON: Duration = Duration::from_secs(20);
 
 /// A server that runs until it is told to stop.
-struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
     stop: CancellationToken,
     task: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Running {
     async fn start(tls: Option<Arc<ServerConfig>>, limits: Limits, checks: Checks) -> Self {
+        Self::answering(tls, limits, api::health(checks)).await
+    }
+
+    pub(crate) async fn answering(tls: Option<Arc<ServerConfig>>, limits: Limits, handler: Handler) -> Self {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let server = Server::bind(address, tls, limits, api::health(checks)).await.unwrap();
+        let server = Server::bind(address, tls, limits, handler).await.unwrap();
         let stop = CancellationToken::new();
         Self { address: server.local_addr(), task: tokio::spawn(server.run(stop.clone())), stop }
     }
@@ -43,7 +47,7 @@ impl Running {
 }
 
 fn limits() -> Limits {
-    Limits { handshake: Duration::from_millis(200), header: Duration::from_millis(200), ..Limits::default() }
+    Limits { handshake: Duration::from_millis(200), header: Duration::from_millis(200), ..Limits::DEFAULT }
 }
 
 /// Sends a request and reads until the server closes.
@@ -67,7 +71,7 @@ pub(crate) fn client_config(ca_pem: &str) -> Arc<ClientConfig> {
     Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn certificate() -> Arc<ServingCertificate> {
+pub(crate) fn certificate() -> Arc<ServingCertificate> {
     ServingCertificate::generate("antrea-agent", &["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
@@ -131,7 +135,7 @@ async fn an_idle_connection_is_closed() {
 
 #[tokio::test]
 async fn a_connection_does_not_last_for_ever() {
-    let limits = Limits { lifetime: Duration::from_millis(200), ..Limits::default() };
+    let limits = Limits { lifetime: Duration::from_millis(200), ..limits() };
     let server = Running::start(None, limits, Checks::new()).await;
     assert_eq!(exchange(&mut server.connect().await, b"").await, "");
 }
@@ -145,33 +149,6 @@ async fn too_long_a_head_is_refused() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_for_their_turn() {
-    let limits = Limits { connections: 1, ..limits() };
-    let server = Running::start(None, limits, Checks::new()).await;
-    let mut first = server.connect().await;
-    let mut second = server.connect().await;
-    let (first, second) = tokio::join!(exchange(&mut first, b""), exchange(&mut second, REQUEST));
-    assert_eq!(first, "");
-    assert!(second.starts_with("HTTP/1.1 200"), "{second}");
-}
-
-#[tokio::test]
-async fn handshakes_that_never_end_keep_nobody_out() {
-    let certificate = certificate();
-    let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
-    let limits = Limits { connections: 40, half_open: 20, ..Limits::default() };
-    let server = Running::start(Some(tls), limits, Checks::new()).await;
-    let mut half_open = Vec::new();
-    for _ in 0..1000 {
-        half_open.push(server.connect().await);
-    }
-    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
-    let name = ServerName::try_from("localhost").unwrap();
-    let mut stream = connector.connect(name, server.connect().await).await.unwrap();
-    assert!(exchange(&mut stream, REQUEST).await.starts_with("HTTP/1.1 200"));
-}
-
-#[tokio::test]
 async fn a_server_that_is_told_to_stop_stops_though_clients_linger() {
     let server = Running::start(None, Limits::default(), Checks::new()).await;
     let mut idle = server.connect().await;
@@ -179,6 +156,15 @@ async fn a_server_that_is_told_to_stop_stops_though_clients_linger() {
     idle.read_u8().await.unwrap();
     server.stop.cancel();
     timeout(SOON, server.task).await.expect("the server went on").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn limits_that_contradict_each_other_make_no_server() {
+    let handler: Handler = Arc::new(|_| Box::pin(std::future::ready(not_found())));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let limits = Limits { lifetime: Duration::ZERO, ..Limits::DEFAULT };
+    let error = Server::bind(address, None, limits, handler).await.err().unwrap();
+    assert!(error.to_string().starts_with("no server with these limits on 127.0.0.1:0: "), "{error}");
 }
 
 #[tokio::test]

@@ -1,0 +1,211 @@
+//! Who has the connections of a server, and who gives way: a table of values, without a socket.
+//!
+//! Handshakes, anonymous clients, admitted clients and clients on this machine have slots of their own, so that none of
+//! them can take those of another. Every new connection gets a slot. When its kind has too many, the source with the most
+//! gives one up: one that is idle before one with a request under way, and the oldest of these.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How many connections of each kind there are at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// In their TLS handshake.
+    pub handshakes: usize,
+    /// Of clients that have not been allowed anything: nobody who asks for health says who they are.
+    pub anonymous: usize,
+    /// Of clients that were allowed something. No other client ever closes theirs.
+    pub admitted: usize,
+    /// Of clients on this machine: probes are served whatever happens to the others.
+    pub loopback: usize,
+}
+
+/// Where connections come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// This machine, as its programs and the kubelet ask: `127.0.0.1` or `::1`.
+    Loopback,
+    /// An IPv4 address, or the /64 of an IPv6 address: one host has all of it.
+    Host(IpAddr),
+}
+
+impl Source {
+    pub(crate) fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => Self::Loopback,
+            IpAddr::V6(address) => {
+                Self::Host(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into())
+            }
+            address => Self::Host(address),
+        }
+    }
+}
+
+/// What a server knows of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing yet: the TLS handshake is under way.
+    Handshake,
+    /// Nothing that lets it ask for more than health.
+    Anonymous,
+    /// It was allowed something.
+    Admitted,
+}
+
+/// Whether a connection is worth keeping: the first gives way first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Activity {
+    Idle,
+    /// A request is under way.
+    Busy,
+}
+
+/// The number of a connection.
+pub(crate) type Number = u64;
+
+/// All connections of a server; `T` is what ends one.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    kinds: [Kind<T>; 4],
+    places: BTreeMap<Number, Place>,
+    /// Grows with each connection, and whenever one becomes busy or idle.
+    turn: u64,
+}
+
+/// Where the table has a connection.
+type Place = (Source, Standing);
+
+/// Connections that share slots.
+#[derive(Debug)]
+struct Kind<T> {
+    most: usize,
+    /// How many of them one source may have.
+    share: usize,
+    connections: BTreeMap<Number, Entry<T>>,
+    by_source: BTreeMap<Source, usize>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    source: Source,
+    activity: Activity,
+    /// The turn at which it became that.
+    since: u64,
+    end: T,
+}
+
+impl<T> Table<T> {
+    pub(crate) fn new(slots: Slots) -> Self {
+        // One source never needs more than half of what is for everybody.
+        let shared = |most: usize| Kind::new(most, most.div_ceil(2));
+        let own = |most: usize| Kind::new(most, most);
+        let kinds =
+            [shared(slots.handshakes), shared(slots.anonymous), own(slots.admitted), own(slots.loopback)];
+        Self { kinds, places: BTreeMap::new(), turn: 0 }
+    }
+
+    /// A connection is there; also `end` of the one that gives way to it, if one has to.
+    pub(crate) fn open(&mut self, source: Source, standing: Standing, end: T) -> (Number, Option<T>) {
+        self.turn += 1;
+        let number = self.turn;
+        let entry = Entry { source, activity: Activity::Idle, since: number, end };
+        (number, self.insert(number, (source, standing), entry))
+    }
+
+    /// More is known of a client; `end` of the connection that gives way to it. Nothing happens to one that is gone.
+    pub(crate) fn promote(&mut self, number: Number, standing: Standing) -> Option<T> {
+        let place @ (source, before) = *self.places.get(&number)?;
+        if before == standing {
+            return None;
+        }
+        let entry = self.kind(place).remove(number)?;
+        self.insert(number, (source, standing), entry)
+    }
+
+    /// A request begins where there was none.
+    pub(crate) fn begin_request(&mut self, number: Number) {
+        self.mark(number, Activity::Busy);
+    }
+
+    /// The last request has ended.
+    pub(crate) fn end_request(&mut self, number: Number) {
+        self.mark(number, Activity::Idle);
+    }
+
+    /// A connection is gone.
+    pub(crate) fn close(&mut self, number: Number) {
+        if let Some(place) = self.places.remove(&number) {
+            self.kind(place).remove(number);
+        }
+    }
+
+    fn insert(&mut self, number: Number, place: Place, entry: Entry<T>) -> Option<T> {
+        let first_to_go = self.kind(place).first_to_go_for(place.0);
+        self.places.insert(number, place);
+        self.kind(place).connections.insert(number, entry);
+        *self.kind(place).by_source.entry(place.0).or_default() += 1;
+        let first_to_go = first_to_go?;
+        self.places.remove(&first_to_go);
+        self.kind(place).remove(first_to_go).map(|entry| entry.end)
+    }
+
+    fn mark(&mut self, number: Number, activity: Activity) {
+        self.turn += 1;
+        let since = self.turn;
+        let Some(place) = self.places.get(&number).copied() else { return };
+        if let Some(entry) = self.kind(place).connections.get_mut(&number) {
+            (entry.activity, entry.since) = (activity, since);
+        }
+    }
+
+    fn kind(&mut self, place: Place) -> &mut Kind<T> {
+        let [handshakes, anonymous, admitted, loopback] = &mut self.kinds;
+        match place {
+            (Source::Loopback, _) => loopback,
+            (Source::Host(_), Standing::Handshake) => handshakes,
+            (Source::Host(_), Standing::Anonymous) => anonymous,
+            (Source::Host(_), Standing::Admitted) => admitted,
+        }
+    }
+}
+
+impl<T> Kind<T> {
+    const fn new(most: usize, share: usize) -> Self {
+        Self { most, share, connections: BTreeMap::new(), by_source: BTreeMap::new() }
+    }
+
+    /// Which connection gives way to one more of a source, if one has to.
+    fn first_to_go_for(&self, source: Source) -> Option<Number> {
+        if self.count(source) >= self.share {
+            return self.first_to_go(|other| other == source);
+        }
+        if self.connections.len() < self.most {
+            return None;
+        }
+        let most = self.by_source.values().max()?;
+        self.first_to_go(|other| self.count(other) == *most)
+    }
+
+    fn first_to_go(&self, is_from: impl Fn(Source) -> bool) -> Option<Number> {
+        let candidates = self.connections.iter().filter(|(_, entry)| is_from(entry.source));
+        candidates.min_by_key(|(_, entry)| (entry.activity, entry.since)).map(|(number, _)| *number)
+    }
+
+    fn count(&self, source: Source) -> usize {
+        self.by_source.get(&source).copied().unwrap_or_default()
+    }
+
+    fn remove(&mut self, number: Number) -> Option<Entry<T>> {
+        let entry = self.connections.remove(&number)?;
+        if let Some(count) = self.by_source.get_mut(&entry.source) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_source.remove(&entry.source);
+            }
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Which connection gives way, as scripts: `a1` is the first connection from host a, `lo1` one of this machine.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+const SLOTS: Slots = Slots { handshakes: 4, anonymous: 4, admitted: 3, loopback: 2 };
+
+/// Runs steps such as `open a1`, `shake a1` (a handshake), `admit a1`, `begin a1`, `end a1`, `close a1`; says who gave way.
+fn run(script: &str) -> Vec<String> {
+    let mut table = Table::new(SLOTS);
+    let mut numbers = BTreeMap::new();
+    let mut gone = Vec::new();
+    for step in script.split([',', '\n']).map(str::trim).filter(|step| !step.is_empty()) {
+        let (verb, name) = step.split_once(' ').unwrap();
+        let source = source(name);
+        let opened = |standing, table: &mut Table<String>| table.open(source, standing, name.to_owned());
+        let number = |numbers: &BTreeMap<String, Number>| numbers[name];
+        let gave_way = match verb {
+            "open" | "shake" => {
+                let standing = if verb == "open" { Standing::Anonymous } else { Standing::Handshake };
+                let (number, gave_way) = opened(standing, &mut table);
+                numbers.insert(name.to_owned(), number);
+                gave_way
+            }
+            "know" => table.promote(number(&numbers), Standing::Anonymous),
+            "admit" => table.promote(number(&numbers), Standing::Admitted),
+            "begin" => (table.begin_request(number(&numbers)), None).1,
+            "end" => (table.end_request(number(&numbers)), None).1,
+            "close" => (table.close(number(&numbers)), None).1,
+            _ => panic!("{step}"),
+        };
+        gone.extend(gave_way);
+        let connections = table.kinds.iter().map(|kind| kind.connections.len()).sum::<usize>();
+        assert_eq!(connections, table.places.len(), "after {step}");
+        for kind in &table.kinds {
+            assert!(kind.connections.len() <= kind.most, "after {step}");
+            assert_eq!(kind.by_source.values().sum::<usize>(), kind.connections.len(), "after {step}");
+        }
+    }
+    gone
+}
+
+fn source(name: &str) -> Source {
+    match name.as_bytes() {
+        [b'l', b'o', ..] => Source::Loopback,
+        [host, ..] => Source::of(Ipv4Addr::new(10, 0, 0, *host).into()),
+        [] => panic!("no name"),
+    }
+}
+
+#[track_caller]
+fn check(script: &str, gave_way: &str) {
+    assert_eq!(run(script).join(" "), gave_way, "{script}");
+}
+
+#[test]
+fn nobody_gives_way_while_there_is_room() {
+    check("open a1, open a2, open b1, open c1", "");
+    check("open a1, open a2, close a1, open a3, close a2, open a4", "");
+}
+
+#[test]
+fn a_source_with_its_share_gives_up_its_own() {
+    check("open a1, open a2, open a3", "a1");
+    check("shake a1, shake a2, shake a3, shake a4", "a1 a2");
+}
+
+#[test]
+fn the_source_with_the_most_gives_way_to_others() {
+    check("open b1, open a1, open a2, open c1, open d1", "a1");
+    check("open a1, open b1, open c1, open d1, open e1", "a1");
+}
+
+#[test]
+fn idle_connections_give_way_before_those_with_a_request_and_the_longest_first() {
+    check("open a1, open a2, begin a1, open a3", "a2");
+    check("open a1, open a2, begin a1, end a1, open a3", "a2");
+    check("open a1, open a2, begin a1, begin a2, open a3", "a1");
+}
+
+#[test]
+fn handshakes_take_no_slot_of_those_who_ended_theirs() {
+    check("shake a1, know a1, shake a2, know a2, shake a3, shake a4, shake a5", "a3");
+}
+
+#[test]
+fn an_admitted_client_never_gives_way_to_others_than_admitted_ones() {
+    let crowd = (1..=9).map(|number| format!("open a{number}")).collect::<Vec<_>>().join(",");
+    check(&format!("open a0, admit a0, {crowd}"), "a1 a2 a3 a4 a5 a6 a7");
+    check("open a0, admit a0, open a1, open a2, open b1, open b2, open c1, open d1, open e1", "a1 b1 a2");
+}
+
+#[test]
+fn a_source_may_have_all_slots_of_admitted_clients_until_others_come() {
+    check("open a1, admit a1, open a2, admit a2, open a3, admit a3", "");
+    check("open a1, admit a1, open a2, admit a2, open a3, admit a3, begin a1, open b1, admit b1", "a2");
+}
+
+#[test]
+fn a_client_behind_the_address_of_a_crowd_is_let_in_and_stays() {
+    check("open a1, open a2, open a3, begin a3, admit a3, open a4, open a5, open a6", "a1 a2 a4");
+}
+
+#[test]
+fn clients_of_this_machine_have_slots_of_their_own() {
+    check("open a1, open a2, open b1, open b2, shake lo1, know lo1, begin lo1, open lo2", "");
+    check("shake lo1, know lo1, begin lo1, open lo2, open lo3", "lo2");
+}
+
+#[test]
+fn what_is_gone_is_neither_promoted_nor_marked() {
+    check("open a1, open a2, open a3, admit a1, begin a1, end a1, close a1, open a4", "a1 a2");
+}
+
+#[test]
+fn a_host_is_an_ipv4_address_or_a_prefix_of_64_bits() {
+    let source = |text: &str| Source::of(text.parse::<IpAddr>().unwrap());
+    assert_eq!(source("::ffff:10.0.0.1"), source("10.0.0.1"));
+    assert_ne!(source("10.0.0.1"), source("10.0.0.2"));
+    assert_eq!(source("fd00:1::1"), source("fd00:1::ffff:2"));
+    assert_ne!(source("fd00:1::1"), source("fd00:1:0:1::1"));
+    assert_eq!([source("127.0.0.1"), source("::1"), source("::ffff:127.0.0.1")], [Source::Loopback; 3]);
+}
