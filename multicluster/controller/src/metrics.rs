@@ -6,7 +6,7 @@ use std::sync::Arc;
 use antrea_kit::health::{not_found, text};
 use antrea_kit::leases::Leadership;
 use antrea_kit::metrics::Page;
-use antrea_kit::server::Handler;
+use antrea_kit::server::{Handler, print_evicted};
 use antrea_mc_leader::{Census, Censuses};
 use hyper::{Method, StatusCode};
 use tokio::sync::watch;
@@ -39,7 +39,9 @@ pub(crate) fn handler(figures: Figures) -> Handler {
         let answer = match (request.method(), request.uri().path()) {
             (&Method::GET, "/metrics") => {
                 let Figures { mode, version, leadership, censuses } = figures.as_ref();
-                text(StatusCode::OK, print(*mode, version, *leadership.borrow(), &censuses.get()))
+                let mut page = print(*mode, version, *leadership.borrow(), &censuses.get());
+                print_evicted(&mut page, "antrea_mc");
+                text(StatusCode::OK, page.into_text())
             }
             _ => not_found(),
         };
@@ -47,7 +49,7 @@ pub(crate) fn handler(figures: Figures) -> Handler {
     })
 }
 
-fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<String, Census>) -> String {
+fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<String, Census>) -> Page {
     let mut page = Page::default();
     page.gauge("antrea_mc_build_info", "Version and mode of the controller.");
     page.sample("antrea_mc_build_info", &[("version", version), ("mode", &mode.to_string())], 1);
@@ -73,7 +75,7 @@ fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<
             }
         }
     }
-    page.into_text()
+    page
 }
 
 #[cfg(test)]
@@ -92,7 +94,8 @@ mod tests {
             "v1.0.0",
             Leadership::Leading,
             &BTreeMap::from([("area".to_owned(), census)]),
-        );
+        )
+        .into_text();
         assert_eq!(
             page,
             "\
@@ -117,7 +120,7 @@ antrea_mc_resource_exports{namespace=\"area\",kind=\"Service\"} 3
 
     #[test]
     fn a_member_that_waits_says_so() {
-        let page = print(Mode::Member, "v1.0.0", Leadership::Following, &BTreeMap::new());
+        let page = print(Mode::Member, "v1.0.0", Leadership::Following, &BTreeMap::new()).into_text();
         assert!(page.ends_with("# TYPE antrea_mc_elected gauge\nantrea_mc_elected 0\n"), "{page}");
     }
 }

@@ -10,14 +10,17 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::ClientCertificates;
+use crate::metrics::Page;
 use crate::slots::{Number, Slots, Source, Standing, Table};
 
 /// How many connections of this process gave way to others.
 static GAVE_WAY: AtomicU64 = AtomicU64::new(0);
 
-/// How many connections of all servers of this process were closed because others needed their slots.
-pub fn gave_way() -> u64 {
-    GAVE_WAY.load(Ordering::Relaxed)
+/// Prints how many connections of all servers of this process were closed because others needed their slots.
+pub fn print_evicted(page: &mut Page, program: &str) {
+    let name = format!("{program}_http_connections_evicted_total");
+    page.counter(&name, "Connections that were closed because others needed their place.");
+    page.sample(&name, &[], GAVE_WAY.load(Ordering::Relaxed));
 }
 
 /// The connections of a server.

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::client::Connections;
-pub use crate::client::{Client, gave_way};
+pub use crate::client::{Client, print_evicted};
 use crate::connection::Connection;
 pub use crate::listen::BindError;
 use crate::listen::listen_everywhere;

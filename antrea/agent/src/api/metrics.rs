@@ -1,6 +1,7 @@
 //! `/metrics`: what there is on the Node and what was done to flows, under upstream's names, looked up when it is asked for.
 
 use antrea_kit::metrics::{Histogram, Page};
+use antrea_kit::server::print_evicted;
 use antrea_openflow::TableId;
 use antrea_ovs::openflow::{Operation, OperationCounts};
 
@@ -30,6 +31,7 @@ pub(super) async fn answer(observer: &Observer) -> String {
     };
     let mut page = Page::default();
     numbers.print(&mut page);
+    print_evicted(&mut page, "antrea_agent");
     page.into_text()
 }
 

@@ -17,7 +17,7 @@ use antrea_apiserver::{CannotEvaluate, SharedStore, UnknownPolicy};
 use antrea_index::{Index, Kind};
 use antrea_kit::metrics::Page;
 use antrea_kit::query::Query;
-use antrea_kit::server::Answer;
+use antrea_kit::server::{Answer, print_evicted};
 use antrea_kit::status::status;
 use antrea_policy::{PolicyUpdate, Uid, Update};
 use antrea_shared_api::controlplane::v1beta2::{
@@ -207,6 +207,7 @@ impl Computation {
 
     /// Writes what was computed, and who is told of it.
     pub(crate) fn print(&self, page: &mut Page) {
+        print_evicted(page, "antrea_controller");
         let waiting = self.queue.upgrade().map_or(0, |queue| queue.max_capacity() - queue.capacity());
         self.state().records.computed.print(page, waiting);
         self.print_watchers(page);
