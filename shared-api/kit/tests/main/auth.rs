@@ -169,6 +169,10 @@ async fn made_up_tokens_do_not_delay_one_that_was_good() {
     };
     // As many as one source may have waiting.
     let waiting: Vec<_> = (0..128).map(endless).collect();
+    // As many as are reviewed at once, beside the two reviews for alice.
+    while api.reviews.asked() < 2 + 8 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let refused = timeout(Duration::from_secs(20), async {
         loop {
             let (head, _) = api.exchange("GET /agentinfo", Some("endless-one-more")).await;
