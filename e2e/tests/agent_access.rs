@@ -70,7 +70,7 @@ fn paths(cluster: &Cluster<'_>) -> Result<Vec<String>> {
 }
 
 /// Of a ServiceAccount, with what else it shall say.
-fn token(cluster: &Cluster<'_>, words: &[&str]) -> Result<String> {
+pub(crate) fn token(cluster: &Cluster<'_>, words: &[&str]) -> Result<String> {
     let words = [&["create", "token"], words].concat();
     cluster.kubectl.text(&words).map(|token| token.trim().to_owned())
 }
