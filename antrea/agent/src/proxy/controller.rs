@@ -249,8 +249,9 @@ fn flow_set(change: &Change, pipeline: &Pipeline) -> FlowSet {
     let plan = &change.plan;
     let frontends = plan.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
     let backends = plan.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
+    let members = plan.groups.iter().flat_map(|group| pipeline.service_group_flows(group));
     FlowSet {
-        flows: frontends.chain(backends).collect(),
+        flows: frontends.chain(backends).chain(members).collect(),
         groups: plan.groups.iter().map(|group| pipeline.service_group(group)).collect(),
         meters: Vec::new(),
     }
