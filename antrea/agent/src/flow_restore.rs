@@ -6,6 +6,7 @@ use std::time::Duration;
 use antrea_agent_cni::interface_store::InterfaceStore;
 use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
+use antrea_agent_proxy::Realized;
 use antrea_agent_routing::NodeRoutes;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, SetKey, Switch};
@@ -17,7 +18,6 @@ use tracing::{info, warn};
 
 use crate::multicluster::FlowSources;
 use crate::policies::PodPolicies;
-use crate::proxy::Realized;
 use crate::{node_routes, pods};
 
 const FLOW_RESTORE_WAIT: &str = "flow-restore-wait";

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use antrea_agent_routing::Eligibility;
 use antrea_config::AgentConfig;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::health::Check;
@@ -11,11 +12,14 @@ use antrea_shared_api::well_known::{AGENT_FIELD_MANAGER, environment, node_annot
 use antrea_types::{DualStack, NodeName};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tracing::{info, warn};
+
+/// What the cluster autoscaler puts on a Node that it is about to remove.
+const TO_BE_DELETED_TAINT: &str = "ToBeDeletedByClusterAutoscaler";
 
 /// What the agent needs to know of its own Node before it can connect Pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +105,18 @@ pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
     of_type("InternalIP").chain(of_type("ExternalIP")).collect()
 }
 
+/// Whether load balancers may send it new connections: not where it is being deleted, and not where the cluster autoscaler
+/// is about to (KEP-3836).
+pub(crate) fn eligibility(node: &Node) -> Eligibility {
+    let taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
+    let leaves = |taint: &Taint| taint.key == TO_BE_DELETED_TAINT;
+    if node.metadata.deletion_timestamp.is_some() || taints.into_iter().any(leaves) {
+        Eligibility::Leaving
+    } else {
+        Eligibility::Eligible
+    }
+}
+
 /// The client of the API server, as the configuration says.
 pub(crate) async fn client(config: &AgentConfig) -> Result<Client, AccessError> {
     kube_client::client(Access {
@@ -157,6 +173,21 @@ mod tests {
     fn a_pod_cidr_that_is_none_is_named() {
         let obstacle = check(json!({"metadata": {}, "spec": {"podCIDRs": ["10.0.0.0/33"]}})).unwrap_err();
         assert_eq!(obstacle, "its Pod CIDR \"10.0.0.0/33\" is not a network");
+    }
+
+    #[track_caller]
+    fn check_eligibility(metadata: serde_json::Value, taint: &str, expect: Eligibility) {
+        let taints = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, {"key": taint, "effect": "NoSchedule"}]);
+        let node = json!({"metadata": metadata, "spec": {"unschedulable": true, "taints": taints}});
+        assert_eq!(eligibility(&serde_json::from_value(node).unwrap()), expect);
+    }
+
+    #[test]
+    fn a_node_that_is_about_to_go_gets_no_new_connections_from_load_balancers() {
+        check_eligibility(json!({}), "example.com/other", Eligibility::Eligible);
+        check_eligibility(json!({}), "ToBeDeletedByClusterAutoscaler", Eligibility::Leaving);
+        let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+        check_eligibility(deleted, "example.com/other", Eligibility::Leaving);
     }
 
     #[test]

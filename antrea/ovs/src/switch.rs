@@ -157,6 +157,12 @@ impl Switch {
         self.realized_after(channel.generation() - 1).await
     }
 
+    /// Whether there is a connection over which everything was installed. What is on its way does not count.
+    pub fn is_realized(&self) -> bool {
+        let current = self.inner.connection.current();
+        current.is_ok_and(|channel| channel.generation() == *self.inner.realized.borrow())
+    }
+
     /// Compares the switch with what was asked for, puts right what differs, and returns how much that was.
     ///
     /// # Errors

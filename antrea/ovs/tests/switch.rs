@@ -196,15 +196,18 @@ async fn everything_comes_back_after_the_switch_was_killed() {
     switch.apply("pod/a", pod(1)).await.unwrap();
     switch.apply("service/a", service()).await.unwrap();
     let before = dump_flows(&ovs);
+    assert!(switch.is_realized());
     let mut channel = switch.connection().channel();
     ovs.kill_switch().unwrap();
     soon("the loss is noticed", channel.wait_for(Option::is_none)).await.unwrap();
+    assert!(!switch.is_realized());
     // Asked for while the switch is away: it waits until the switch has it.
     let (change, restart) =
         tokio::join!(soon("the change is installed", switch.remove("pod/a")), async { ovs.start_switch() });
     change.unwrap();
     restart.unwrap();
     assert_eq!(dump_flows(&ovs), before[1..]);
+    assert!(switch.is_realized());
     let named = ovs.ofctl(["--names", "--no-stats", "dump-flows", BRIDGE]).unwrap();
     assert!(named.contains("table=PipelineRootClassifier"), "tables have their names again: {named}");
 }

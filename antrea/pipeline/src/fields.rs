@@ -117,6 +117,9 @@ pub enum EndpointState {
     Selected = 2,
     /// It is, and has to be remembered for the client's next connection.
     ToLearn = 3,
+    /// It was, for an earlier connection of the client; whether the Service still has it has to be looked up. No upstream
+    /// pipeline uses the value.
+    Remembered = 4,
 }
 
 impl EndpointState {
@@ -135,6 +138,11 @@ const ENDPOINT_UNION: SubField = SubField::new(Field::Reg4, 0, 18);
 /// An endpoint with this port is chosen.
 pub const fn selected_port(port: u16) -> Mark {
     Mark::new(ENDPOINT_UNION, (EndpointState::Selected as u32) << ENDPOINT_PORT.bits() | port as u32)
+}
+
+/// An endpoint with this port was chosen for an earlier connection.
+pub const fn remembered_port(port: u16) -> Mark {
+    Mark::new(ENDPOINT_UNION, (EndpointState::Remembered as u32) << ENDPOINT_PORT.bits() | port as u32)
 }
 
 /// The packet is to one of the addresses that NodePorts are served on.
@@ -290,7 +298,7 @@ mod tests {
     #[test]
     fn every_value_fits_its_field() {
         let source = [PktSource::Pod.mark(), PktDestination::Gateway.mark()];
-        let endpoint = [EndpointState::ToLearn.mark(), selected_port(u16::MAX)];
+        let endpoint = [EndpointState::ToLearn.mark(), selected_port(u16::MAX), remembered_port(u16::MAX)];
         for mark in source.into_iter().chain(endpoint).chain([OUTPUT_TO_OF_PORT, REWRITE_MAC]) {
             assert!(u128::from(mark.value) << mark.range.offset() <= mark.range.mask(), "{mark:?}");
         }

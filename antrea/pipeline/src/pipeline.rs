@@ -116,6 +116,11 @@ impl Pipeline {
         service::group(&self.layout, group)
     }
 
+    /// The flows of a group of endpoints: one for each that clients stay with.
+    pub fn service_group_flows(&self, group: &EndpointGroup) -> Vec<Flow> {
+        service::group_flows(&self.layout, group)
+    }
+
     /// The flows of the rules of NetworkPolicies, of which there are none yet; nothing where policies are not enforced.
     pub fn policy_flows(&self) -> Option<PolicyFlows> {
         match self.config.policies {

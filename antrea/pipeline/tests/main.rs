@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod affinity;
+mod affinity_ends;
 mod bridge;
 mod cluster;
 mod clusters;

@@ -108,7 +108,7 @@ fn masks_of_each_table() {
     PreRoutingClassifier 2
     NodePortMark 3
     SessionAffinity 1
-    ServiceLB 5
+    ServiceLB 8
     EndpointDNAT 11
     EgressRule 24
     EgressDefaultRule 4

@@ -53,7 +53,7 @@ impl ServiceTable {
 }
 
 impl Served {
-    fn add_backends(&mut self, protocol: Protocol, endpoints: &[Endpoint]) {
+    pub(crate) fn add_backends(&mut self, protocol: Protocol, endpoints: &[Endpoint]) {
         for Endpoint { address, .. } in endpoints {
             let backend = Backend::Translated { protocol, address: *address };
             if !self.backends.contains(&backend) {

@@ -205,7 +205,9 @@ impl Served {
 
     pub(crate) fn flows(&self, pipeline: &Pipeline) -> Vec<Flow> {
         let frontends = self.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
-        frontends.chain(self.backends.iter().filter_map(|backend| pipeline.backend_flow(backend))).collect()
+        let backends = self.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
+        let members = self.groups.iter().flat_map(|group| pipeline.service_group_flows(group));
+        frontends.chain(backends).chain(members).collect()
     }
 
     pub(crate) fn groups(&self, pipeline: &Pipeline) -> Vec<Group> {

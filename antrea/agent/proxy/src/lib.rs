@@ -22,7 +22,7 @@ mod settings;
 mod stale_udp;
 
 pub use adoption::Adoption;
-pub use health::HealthCheck;
+pub use health::{HealthCheck, ProxyHealth, Realized, SwitchState};
 pub use plan::ServicePlan;
 pub use problem::Problem;
 pub use proxy::{Change, Proxy};

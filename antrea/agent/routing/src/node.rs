@@ -42,8 +42,20 @@ pub struct NodeRecord {
     pub addresses: DualStack<IpAddr>,
     /// The label `topology.kubernetes.io/zone`.
     pub zone: Option<String>,
+    /// Whether load balancers may send it new connections.
+    pub eligibility: Eligibility,
     /// The annotation `node.antrea.io/transport-addresses`: what to use instead of `addresses`, separated by commas.
     pub transport_addresses: Option<String>,
+}
+
+/// Whether load balancers may send new connections to a Node (KEP-3836).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eligibility {
+    /// They may. So it is until Nodes are known.
+    #[default]
+    Eligible,
+    /// The Node is about to go, or has been removed from the cluster: connections that it has may end first.
+    Leaving,
 }
 
 /// What Services depend on of the Nodes of a cluster.
@@ -51,6 +63,8 @@ pub struct NodeRecord {
 pub struct NodeFacts {
     /// The zone of this Node.
     pub zone: Option<String>,
+    /// Whether load balancers may send new connections to this Node.
+    pub eligibility: Eligibility,
     /// The addresses of all Nodes.
     pub addresses: BTreeSet<IpAddr>,
 }
@@ -58,11 +72,13 @@ pub struct NodeFacts {
 impl NodeFacts {
     /// The facts about `nodes` as the Node `own` needs them.
     pub fn of<'a>(own: &NodeName, nodes: impl IntoIterator<Item = &'a NodeRecord>) -> Self {
-        let mut facts = Self::default();
+        // Until it is found among them.
+        let mut facts = Self { eligibility: Eligibility::Leaving, ..Self::default() };
         for node in nodes {
             facts.addresses.extend(node.addresses.iter());
             if node.name == *own {
                 facts.zone.clone_from(&node.zone);
+                facts.eligibility = node.eligibility;
             }
         }
         facts

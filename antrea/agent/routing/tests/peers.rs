@@ -1,8 +1,8 @@
 //! Peers without problems, in every mode.
 
-use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
+use antrea_agent_routing::{Eligibility, NodeFacts, NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
 
-use crate::text::{decide, own};
+use crate::text::{decide, node, own};
 
 const NEAR_AND_FAR: &str = "
     node-1 0 pods=10.10.0.0/24,fd00:10::/64 at=172.18.0.1,fd00:18::1
@@ -130,6 +130,16 @@ fn annotated_transport_addresses_replace_those_of_the_node() {
 }
 
 #[test]
+fn load_balancers_are_told_of_this_node_alone_and_not_to_use_one_that_is_gone() {
+    let own = "node-1".parse().unwrap();
+    let leaving = |name: &str| NodeRecord { eligibility: Eligibility::Leaving, ..node(&format!("{name} 1")) };
+    let eligibility = |nodes: &[NodeRecord]| NodeFacts::of(&own, nodes).eligibility;
+    assert_eq!(eligibility(&[node("node-1 1"), leaving("node-2")]), Eligibility::Eligible);
+    assert_eq!(eligibility(&[leaving("node-1"), node("node-2 1")]), Eligibility::Leaving);
+    assert_eq!(eligibility(&[node("node-2 1")]), Eligibility::Leaving);
+}
+
+#[test]
 fn all_pod_networks_are_known_to_the_host() {
     let node = NodeRecord {
         name: "node-2".parse().unwrap(),
@@ -137,6 +147,7 @@ fn all_pod_networks_are_known_to_the_host() {
         pod_cidrs: vec!["10.10.1.0/24".to_owned()],
         addresses: ["172.18.0.2".parse().unwrap()].into_iter().collect(),
         zone: None,
+        eligibility: Eligibility::default(),
         transport_addresses: None,
     };
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use antrea_agent_routing::{NodeRecord, NodeRoutes, OwnNode, TrafficMode, TunnelProtocol, plan};
+use antrea_agent_routing::{Eligibility, NodeRecord, NodeRoutes, OwnNode, TrafficMode, TunnelProtocol, plan};
 use antrea_hostplan::Transport;
 use antrea_pipeline::PeerRoute;
 
@@ -35,6 +35,7 @@ pub(crate) fn node(line: &str) -> NodeRecord {
         pod_cidrs: texts("pods").unwrap_or_default(),
         addresses: value("at").map(|text| list(text).into_iter().collect()).unwrap_or_default(),
         zone: None,
+        eligibility: Eligibility::Eligible,
         transport_addresses: value("transport").map(str::to_owned),
     }
 }

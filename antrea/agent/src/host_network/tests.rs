@@ -61,6 +61,7 @@ fn routes() -> NodeRoutes {
         pod_cidrs: vec!["10.11.1.0/24".to_owned()],
         addresses: ["172.18.0.12".parse::<IpAddr>().unwrap()].into_iter().collect(),
         zone: None,
+        eligibility: antrea_agent_routing::Eligibility::default(),
         transport_addresses: None,
     };
     plan(&own, &[peer])

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_agent_proxy::{Adoption, Change, Proxy, ServiceName, StaleUdp};
+use antrea_agent_proxy::{Adoption, Change, Proxy, Realized, ServiceName, StaleUdp};
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::FlowFilter;
@@ -19,11 +19,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::ProxySetup;
 use super::events::Notices;
 use super::health::HealthServers;
+use super::proxy_health::ProxyHealthSource;
 use super::stale_udp::{StaleUdpQueue, StaleUdpRequests};
 use super::watches::{ServiceWatches, Update, watch_services};
-use super::{ProxySetup, Realized};
 use crate::events::{Notice, NoticeQueue};
 use crate::flow_restore::RoundState;
 
@@ -64,7 +65,9 @@ impl ServiceController {
         nodes: watch::Receiver<NodeFacts>,
     ) -> Result<(Self, mpsc::Receiver<Notice>, StaleUdpRequests)> {
         let watches = watch_services(client, &setup.settings);
-        let health = HealthServers::new(setup.settings.external);
+        let realized = watch::Sender::new(Realized::NotYet);
+        let source = ProxyHealthSource::new(realized.subscribe(), nodes.clone(), switch.clone());
+        let health = HealthServers::new(setup.settings.external, source);
         let (groups, flows) = left_by_earlier_agent(&switch, &pipeline).await?;
         let (queue, for_events) = NoticeQueue::new();
         let (stale_udp, stale_requests) = setup.stale_udp.queue();
@@ -76,7 +79,7 @@ impl ServiceController {
             nodes,
             stale_udp,
             traffic: watch::Sender::new(setup.traffic),
-            realized: watch::Sender::new(Realized::NotYet),
+            realized,
             notices: Notices::new(queue),
             health,
             refused: BTreeSet::new(),
@@ -89,6 +92,11 @@ impl ServiceController {
     /// What the kernel has to know.
     pub(super) fn traffic(&self) -> watch::Receiver<ServiceTraffic> {
         self.traffic.subscribe()
+    }
+
+    /// How the proxy is, for load balancers.
+    pub(crate) fn health_source(&self) -> ProxyHealthSource {
+        self.health.source().clone()
     }
 
     /// Whether the switch has all Services.
@@ -144,12 +152,25 @@ impl ServiceController {
             Update::AllSlices(all) => self.proxy.replace_slices(all),
             Update::Slice(name, slice) => self.proxy.set_slice(name, slice),
         }
+        self.note_changes();
     }
 
     fn learn_nodes(&mut self) {
         let facts = self.nodes.borrow_and_update().clone();
         self.proxy.set_zone(facts.zone.as_deref());
         self.proxy.set_node_addresses(facts.addresses);
+        self.note_changes();
+    }
+
+    /// What has to be done is not done yet.
+    fn note_changes(&self) {
+        if self.proxy.has_changes() {
+            let now = Instant::now().into_std();
+            self.realized.send_if_modified(|realized| {
+                let before = std::mem::replace(realized, realized.changed(now));
+                *realized != before
+            });
+        }
     }
 
     /// Brings the switch, the kernel and load balancers in line with Services.
@@ -190,6 +211,7 @@ impl ServiceController {
             unforgotten.extend(change.stale);
             match asked.done().await {
                 Ok(()) => {
+                    self.refused.remove(&change.service);
                     self.proxy.settle(&change.service);
                     stale.extend(unforgotten);
                 }
@@ -227,8 +249,9 @@ fn flow_set(change: &Change, pipeline: &Pipeline) -> FlowSet {
     let plan = &change.plan;
     let frontends = plan.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
     let backends = plan.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
+    let members = plan.groups.iter().flat_map(|group| pipeline.service_group_flows(group));
     FlowSet {
-        flows: frontends.chain(backends).collect(),
+        flows: frontends.chain(backends).chain(members).collect(),
         groups: plan.groups.iter().map(|group| pipeline.service_group(group)).collect(),
         meters: Vec::new(),
     }

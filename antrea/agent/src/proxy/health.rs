@@ -11,12 +11,11 @@ use antrea_kit::server::{Answer, BindError, Handler, Limits, Server};
 use anyhow::Result;
 use http_body_util::Full;
 use hyper::{Response, StatusCode, header};
-use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{info, warn};
 
-use super::Realized;
+use super::proxy_health::{ProxyHealthSource, Told};
 
 /// How soon a port that somebody else has is asked for again.
 const RETRY: Duration = Duration::from_secs(30);
@@ -27,6 +26,7 @@ const WEIGHT: &str = "X-Load-Balancing-Endpoint-Weight";
 /// A server for each Service that asks for one.
 pub(crate) struct HealthServers {
     external: ExternalServices,
+    source: ProxyHealthSource,
     running: BTreeMap<ServiceName, Running>,
 }
 
@@ -39,8 +39,13 @@ struct Running {
 
 impl HealthServers {
     /// Where the host serves what comes from outside, it answers for it, too.
-    pub(crate) const fn new(external: ExternalServices) -> Self {
-        Self { external, running: BTreeMap::new() }
+    pub(crate) const fn new(external: ExternalServices, source: ProxyHealthSource) -> Self {
+        Self { external, source, running: BTreeMap::new() }
+    }
+
+    /// How the proxy is.
+    pub(crate) const fn source(&self) -> &ProxyHealthSource {
+        &self.source
     }
 
     /// This is what is told of a Service from now on; nothing where nobody asks.
@@ -57,24 +62,29 @@ impl HealthServers {
             _ => {
                 // The port is free before somebody else asks for it.
                 self.running.remove(service);
-                self.running.insert(service.clone(), start(check));
+                self.running.insert(service.clone(), start(check, self.source.clone()));
             }
         }
     }
 }
 
-fn start(check: HealthCheck) -> Running {
+fn start(check: HealthCheck, source: ProxyHealthSource) -> Running {
     let stop = CancellationToken::new();
     let port = check.port;
     let (told, tells) = watch::channel(check);
-    tokio::spawn(serve(port, tells, stop.clone()));
+    tokio::spawn(serve(port, tells, source, stop.clone()));
     Running { port, told, _stop: stop.drop_guard() }
 }
 
-async fn serve(port: u16, tells: watch::Receiver<HealthCheck>, stop: CancellationToken) {
+async fn serve(
+    port: u16,
+    tells: watch::Receiver<HealthCheck>,
+    source: ProxyHealthSource,
+    stop: CancellationToken,
+) {
     let handler: Handler = Arc::new(move |_| {
-        let check = tells.borrow();
-        let mut answer = answer(check.status(), check.body());
+        let (check, proxy) = (tells.borrow(), source.proxy());
+        let mut answer = answer(check.status(proxy), check.body(proxy));
         answer.headers_mut().insert(WEIGHT, check.local_endpoints.into());
         Box::pin(std::future::ready(answer))
     });
@@ -111,14 +121,13 @@ where
 /// Answers on `address` whether this Node serves Services, until `stop`, as kube-proxy does on its `/healthz`.
 pub(crate) async fn serve_health(
     address: SocketAddr,
-    realized: watch::Receiver<Realized>,
+    source: ProxyHealthSource,
     stop: CancellationToken,
 ) -> Result<()> {
     let handler: Handler = Arc::new(move |request| {
-        let answer = match (request.uri().path(), *realized.borrow()) {
-            ("/healthz" | "/livez", Realized::Yes) => proxy_health(StatusCode::OK),
-            ("/healthz" | "/livez", Realized::NotYet) => proxy_health(StatusCode::SERVICE_UNAVAILABLE),
-            _ => answer(404, String::new()),
+        let answer = match source.tell(request.uri().path()) {
+            Some(Told { status, body }) => answer(status, body),
+            None => answer(404, String::new()),
         };
         Box::pin(std::future::ready(answer))
     });
@@ -130,12 +139,6 @@ pub(crate) async fn serve_health(
     let Some(server) = stop.run_until_cancelled(bound(bind)).await else { return Ok(()) };
     info!(%address, "Answering whether Services are served");
     server.run(stop).await
-}
-
-fn proxy_health(status: StatusCode) -> Answer {
-    let now = jiff::Timestamp::now().to_string();
-    let body = json!({ "lastUpdated": now, "currentTime": now, "nodeEligible": true });
-    answer(status.as_u16(), body.to_string())
 }
 
 fn answer(status: u16, body: String) -> Answer {

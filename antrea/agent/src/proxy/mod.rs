@@ -6,6 +6,7 @@
 mod controller;
 mod events;
 mod health;
+mod proxy_health;
 mod refusal;
 mod settings;
 mod stale_udp;
@@ -15,6 +16,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use antrea_agent_proxy::Realized;
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::PacketIn;
@@ -33,13 +35,6 @@ pub(crate) use stale_udp::forget_stale_udp;
 use stale_udp::StaleUdpRequests;
 
 use crate::events::Notice;
-
-/// Whether the switch has had all Services since the agent started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Realized {
-    NotYet,
-    Yes,
-}
 
 /// What Services stand on.
 pub(crate) struct ServiceBase {

@@ -127,7 +127,7 @@ fn add_services(
     let ServiceComponents { controller, refusals, notices, stale_udp, ovs_run_dir, health_server } = services;
     let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
     let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
-    let realized = controller.realized();
+    let health = controller.health_source();
     let for_stale_udp = connection.clone();
     components.add("services", |stop| controller.run(round, stop));
     components
@@ -136,7 +136,7 @@ fn add_services(
         .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, ovs_run_dir, stale_udp, stop));
     components.add("service-events", |stop| report_notices(client, node, notices, stop));
     if let Some(address) = health_server {
-        components.add("service-health", move |stop| proxy::serve_health(address, realized, stop));
+        components.add("service-health", move |stop| proxy::serve_health(address, health, stop));
     }
 }
 

@@ -7,4 +7,5 @@ mod api;
 mod bad_configuration;
 mod multicluster;
 mod node;
+mod service_health;
 mod takeover;

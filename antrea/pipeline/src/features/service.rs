@@ -59,6 +59,7 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
         }
     }
     flows.extend(session_affinity::others(layout));
+    flows.extend(service_lb::gone(layout));
     flows.extend(endpoint_dnat::no_endpoint(layout));
     flows.extend(endpoint_dnat::choose_again(layout));
     flows.extend(l3_forwarding::to_endpoint_behind_gateway(layout, config.gateway.mac));
@@ -178,6 +179,11 @@ pub fn group(layout: &Layout, group: &EndpointGroup) -> Group {
         }
     };
     Group { id: group.id, kind: GroupKind::SelectByConnection, buckets }
+}
+
+/// The flows of a group whose Service's clients stay with their endpoints.
+pub fn group_flows(layout: &Layout, group: &EndpointGroup) -> Vec<Flow> {
+    group.endpoints.iter().filter_map(|endpoint| service_lb::still_there(layout, group, endpoint)).collect()
 }
 
 fn bucket(id: u32, mut actions: Vec<Action>, next: Option<TableId>) -> Bucket {

@@ -79,7 +79,8 @@ pub fn invalid(layout: &Layout, family: IpFamily) -> Option<Flow> {
     Some(flow.marked(DSR_SERVICE.unset()).done())
 }
 
-/// To an endpoint that is there no more, though a client has been with it: another one is chosen.
+/// To an endpoint that nothing here takes packets to, though a client has been with it: a Service, which what was learned does
+/// not say. Another one is chosen.
 pub fn choose_again(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(LOW, Category::Service).marked(EndpointState::Selected.mark());

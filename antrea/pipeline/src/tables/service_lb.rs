@@ -2,20 +2,23 @@
 //!
 //! Stage PreRouting. Matches protocol, port, destination or ToNodePortAddress, ServiceEPState; loads RewriteMAC,
 //! ServiceEPState, ToExternalAddress, ServiceGroupID, NestedService; the group takes the packet on: to EndpointDNAT,
-//! for clients that stay with their endpoint by way of this table, for Direct Server Return to DSRServiceMark.
-//! Filled by Services.
+//! for clients that stay with their endpoint by way of this table, for Direct Server Return to DSRServiceMark. Of clients
+//! that have an endpoint it matches EndpointIP, EndpointPort and ServiceGroupID. Filled by Services.
 
-use antrea_openflow::{Flow, FlowPriority, GroupId};
+use antrea_openflow::{Flow, FlowPriority, GroupId, Match};
+use antrea_types::IpFamily;
 
 use crate::cookie::Category;
 use crate::fields::{
-    EndpointState, FROM_LOCAL, Mark, NESTED_SERVICE, PktSource, REWRITE_MAC, SERVICE_GROUP,
-    TO_EXTERNAL_ADDRESS,
+    EndpointState, FROM_LOCAL, Mark, NESTED_SERVICE, PktSource, REMOTE_ENDPOINT, REWRITE_MAC, SERVICE_GROUP,
+    TO_EXTERNAL_ADDRESS, endpoint_ip, remembered_port,
 };
 use crate::flow::{HIGH, LOW, NORMAL};
 use crate::layout::{Layout, OpenTable};
 use crate::order::Table;
-use crate::service::{EndpointKind, Frontend, LoadBalancerMode, Origin, SessionAffinity};
+use crate::service::{
+    Endpoint, EndpointGroup, EndpointKind, Frontend, LoadBalancerMode, Origin, SessionAffinity, ip_bits,
+};
 use crate::tables::session_affinity;
 
 /// The table.
@@ -47,6 +50,26 @@ pub fn remember(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
         table.flow_of(LOW, Category::Service.cookie_of(frontend.group.0)).matching(frontend.matching());
     let flow = flow.marked(EndpointState::ToLearn.mark()).learn(learn);
     Some(flow.load(EndpointState::Selected.mark()).goto(table.next()))
+}
+
+/// The client's endpoint is still one of the group that chose it. In the same bundle in which it leaves the group this goes,
+/// whichever other Services have it.
+pub fn still_there(layout: &Layout, group: &EndpointGroup, endpoint: &Endpoint) -> Option<Flow> {
+    let SessionAffinity::ClientIp { .. } = group.affinity else { return None };
+    let table = layout.open(&TABLE)?;
+    let address = endpoint.address.ip();
+    let matching = Match::new().bits(endpoint_ip(IpFamily::of(&address)), ip_bits(address));
+    let flow = table.flow(NORMAL, Category::Service).matching(matching.bits(SERVICE_GROUP, group.id.0));
+    let flow = flow.marked(remembered_port(endpoint.address.port()));
+    Some(flow.load(EndpointState::Selected.mark()).goto(table.next()))
+}
+
+/// The client's endpoint is not: another one is chosen, which may be on this Node.
+pub fn gone(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(LOW, Category::Service).marked(EndpointState::Remembered.mark());
+    let flow = flow.load(EndpointState::ToSelect.mark()).load(REMOTE_ENDPOINT.unset());
+    Some(flow.resubmit(Some(table.id())).done())
 }
 
 fn choose(

@@ -2,7 +2,8 @@
 //!
 //! Stage PreRouting; packets come by resubmit and go back. The switch learns these flows itself: for clients that stay
 //! with their endpoint from the flows of ServiceLB, for connections with direct answers from those of DSRServiceMark.
-//! They load EndpointIP, EndpointPort and ServiceEPState. Their cookies have the Service's group and no round, because
+//! They load EndpointIP, EndpointPort and ServiceEPState; those of clients ServiceGroupID, too, so that ServiceLB knows
+//! whether the Service still has the endpoint. Their cookies have the Service's group and no round, because
 //! they outlive the agent. Filled by Services.
 
 use antrea_openflow::{Field, Flow, FlowPriority, Learn, LearnFlags, LearnSpec, TableId, ethertype};
@@ -10,8 +11,8 @@ use antrea_types::{IpFamily, Protocol};
 
 use crate::cookie::Category;
 use crate::fields::{
-    DSR_SERVICE, ENDPOINT_PORT, EndpointState, Mark, REMOTE_ENDPOINT, REWRITE_MAC, TO_EXTERNAL_ADDRESS,
-    endpoint_ip,
+    DSR_SERVICE, ENDPOINT_PORT, EndpointState, Mark, REMOTE_ENDPOINT, REWRITE_MAC, SERVICE_GROUP,
+    TO_EXTERNAL_ADDRESS, endpoint_ip,
 };
 use crate::flow::{HIGH, NORMAL};
 use crate::layout::Layout;
@@ -41,7 +42,8 @@ pub fn client(layout: &Layout, frontend: &Frontend, timeout_seconds: u16) -> Opt
     let mut specs = addressed(frontend);
     specs.extend([LearnSpec::keep(ENDPOINT_PORT), LearnSpec::keep(REMOTE_ENDPOINT.range)]);
     specs.push(LearnSpec::keep(endpoint_ip(frontend.destination.family())));
-    specs.extend([load(EndpointState::Selected.mark()), load(REWRITE_MAC)]);
+    specs.push(LearnSpec::keep(SERVICE_GROUP));
+    specs.extend([load(EndpointState::Remembered.mark()), load(REWRITE_MAC)]);
     if matches!(frontend.origin, Origin::External { .. }) {
         specs.push(load(TO_EXTERNAL_ADDRESS));
     }
