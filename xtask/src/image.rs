@@ -46,6 +46,10 @@ const AGENT_PROGRAMS: [&str; 22] = [
 const APPLETS: [&str; 12] =
     ["sh", "cat", "ls", "ps", "sleep", "grep", "ping", "ping6", "nc", "nslookup", "wget", "env"];
 
+/// Beside root, the user that the charts run programs as that need no rights on the Node: `nonroot`, as in other images.
+const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nnonroot:x:65532:65532:nonroot:/:/bin/sh\n";
+const GROUP: &str = "root:x:0:\nnonroot:x:65532:\n";
+
 /// The reference plugins that the conflist chains, installed on the Node beside our own.
 const CNI_PLUGINS: [&str; 3] = ["portmap", "bandwidth", "loopback"];
 
@@ -235,8 +239,8 @@ fn add_users_and_applets(rootfs: &mut Rootfs) {
     for applet in APPLETS {
         rootfs.add_link(&format!("usr/bin/{applet}"), "busybox");
     }
-    rootfs.add_file("etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n".to_vec());
-    rootfs.add_file("etc/group", 0o644, b"root:x:0:\n".to_vec());
+    rootfs.add_file("etc/passwd", 0o644, PASSWD.into());
+    rootfs.add_file("etc/group", 0o644, GROUP.into());
 }
 
 /// Images carry the version that their chart asks for.

@@ -12,6 +12,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use antrea_cni::{PLUGIN_TYPE, conflist};
 
+use crate::kernel_module::Datapath;
+
 /// The plugins of the CNI project that the list may name.
 const STANDARD_PLUGINS: [&str; 3] = ["portmap", "bandwidth", "loopback"];
 
@@ -29,6 +31,8 @@ struct Options {
     conf_dir: PathBuf,
     plugin_dir: PathBuf,
     skip: Vec<String>,
+    /// Whose needs the kernel has to meet; none where the Node's administrator loads its modules.
+    datapath: Option<Datapath>,
 }
 
 /// Runs `install` with the arguments that follow it.
@@ -38,6 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         format!("cannot read the network configuration list {}", options.conf_file.display())
     })?;
     conflist::validate(&list).with_context(|| format!("{} is refused", options.conf_file.display()))?;
+    options.datapath.map_or(Ok(()), Datapath::load)?;
 
     let own_path = std::env::current_exe().context("cannot find the path of this program")?;
     install(&own_path, &options.bin_dir.join(PLUGIN_TYPE), 0o755)?;
@@ -54,7 +59,7 @@ impl Options {
     fn parse(arguments: &[String]) -> Result<Self> {
         let (mut bin_dir, mut conf_file, mut conf_dir) = (None, None, None);
         let mut plugin_dir = PathBuf::from("/opt/cni/bin");
-        let mut skip = Vec::new();
+        let (mut skip, mut datapath) = (Vec::new(), None);
         let mut words = arguments.iter();
         while let Some(flag) = words.next() {
             let value = words.next().with_context(|| format!("{flag} needs a value"))?;
@@ -64,6 +69,7 @@ impl Options {
                 "--conf-dir" => conf_dir = Some(value.into()),
                 "--plugin-dir" => plugin_dir = value.into(),
                 "--skip" => skip.push(plugin_name(value)?),
+                "--datapath" => datapath = Some(Datapath::parse(value)?),
                 _ => bail!("install does not know {flag:?}: see antrea-cni --help"),
             }
         }
@@ -73,6 +79,7 @@ impl Options {
             conf_dir: conf_dir.context("install needs --conf-dir")?,
             plugin_dir,
             skip,
+            datapath,
         })
     }
 }
@@ -129,6 +136,7 @@ mod tests {
         let options =
             parse("--bin-dir /b --conf-file /f --conf-dir /c --skip portmap --skip bandwidth").unwrap();
         assert_eq!(options.skip, ["portmap", "bandwidth"]);
+        assert_eq!(options.datapath, None);
         assert_eq!(options.plugin_dir, Path::new("/opt/cni/bin"));
     }
 

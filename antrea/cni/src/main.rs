@@ -7,6 +7,8 @@ mod client;
 mod command;
 mod environment;
 mod install;
+mod kernel_module;
+mod sysctls;
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -21,15 +23,21 @@ As a CNI plugin it takes no arguments: CNI_COMMAND says what to do, ANTREA_CNI_S
 (default /var/run/antrea/cni.sock).
 
   antrea-cni install --bin-dir DIR --conf-file FILE --conf-dir DIR [--plugin-dir DIR] [--skip NAME]...
+                     [--datapath system|netdev]
       validates the network configuration list FILE, copies this program as DIR/antrea and the plugins portmap,
       bandwidth and loopback of --plugin-dir (default /opt/cni/bin) into --bin-dir, then writes
-      10-antrea.conflist into --conf-dir; --skip leaves one of the plugins out
+      10-antrea.conflist into --conf-dir; --skip leaves one of the plugins out; with --datapath system the kernel
+      has to have Open vSwitch's module, and is made to load it, before anything is copied
+  antrea-cni sysctls --gateway INTERFACE --file FILE --sysctls DIR
+      sets rp_filter of the gateway and of antrea-ext* to 2 below DIR (net/ipv4/conf of the sysctls), and writes that
+      to FILE, for what sets sysctls of new interfaces
   antrea-cni --version";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("install") => report(install::run(arguments.get(1..).unwrap_or_default())),
+        Some("sysctls") => report(sysctls::run(arguments.get(1..).unwrap_or_default())),
         Some("--version") => {
             report(print(concat!("antrea-cni ", env!("CARGO_PKG_VERSION"), "\n").as_bytes()))
         }

@@ -101,3 +101,18 @@ fn a_plugin_that_the_image_lacks_is_named() {
     assert!(problem.contains("cannot install") && problem.contains("image/loopback"), "{problem}");
     assert!(node.listing("net.d").is_empty(), "the list comes last");
 }
+
+/// Either the machine's kernel has the module, or it is told that it has not before anything is written.
+#[test]
+fn a_kernel_without_the_module_of_its_datapath_is_told_before_anything_is_written() {
+    let node = Node::with_list(LIST);
+    match node.install(&["--datapath", "system"]) {
+        Ok(()) => assert!(Path::new("/sys/module/openvswitch").exists()),
+        Err(problem) => {
+            assert!(problem.contains("the Node's kernel has no ovs_datapath"), "{problem}");
+            assert!(node.listing("bin").is_empty() && node.listing("net.d").is_empty());
+        }
+    }
+    node.install(&["--datapath", "netdev"]).unwrap();
+    assert_eq!(node.listing("net.d"), ["644 10-antrea.conflist"]);
+}

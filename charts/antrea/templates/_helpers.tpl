@@ -59,14 +59,40 @@ The deprecated `image` wins where it says something.
 {{- end }}
 {{- end -}}
 
-{{/* A container's securityContext. Argument: the map of the values. */}}
+{{/*
+A container's securityContext: a read-only root, and no capabilities but those that the values name. Argument: the map of
+the values. A privileged container has all capabilities and no seccomp profile, whatever is said of them.
+*/}}
 {{- define "antrea.securityContext" -}}
 privileged: {{ .privileged }}
-{{- with .capabilities }}
+readOnlyRootFilesystem: true
+{{- if not .privileged }}
+{{- /* Kubernetes refuses the two of them together. */}}
+{{- if not (has "CAP_SYS_ADMIN" .capabilities) }}
+allowPrivilegeEscalation: false
+{{- end }}
+seccompProfile:
+  type: RuntimeDefault
 capabilities:
+  drop: ["ALL"]
+  {{- with .capabilities }}
   add:
     {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The securityContext of a container that does nothing which an ordinary user could not. */}}
+{{- define "antrea.unprivilegedSecurityContext" -}}
+runAsUser: {{ . }}
+runAsGroup: {{ . }}
+runAsNonRoot: true
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
+seccompProfile:
+  type: RuntimeDefault
 {{- end -}}
 
 {{/* Log verbosity as a flag; nothing at 0. */}}

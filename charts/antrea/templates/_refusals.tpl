@@ -72,8 +72,6 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
   only: {tlsCipherSuites: ""}
 - because: admission webhooks are not available yet
   only: {webhooks.labelsMutator.enable: false}
-- because: the init container for sysctls is not available yet
-  only: {agent.antreaSysctlInit.enable: false}
 - because: the permissions of 10-antrea.conflist cannot be chosen yet
   only: {cni.configFileMode: "644"}
 - because: there are no log files, programs log to their container's log

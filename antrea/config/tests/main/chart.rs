@@ -14,6 +14,7 @@ const OF_KUBERNETES: &str = "
     cni.plugins cni.hostBinPath cni.skipBinaries
     agent.podAnnotations agent.podLabels agent.tolerations agent.nodeSelector agent.priorityClassName agent.affinity
     agent.dnsPolicy agent.updateStrategy agent.extraVolumes agent.dontLoadKernelModules agent.installCNI
+    agent.antreaSysctlInit
     agent.antreaAgent.extraEnv agent.antreaAgent.extraArgs agent.antreaAgent.extraVolumeMounts
     agent.antreaAgent.resources agent.antreaAgent.securityContext
     agent.antreaOVS.extraEnv agent.antreaOVS.extraArgs agent.antreaOVS.resources agent.antreaOVS.securityContext
@@ -23,7 +24,7 @@ const OF_KUBERNETES: &str = "
 
 /// Values that the chart refuses and that are no keys.
 const WITHOUT_KEY: &str = "
-    ipsec.psk agent.antreaIPsec agent.antreaSysctlInit agent.antreaAgent agent.antreaOVS controller.antreaController
+    ipsec.psk agent.antreaIPsec agent.antreaAgent agent.antreaOVS controller.antreaController
     cni testing webhooks";
 
 fn is_in(sections: &str, path: &str) -> bool {

@@ -5,6 +5,7 @@
 mod agent;
 mod antrea_proxy;
 mod chart;
+mod chart_containers;
 mod chart_crds;
 mod chart_keys;
 mod chart_multicluster;

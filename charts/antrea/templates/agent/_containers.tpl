@@ -1,4 +1,7 @@
-{{/* Puts the CNI plugin, the plugins chained behind it and their configuration where the container runtime looks. */}}
+{{/*
+Has the Node's kernel load Open vSwitch's module; then puts the CNI plugin, the plugins chained behind it and their
+configuration where the container runtime looks.
+*/}}
 {{- define "antrea.installCNIContainer" -}}
 {{- $container := .Values.agent.installCNI -}}
 - name: install-cni
@@ -13,6 +16,10 @@
     - /etc/antrea/antrea-cni.conflist
     - --conf-dir
     - /host/etc/cni/net.d
+    {{- if not .Values.agent.dontLoadKernelModules }}
+    - --datapath
+    - {{ .Values.ovs.datapathType }}
+    {{- end }}
     {{- range .Values.cni.skipBinaries }}
     - --skip
     - {{ . | quote }}
@@ -34,6 +41,39 @@
       mountPath: /host/opt/cni/bin
     - name: host-cni-conf
       mountPath: /host/etc/cni/net.d
+{{- end -}}
+
+{{/*
+Keeps Nodes whose distributions filter strictly by the reverse path from doing so on Antrea's interfaces. Mounted elsewhere,
+the Node's sysctls can be written without privileges.
+*/}}
+{{- define "antrea.sysctlContainer" -}}
+{{- $container := .Values.agent.antreaSysctlInit -}}
+- name: antrea-sysctl-init
+  image: {{ include "antrea.agentImage" . }}
+  imagePullPolicy: {{ include "antrea.agentImagePullPolicy" . }}
+  command:
+    - antrea-cni
+    - sysctls
+    - --gateway
+    - {{ .Values.hostGateway | quote }}
+    - --file
+    - /host/etc/sysctl.d/99-zzzz-antrea.conf
+    - --sysctls
+    - /host/proc/sys/net/ipv4/conf
+  {{- with $container.extraEnv }}
+  env:
+    {{- include "antrea.extraEnv" . | trim | nindent 4 }}
+  {{- end }}
+  resources:
+    {{- toYaml $container.resources | nindent 4 }}
+  securityContext:
+    {{- include "antrea.securityContext" $container.securityContext | nindent 4 }}
+  volumeMounts:
+    - name: host-etc-sysctl
+      mountPath: /host/etc/sysctl.d
+    - name: host-sysctls
+      mountPath: /host/proc/sys/net/ipv4/conf
 {{- end -}}
 
 {{/* The agent. Probes ask its API on the Node's loopback, which no firewall of the Node filters. */}}
@@ -90,6 +130,9 @@
       mountPath: /etc/antrea/antrea-agent.conf
       subPath: antrea-agent.conf
       readOnly: true
+    - name: service-account
+      mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+      readOnly: true
     # The CNI socket, and state that outlives the Pod but not a reboot of the Node.
     - name: host-var-run-antrea
       mountPath: /var/run/antrea
@@ -145,7 +188,7 @@
   securityContext:
     {{- if $netdev }}
     # /dev/net/tun, for the bridges' own interfaces.
-    privileged: true
+    {{- include "antrea.securityContext" (dict "privileged" true "capabilities" list) | nindent 4 }}
     {{- else }}
     {{- include "antrea.securityContext" $container.securityContext | nindent 4 }}
     {{- end }}
@@ -169,9 +212,4 @@
     - name: host-var-log-antrea
       mountPath: /var/log/openvswitch
       subPath: openvswitch
-    {{- if not (or $netdev .Values.agent.dontLoadKernelModules) }}
-    - name: host-lib-modules
-      mountPath: /lib/modules
-      readOnly: true
-    {{- end }}
 {{- end -}}

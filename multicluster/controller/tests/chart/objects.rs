@@ -79,6 +79,7 @@ fn a_pod_has_no_rights_on_its_node() {
         assert_eq!(context["readOnlyRootFilesystem"], true);
         assert_eq!(context["allowPrivilegeEscalation"], false);
         assert_eq!(texts(&context["capabilities"]["drop"]), ["ALL"]);
+        assert_eq!(context["seccompProfile"]["type"], "RuntimeDefault");
         assert!(container["livenessProbe"].is_object() && container["readinessProbe"].is_object());
         assert!(pod["volumes"].as_array().unwrap().iter().all(|volume| volume["hostPath"].is_null()));
     }
