@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
+use antrea_kit::log_level;
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Handler, Limits, PeerCertificates};
@@ -71,13 +72,16 @@ impl Api {
         self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
     }
 
-    async fn try_answer(&self, request: Request<RequestBody>) -> Result<Answer, Failure> {
+    async fn try_answer(&self, mut request: Request<RequestBody>) -> Result<Answer, Failure> {
+        let reasons = self.guard.reasons(request.headers());
+        request.extensions_mut().insert(reasons);
         let path = request.uri().path();
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
         }
         if !PUBLIC_PATHS.contains(&path) {
-            self.admit(&Action::path(request.method().as_str(), path), &request).await?;
+            let verb = log_level::verb(request.method(), request.uri());
+            self.admit(&Action::path(verb, path), &request).await?;
         }
         let answer_documents = match path.trim_start_matches('/').split('/').next() {
             Some("api" | "apis") => discovery::answer,

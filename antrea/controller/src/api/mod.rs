@@ -44,7 +44,8 @@ impl Serving<'_> {
     pub(crate) async fn bind(self, config: &ControllerConfig) -> Result<Bound> {
         let (client, lifetimes) = (self.client.clone(), Lifetimes::default());
         let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes);
-        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).trusting(self.certificates);
+        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
+        let guard = guard.trusting(self.certificates).explaining_to(self.token);
         let watches = CancellationToken::new();
         let api = Api {
             store: self.store,

@@ -13,7 +13,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Knows the tokens `alice-token` and `bob-token`; alice may get `/agentinfo`, bob nothing.
+/// Knows the tokens `alice-token`, `bob-token` and `carol-token`; alice may get `/agentinfo`, carol `/loglevel`, bob nothing.
 #[derive(Clone, Default)]
 pub(crate) struct Reviews(Arc<State>);
 
@@ -76,7 +76,7 @@ impl Reviews {
             Some("root") => {
                 json!({"authenticated": true, "user": {"username": "root", "groups": ["system:masters"]}})
             }
-            Some(name @ ("alice" | "bob")) => {
+            Some(name @ ("alice" | "bob" | "carol")) => {
                 json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
             }
             _ => json!({"authenticated": false, "error": "token has expired"}),
@@ -87,5 +87,8 @@ impl Reviews {
 fn review_access(spec: &Value) -> Value {
     assert_eq!(spec["groups"], json!(["system:authenticated"]));
     let asked = (&spec["user"], &spec["nonResourceAttributes"]);
-    json!({"allowed": asked == (&json!("alice"), &json!({"path": "/agentinfo", "verb": "get"}))})
+    let may = [("alice", "/agentinfo"), ("carol", "/loglevel")];
+    let allowed =
+        may.iter().any(|(user, path)| asked == (&json!(user), &json!({"path": path, "verb": "get"})));
+    json!({"allowed": allowed})
 }

@@ -138,8 +138,7 @@ impl Running {
         let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).trusting(trust.clone());
         let checks = Checks::new();
         let other: Handler = Arc::new(move |request| {
-            let uri = request.uri();
-            let health = checks.answer(request.method(), uri.path(), uri.query());
+            let health = checks.answer(&request);
             let answer = health.unwrap_or_else(|| text(StatusCode::OK, "other".to_owned()));
             Box::pin(std::future::ready(answer))
         });
