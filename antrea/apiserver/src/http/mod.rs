@@ -8,6 +8,7 @@ mod discovery;
 mod empty;
 mod failure;
 mod openapi;
+mod own_node;
 mod reading;
 mod request;
 mod resources;
@@ -16,7 +17,7 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::auth::{Action, Guard, PUBLIC_PATHS};
+use antrea_kit::auth::{Action, Guard, Identity, PUBLIC_PATHS};
 use antrea_kit::log_level;
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
@@ -30,6 +31,8 @@ use accept::{Format, negotiate};
 use answer::Answer;
 pub use body::Body;
 use failure::Failure;
+use own_node::Reach;
+pub use own_node::{Agents, NodesInTokens};
 use reading::Reading;
 use request::{ResourcePath, action, verb};
 use resources::{Scope, Served, find};
@@ -51,6 +54,8 @@ pub struct Api {
     pub cluster: Arc<dyn Cluster>,
     /// Who may ask.
     pub guard: Guard,
+    /// Who asks and reports about its own Node alone.
+    pub agents: Agents,
     /// Answers for all other paths, among them those of health. Who may ask is decided before, but for health.
     pub other: Handler,
     /// Ends all watches.
@@ -101,7 +106,9 @@ impl Api {
     ) -> Result<Answer, Failure> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
-        self.admit(&action(verb, path, &query), &request).await?;
+        let action = action(verb, path, &query);
+        let identity = self.admit(&action, &request).await?;
+        let caller = Caller { reach: self.agents.reach(&identity)?, action: &action };
         let resource = find(&path.group, &path.version, &path.resource, &path.subresource)
             .filter(|resource| is_in_scope(resource.scope, path, verb))
             .ok_or_else(Failure::no_such_path)?;
@@ -112,24 +119,30 @@ impl Api {
             return Err(Failure::still_filling());
         }
         match verb {
-            "watch" => watching::begin(self, resource.served, &query, request.headers()).await,
+            "watch" => watching::begin(self, resource.served, caller, &query, request.headers()).await,
             "create" => {
                 let (parts, body) = request.into_parts();
                 // In a box: watches, of which there are many, have no room for it.
-                Box::pin(creating::create(self, resource.served, path, &parts.headers, body)).await
+                Box::pin(creating::create(self, resource.served, path, caller, &parts.headers, body)).await
             }
             _ => {
                 let headers = request.headers();
-                Reading { api: self, path, query: &query, headers }.answer(resource.served)
+                Reading { api: self, path, query: &query, headers, caller }.answer(resource.served)
             }
         }
     }
 
-    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<(), Failure> {
+    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<Identity, Failure> {
         let certificates = request.extensions().get::<PeerCertificates>();
-        self.guard.admit(action, request.headers(), certificates).await?;
-        Ok(())
+        Ok(self.guard.admit(action, request.headers(), certificates).await?)
     }
+}
+
+/// Who asks, and what.
+#[derive(Clone, Copy, Debug)]
+struct Caller<'a> {
+    reach: Reach<'a>,
+    action: &'a Action,
 }
 
 /// Whether there can be something at a path: what is in no Namespace is in none, and of what is in one only lists

@@ -2,11 +2,12 @@
 
 mod cluster;
 mod other;
+pub(crate) mod token_nodes;
 pub(crate) mod trust;
 
 use std::sync::Arc;
 
-use antrea_apiserver::{Api, Body, LIMITS, SharedStore};
+use antrea_apiserver::{Agents, Api, Body, LIMITS, SharedStore};
 use antrea_config::ControllerConfig;
 use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes, LoopbackToken};
 use antrea_kit::server::Server;
@@ -25,6 +26,7 @@ pub(crate) struct Serving<'a> {
     pub(crate) store: SharedStore,
     pub(crate) controller: Arc<Controller>,
     pub(crate) certificates: CertificateTrust,
+    pub(crate) agents: Agents,
     pub(crate) token: &'a LoopbackToken,
     pub(crate) other: Other,
 }
@@ -51,6 +53,7 @@ impl Serving<'_> {
             store: self.store,
             cluster: self.controller,
             guard,
+            agents: self.agents,
             other: self.other.handler(),
             stop: watches.clone(),
         };
