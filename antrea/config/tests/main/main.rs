@@ -5,10 +5,12 @@
 mod agent;
 mod antrea_proxy;
 mod chart;
+mod chart_admission;
 mod chart_crds;
 mod chart_keys;
 mod chart_multicluster;
 mod chart_proxy;
+mod chart_rbac;
 mod controller;
 mod damage;
 mod feature_gates;
