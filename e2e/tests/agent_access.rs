@@ -104,3 +104,64 @@ fn node_ip(cluster: &Cluster<'_>, node: NodeId) -> Result<String> {
     let ip = ip.and_then(|address| address["address"].as_str()).context("the Node has no address")?;
     Ok(if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() })
 }
+
+/// Who has taken over one Node has its agent's token, and writes nothing about the others by it.
+#[test]
+fn an_agents_token_writes_about_its_own_node_alone() {
+    on_the_cluster("an_agents_token_writes_about_its_own_node_alone", |cluster| {
+        let (own, other) = cluster.two_nodes()?;
+        let agent = cluster.agent(own)?.pod;
+        let account = ["antrea-agent", "-n", NAMESPACE];
+        let to_pod = ["--bound-object-kind=Pod", "--bound-object-name", agent.as_str()];
+        let bound = token(cluster, &[account.as_slice(), to_pod.as_slice()].concat())?;
+        let unbound = token(cluster, &account)?;
+        let writer = Writer { cluster, node: own, url: cluster.plan()?.api_url()? };
+        let set = annotation("node.antrea.io/lab", r#""x""#);
+        writer.patch(&bound, own, &set, "200")?;
+        writer.patch(&bound, own, &annotation("node.antrea.io/lab", "null"), "200")?;
+        writer.patch(&bound, other, &set, "422")?;
+        writer.patch(&unbound, own, &set, "422")?;
+        writer.patch(&bound, own, &annotation("example.com/a", r#""x""#), "422")?;
+        writer.patch(&bound, own, r#"{"metadata":{"labels":{"a":"x"}}}"#, "422")?;
+        writer.patch(&bound, own, r#"{"status":{"phase":"Terminated"}}"#, "422")?;
+        writer.replace_info(&bound, other, "422")?;
+        // Its agent may write at the same moment.
+        writer.replace_info(&bound, own, "200").or_else(|_| writer.replace_info(&bound, own, "200"))
+    });
+}
+
+fn annotation(key: &str, value: &str) -> String {
+    format!(r#"{{"metadata":{{"annotations":{{"{key}":{value}}}}}}}"#)
+}
+
+/// Somebody on a Node who writes to the API server with a token.
+struct Writer<'a> {
+    cluster: &'a Cluster<'a>,
+    node: NodeId,
+    url: String,
+}
+
+impl Writer<'_> {
+    /// Of the status of a Node.
+    fn patch(&self, token: &str, node: NodeId, body: &str, code: &str) -> Result<()> {
+        let path = format!("/api/v1/nodes/{node}/status");
+        self.send(token, ["PATCH", "application/merge-patch+json", &path, body], code)
+    }
+
+    /// As an agent does, by update.
+    fn replace_info(&self, token: &str, node: NodeId, code: &str) -> Result<()> {
+        let info = self.cluster.kubectl.json(&["get", "antreaagentinfo", &node.to_string()])?.to_string();
+        let path = format!("/apis/crd.antrea.io/v1beta1/antreaagentinfos/{node}");
+        self.send(token, ["PUT", "application/json", &path, &info], code)
+    }
+
+    fn send(&self, token: &str, request: [&str; 4], code: &str) -> Result<()> {
+        let [method, content, path, body] = request;
+        let urls = [format!("{}{path}", self.url)];
+        let content = format!("Content-Type: {content}");
+        let curl = http_codes::curl(&["-X", method, "-H", &content, "-d", body], Some(token), &urls);
+        let curl: Vec<&str> = curl.iter().map(String::as_str).collect();
+        let printed = self.cluster.on_node(self.node, &curl)?;
+        http_codes::ensure_each_is(code, &printed, &urls).with_context(|| format!("{method} {body}"))
+    }
+}

@@ -82,7 +82,13 @@ fn leave(cluster: &Cluster<'_>, guest: &NodePlan, peers: &[NodeId]) -> Result<Va
 fn ensure_it_waits(cluster: &Cluster<'_>, guest: NodeId, peer: NodeId) -> Result<()> {
     ensure_all_is_told(cluster, peer, &format!("Node {guest}: the Node has no Pod CIDR"))?;
     let expected = format!("waiting for Node {guest}: it has no Pod CIDR");
-    let ask = ["curl", "-gsSk", "--max-time", "5", "https://127.0.0.1:10350/readyz"];
+    // Why an agent is not ready it tells programs of its own Pod alone.
+    let ask = [
+        "sh",
+        "-c",
+        "curl -gsSk --max-time 5 -H \"Authorization: Bearer $(cat /var/run/antrea/apiserver/loopback-client-token)\" \
+         https://127.0.0.1:10350/readyz",
+    ];
     wait::until(PATIENCE, &format!("an agent on {guest} that says {expected:?}"), || {
         Ok(cluster.on_node(guest, &ask)?.contains(&expected))
     })?;

@@ -17,6 +17,7 @@ mod node;
 mod node_routes;
 mod observer;
 mod ovs_daemons;
+mod own_annotation;
 mod packet_ins;
 mod parts;
 mod pods;

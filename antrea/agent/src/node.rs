@@ -138,7 +138,8 @@ pub(crate) async fn annotate_transport_addresses(
         Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
     let parameters =
         PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    // A patch of the status may change annotations and, unlike one of the Node, neither taints nor labels.
+    // A patch of the status may change annotations and, unlike one of the Node, no taints. Labels and the status itself are
+    // kept from agents by an admission policy of the chart.
     bounded(api.patch_status(node.as_str(), &parameters, &patch))
         .await
         .with_context(|| format!("cannot annotate Node {node} with its transport addresses"))?;

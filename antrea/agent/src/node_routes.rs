@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::node::{addresses, eligibility, pod_cidrs};
+use crate::own_annotation::TransportAddresses;
 
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -41,6 +42,7 @@ pub(crate) struct NodeRouteController {
     reported: Vec<(NodeName, Problem)>,
     routes: watch::Sender<NodeRoutes>,
     facts: watch::Sender<NodeFacts>,
+    own_annotation: watch::Sender<Option<TransportAddresses>>,
 }
 
 /// What is kept of a Node; `None` for a name that cannot be one.
@@ -85,13 +87,29 @@ impl NodeRouteController {
             reported: Vec::new(),
             routes,
             facts,
+            own_annotation: watch::Sender::new(None),
         };
+        controller.tell_own_annotation();
         (controller, receiver)
     }
 
     /// What Services depend on of Nodes.
     pub(crate) fn facts(&self) -> watch::Receiver<NodeFacts> {
         self.facts.subscribe()
+    }
+
+    /// The transport addresses of the own Node as they are; `None` while there is no such Node.
+    pub(crate) fn own_annotation(&self) -> watch::Receiver<Option<TransportAddresses>> {
+        self.own_annotation.subscribe()
+    }
+
+    fn tell_own_annotation(&self) {
+        let own = self.nodes.get(&self.own.name).map(|node| node.transport_addresses.clone());
+        self.own_annotation.send_if_modified(|present| {
+            let changed = *present != own;
+            *present = own;
+            changed
+        });
     }
 
     /// Follows Nodes until `stop`.
@@ -117,6 +135,7 @@ impl NodeRouteController {
             }
             self.ensure_it_is_the_same_node()?;
             if changed {
+                self.tell_own_annotation();
                 stop.run_until_cancelled(self.realize()).await;
             }
         }

@@ -30,6 +30,7 @@ use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::OwnNode;
 use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
+use crate::own_annotation::OwnAnnotation;
 use crate::packet_ins::PacketIns;
 use crate::parts::{cni_server, gateway, open_switch, pipeline_config, routed_node};
 use crate::policies::{PolicyBase, PolicyComponents};
@@ -59,6 +60,7 @@ pub(crate) struct Agent {
     pub(crate) bridge: BridgeKeeper,
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
+    pub(crate) own_annotation: OwnAnnotation,
 }
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
@@ -82,7 +84,7 @@ pub(crate) async fn start(
 
 async fn set_up(config: AgentConfig, client: Client, api_authority: String, ready: &Check) -> Result<Agent> {
     let surroundings = survey(&config, &client, ready).await?;
-    let Surroundings { node, database, netlink, transport, pod_mtu } = &surroundings;
+    let Surroundings { node, database, netlink, transport, pod_mtu, .. } = &surroundings;
     let multicluster = multicluster::set_up(&config, &node.pod_cidrs)?;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).await?;
     let proxy = proxy::set_up(&config, node, netlink).await?;
@@ -177,6 +179,11 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             policies: policies.pods.clone(),
         },
         bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
+        own_annotation: OwnAnnotation {
+            node: node.name.clone(),
+            wanted: surroundings.transport_addresses.clone(),
+            present: routes.own_annotation(),
+        },
         client,
         node: surroundings.node,
         database: surroundings.database,

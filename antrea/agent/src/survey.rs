@@ -10,6 +10,7 @@ use kube::Client;
 use tracing::info;
 
 use crate::node::{self, OwnNode};
+use crate::own_annotation::TransportAddresses;
 use crate::{bridge, tunnel, uplink};
 
 /// What the Node is like before the bridge is made.
@@ -19,6 +20,8 @@ pub(crate) struct Surroundings {
     pub(crate) netlink: Netlink,
     pub(crate) transport: NodeTransport,
     pub(crate) pod_mtu: u16,
+    /// Where peers are told that tunnels of this Node end.
+    pub(crate) transport_addresses: TransportAddresses,
 }
 
 /// Finds out what the Node is like, and puts the transport interface where the datapath needs it.
@@ -43,7 +46,7 @@ pub(crate) async fn survey(config: &AgentConfig, client: &Client, ready: &Check)
     if node.transport_annotation != annotation {
         node::annotate_transport_addresses(client, &node.name, annotation.as_deref()).await?;
     }
-    Ok(Surroundings { node, database, netlink, transport, pod_mtu })
+    Ok(Surroundings { node, database, netlink, transport, pod_mtu, transport_addresses: annotation })
 }
 
 fn list<T: ToString>(values: impl Iterator<Item = T>) -> String {

@@ -14,8 +14,8 @@ pub trait Cluster: Send + Sync {
     /// An agent reports how far a policy is realized.
     ///
     /// # Errors
-    /// There is no such policy.
-    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), UnknownPolicy>;
+    /// There is no such policy, or nobody knows yet which Nodes there are.
+    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), CannotReport>;
 
     /// An agent reports what it has counted.
     fn report_stats(&self, summary: NodeStatsSummary);
@@ -33,9 +33,14 @@ pub trait Cluster: Send + Sync {
     fn network_policy_stats(&self) -> Option<Vec<NetworkPolicyStats>>;
 }
 
-/// A status of a policy that is not there, any longer or not yet.
+/// A status that nothing comes of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownPolicy;
+pub enum CannotReport {
+    /// The policy is not there, any longer or not yet.
+    UnknownPolicy,
+    /// Nobody knows yet which Nodes there are.
+    NodesUnknown,
+}
 
 /// A question about traffic that has no answer; the text says why.
 #[derive(Clone, Debug, PartialEq, Eq)]

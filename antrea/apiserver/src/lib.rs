@@ -7,6 +7,6 @@ mod shared_store;
 pub mod store;
 mod wire;
 
-pub use cluster::{CannotEvaluate, Cluster, UnknownPolicy};
-pub use http::{Api, Body, LIMITS};
+pub use cluster::{CannotEvaluate, CannotReport, Cluster};
+pub use http::{Agents, Api, Body, LIMITS, NodesInTokens};
 pub use shared_store::SharedStore;

@@ -36,10 +36,16 @@ impl ClientConnection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiServerAddress(String);
 
-/// Text that is neither a host, nor a host and a port, nor a URL.
+/// Text that is neither a host, nor a host and a port, nor a URL with TLS.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a host, HOST:PORT or an http or https URL is wanted, an IPv6 address in brackets")]
-pub struct InvalidApiServerAddress;
+pub enum InvalidApiServerAddress {
+    /// It cannot be read.
+    #[error("a host, HOST:PORT or an https URL is wanted, an IPv6 address in brackets")]
+    Text,
+    /// Whoever is on the way could read the token of the Pod, and change all that is read.
+    #[error("without TLS everybody on the way could read the token that is sent along; use https")]
+    WithoutTls,
+}
 
 impl ApiServerAddress {
     /// The URL.
@@ -55,12 +61,14 @@ impl FromStr for ApiServerAddress {
         let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
         let rest = rest.trim_end_matches('/');
         let authority = rest.split('/').next().unwrap_or_default();
-        let valid_scheme = matches!(scheme, "http" | "https");
+        if scheme == "http" {
+            return Err(InvalidApiServerAddress::WithoutTls);
+        }
         let valid_text = !rest.chars().any(|letter| letter.is_whitespace() || "?#@".contains(letter));
-        if valid_scheme && valid_text && is_authority(authority) {
+        if scheme == "https" && valid_text && is_authority(authority) {
             Ok(Self(format!("{scheme}://{rest}")))
         } else {
-            Err(InvalidApiServerAddress)
+            Err(InvalidApiServerAddress::Text)
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_apiserver::SharedStore;
+use antrea_apiserver::{Agents, NodesInTokens, SharedStore};
 use antrea_config::{ControllerConfig, NETWORK_POLICY_STATS};
 use antrea_kit::auth::{CertificateTrust, LoopbackToken, admit_own_pod};
 use antrea_kit::ca_publisher::{self, Publication};
@@ -16,6 +16,7 @@ use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tracing::{info, warn};
 
 use crate::api::{self, Controller, Other, Serving};
@@ -57,12 +58,14 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     let statistics = config.feature_gates.status(NETWORK_POLICY_STATS);
     let controller = Arc::new(Controller { computation: Arc::clone(&computation), facts, statistics });
     let (certificates, token) = (CertificateTrust::default(), LoopbackToken::generate()?);
+    let tokens = watch::Sender::new(NodesInTokens::default());
     let serving = Serving {
         client: &client,
         certificate: &certificate,
         store,
         controller: Arc::clone(&controller),
         certificates: certificates.clone(),
+        agents: Agents { user: identity.agents(), tokens: tokens.subscribe() },
         token: &token,
         other: Other {
             checks,
@@ -85,6 +88,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
         ca_pem: ca.clone(),
         field_manager: CONTROLLER_FIELD_MANAGER,
     };
+    let known = Arc::clone(&computation);
     let compute = |client, stop| computation::run(client, computation, queue, computed, stop);
     let trust = |client, stop| api::trust::run(client, namespace.to_owned(), ca, stop);
 
@@ -94,10 +98,11 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     components.add("api-ca", |stop| ca_publisher::run(client.clone(), publication, stop));
     components.add("api-trust", |stop| trust(client.clone(), stop));
     components.add("client-authorities", |stop| certificates.follow(client.clone(), stop));
+    components.add("token-nodes", |stop| api::token_nodes::keep(client.clone(), tokens, stop));
     components.add("networkpolicies", |stop| compute(client.clone(), stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
     components.add("policies", |stop| policies::keeper::run(client.clone(), stop));
-    components.add("agent-infos", |stop| info::agents::run(client.clone(), stop));
+    components.add("agent-infos", |stop| info::agents::run(client.clone(), known, stop));
     components.add("controller-info", |stop| info::controller::run(client, controller, stop));
     components.run_until(signal, GRACE).await?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::env::{VarError, var};
 
-use antrea_shared_api::well_known::{CONTROLLER_SERVICE, NAMESPACE, environment};
+use antrea_shared_api::well_known::{CONTROLLER_SERVICE, NAMESPACE, environment, service_account};
 use anyhow::{Context, Result};
 
 /// What the manifest tells the controller about itself. Outside a Pod, nothing.
@@ -28,6 +28,11 @@ impl Identity {
         self.pod_namespace.as_deref().unwrap_or(NAMESPACE)
     }
 
+    /// The user that agents are: their ServiceAccount is in the controller's Namespace, as the charts install both.
+    pub(crate) fn agents(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace(), service_account::AGENT)
+    }
+
     /// The names that clients reach the controller by.
     pub(crate) fn server_names(&self) -> Vec<String> {
         let service = format!("{CONTROLLER_SERVICE}.{}.svc", self.namespace());
@@ -46,6 +51,12 @@ fn variable(name: &str) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn agents_are_those_of_the_same_namespace() {
+        let identity = Identity { pod_namespace: Some("antrea".into()), ..Identity::default() };
+        assert_eq!(identity.agents(), "system:serviceaccount:antrea:antrea-agent");
+    }
 
     #[test]
     fn the_service_is_reached_by_its_namespace() {

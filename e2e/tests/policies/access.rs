@@ -1,5 +1,6 @@
 //! antrea-controller answers nobody who may not ask, whatever it is that is asked for.
 
+use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result};
 
 use super::controllers;
@@ -51,10 +52,22 @@ fn the_controller_answers_nobody_who_may_not_ask() {
         controller.ensure_refused("an agent's token for somebody else", Some(&elsewhere), "401")?;
         let other = token(&["default", "-n", "default"])?;
         controller.ensure_refused("another ServiceAccount", Some(&other), "403")?;
-        let agent = token(&["antrea-agent", "-n", NAMESPACE])?;
-        let asked =
-            ["networkpolicies", "addressgroups", "appliedtogroups"].map(|kind| format!("{GROUP}/{kind}"));
-        controller.ensure_answered(&asked, Some(&agent), "200").context("an agent")?;
+        let services = stage.services;
+        let (own, other) = (services.there.node, services.here.node);
+        let pod = services.cluster.agent(own)?.pod;
+        let account = ["antrea-agent", "-n", NAMESPACE];
+        let unbound = token(&account)?;
+        let agent = token(
+            &[&account[..], &["--bound-object-kind=Pod", "--bound-object-name", pod.as_str()]].concat(),
+        )?;
+        let watched = |node: NodeId| {
+            ["networkpolicies", "addressgroups", "appliedtogroups"].map(|kind| {
+                format!("{GROUP}/{kind}?watch=true&timeoutSeconds=1&fieldSelector=nodeName%3D{node}")
+            })
+        };
+        controller.ensure_answered(&watched(own), Some(&agent), "200").context("an agent")?;
+        controller.ensure_answered(&watched(other), Some(&agent), "403").context("about another Node")?;
+        controller.ensure_answered(&watched(own), Some(&unbound), "403").context("a token without a Node")?;
         let public = ["/healthz", "/livez", "/readyz"].map(str::to_owned);
         controller.ensure_answered(&public, None, "200").context("a probe")
     });

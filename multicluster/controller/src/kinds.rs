@@ -187,7 +187,7 @@ async fn served(client: &Client, wanted: &BTreeSet<Kind>) -> Result<BTreeSet<(St
 
 #[cfg(test)]
 mod tests {
-    use hyper::Method;
+    use hyper::Request;
 
     use super::*;
 
@@ -199,7 +199,9 @@ mod tests {
         let known = known.map(|(_, group, plural)| (group, plural)).filter(|(_, plural)| plural != without);
         let missing = kinds.missing(&known.collect());
         kinds.tell(&missing);
-        let answer = checks.answer(&Method::GET, "/readyz", None).map(|answer| answer.status().is_success());
+        let answer = checks
+            .answer(&Request::get("/readyz").body(()).unwrap())
+            .map(|answer| answer.status().is_success());
         (missing.to_string(), answer.unwrap())
     }
 

@@ -37,8 +37,7 @@ pub async fn bind(
 /// Answers for the health of the program; other paths are not there.
 pub fn health(checks: Checks) -> Handler {
     Arc::new(move |request| {
-        let uri = request.uri();
-        let answer = checks.answer(request.method(), uri.path(), uri.query()).unwrap_or_else(not_found);
+        let answer = checks.answer(&request).unwrap_or_else(not_found);
         Box::pin(std::future::ready(answer))
     })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 
 use crate::server::Answer;
 
@@ -31,6 +31,17 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// Whether whoever asks is told why checks fail: reasons name addresses and objects, and health is told to everybody.
+/// A guard says so as an extension of the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reasons {
+    /// They are told that they are not told.
+    #[default]
+    Withheld,
+    /// They are.
+    Told,
 }
 
 /// The checks of a process.
@@ -86,18 +97,20 @@ impl Checks {
         self.states().values().all(|state| state.failure.is_none())
     }
 
-    /// The answer to a request for `path`; `None` where it is not about health. `query` is what follows `?`.
-    pub fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Option<Answer> {
+    /// The answer to a request; `None` where it is not about health.
+    pub fn answer<B>(&self, request: &Request<B>) -> Option<Answer> {
+        let (path, query) = (request.uri().path(), request.uri().query());
         let told = Kind::told_at(path)?;
-        if !matches!(*method, Method::GET | Method::HEAD) {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Some(text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n".to_owned()));
         }
         let verbose =
             query.is_some_and(|query| query.split('&').any(|item| item.split('=').next() == Some("verbose")));
-        Some(self.report(path.trim_start_matches('/'), told, verbose))
+        let reasons = request.extensions().get().copied().unwrap_or_default();
+        Some(self.report(path.trim_start_matches('/'), told, verbose, reasons))
     }
 
-    fn report(&self, name: &str, told: &[Kind], verbose: bool) -> Answer {
+    fn report(&self, name: &str, told: &[Kind], verbose: bool, reasons: Reasons) -> Answer {
         let mut lines = "[+]ping ok\n".to_owned();
         let mut failed = false;
         for (check, state) in self.states().iter() {
@@ -105,9 +118,11 @@ impl Checks {
                 continue;
             }
             // Writing to a String cannot fail.
-            let _ = match &state.failure {
-                None => writeln!(lines, "[+]{check} ok"),
-                Some(reason) => writeln!(lines, "[-]{check} failed: {reason}"),
+            let _ = match (&state.failure, reasons) {
+                (None, _) => writeln!(lines, "[+]{check} ok"),
+                (Some(reason), Reasons::Told) => writeln!(lines, "[-]{check} failed: {reason}"),
+                // As API servers of Kubernetes write it.
+                (Some(_), Reasons::Withheld) => writeln!(lines, "[-]{check} failed: reason withheld"),
             };
             failed |= state.failure.is_some();
         }
@@ -145,8 +160,12 @@ mod tests {
     use super::*;
 
     fn get(checks: &Checks, path: &str) -> String {
-        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        let Some(answer) = checks.answer(&Method::GET, path, query) else {
+        get_with(checks, path, Reasons::Told)
+    }
+
+    fn get_with(checks: &Checks, path: &str, reasons: Reasons) -> String {
+        let request = Request::get(path).extension(reasons).body(()).unwrap();
+        let Some(answer) = checks.answer(&request) else {
             return "none".to_owned();
         };
         let status = answer.status().as_u16();
@@ -192,10 +211,24 @@ mod tests {
     }
 
     #[test]
+    fn whoever_is_nobody_is_not_told_why_a_check_fails() {
+        let checks = Checks::new();
+        checks.add("watcher", Kind::Neighbour).fail("no route to 10.0.0.7");
+        let withheld = "500 [+]ping ok\n[-]watcher failed: reason withheld\nreadyz check failed\n";
+        assert_eq!(get_with(&checks, "/readyz", Reasons::Withheld), withheld);
+        assert_eq!(get_with(&checks, "/readyz?verbose", Reasons::Withheld), withheld);
+        assert!(get_with(&checks, "/readyz", Reasons::Told).contains("10.0.0.7"));
+        let answer = checks.answer(&Request::get("/readyz").body(()).unwrap()).unwrap();
+        let body = futures::executor::block_on(answer.into_body().collect()).unwrap().to_bytes();
+        assert!(!String::from_utf8(body.to_vec()).unwrap().contains("10.0.0.7"), "without a guard");
+    }
+
+    #[test]
     fn other_paths_and_methods_are_left_alone() {
         let checks = Checks::new();
         assert_eq!(get(&checks, "/metrics"), "none");
-        let answer = checks.answer(&Method::POST, "/readyz", None).map(|answer| answer.status());
+        let post = Request::post("/readyz").body(()).unwrap();
+        let answer = checks.answer(&post).map(|answer| answer.status());
         assert_eq!(answer, Some(StatusCode::METHOD_NOT_ALLOWED));
     }
 }

@@ -1,6 +1,6 @@
 //! `/loglevel`: how much a program logs, and another level from now on.
 
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, Uri};
 use tracing::info;
 
 use crate::health::text;
@@ -32,6 +32,13 @@ pub fn answer(log: &LogLevel, method: &Method, query: &Query) -> Answer {
     text(StatusCode::OK, String::new())
 }
 
+/// What RBAC is asked about for a request of a path: whoever sets a level, by whatever method, has to have the right to put
+/// one. Others than those who want to could be led to send a GET.
+pub fn verb<'a>(method: &'a Method, uri: &Uri) -> &'a str {
+    let sets = uri.path() == PATH && Query::parse(uri.query().unwrap_or_default()).has("level");
+    if sets && *method == Method::GET { "put" } else { method.as_str() }
+}
+
 fn wanted(method: &Method, query: &Query) -> Result<Option<u8>, String> {
     let Some(level) = query.get("level") else {
         let missing = format!("level is missing: 0 to {MOST}");
@@ -49,6 +56,16 @@ mod tests {
 
     fn check(method: &Method, query: &str) -> Result<Option<u8>, String> {
         wanted(method, &Query::parse(query))
+    }
+
+    #[test]
+    fn whoever_sets_a_level_needs_the_right_to_put_one() {
+        let check = |method: &Method, uri: &'static str| verb(method, &Uri::from_static(uri)).to_owned();
+        assert_eq!(check(&Method::GET, "/loglevel"), "GET");
+        assert_eq!(check(&Method::GET, "/loglevel?level=4"), "put");
+        assert_eq!(check(&Method::GET, "/loglevel?a=b&level="), "put");
+        assert_eq!(check(&Method::PUT, "/loglevel?level=4"), "PUT");
+        assert_eq!(check(&Method::GET, "/metrics?level=4"), "GET");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use antrea_kit::logging::LogLevel;
 use antrea_kit::query::Query;
 use antrea_kit::server::{Answer, Handler};
 use antrea_kit::status::{json_answer, method_not_allowed, no_such_path};
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, Uri};
 use kube::Client;
 
 pub(crate) use policies::PolicyView;
@@ -48,22 +48,22 @@ impl Api {
     pub(crate) fn handler(self, client: &Client, token: &LoopbackToken) -> Handler {
         let lifetimes = Lifetimes::default();
         let authenticator = Authenticator::new(client.clone(), Some(token), lifetimes);
-        let guard = Guard::new(authenticator, Authorizer::new(client.clone(), lifetimes));
+        let guard =
+            Guard::new(authenticator, Authorizer::new(client.clone(), lifetimes)).explaining_to(token);
         let api = Arc::new(self);
         guard.before(Arc::new(move |request| {
             let api = Arc::clone(&api);
             Box::pin(async move {
-                let (method, uri) = (request.method(), request.uri());
-                api.answer(method, uri.path(), uri.query()).await
+                match api.checks.answer(&request) {
+                    Some(health) => health,
+                    None => api.answer(request.method(), request.uri()).await,
+                }
             })
         }))
     }
 
-    async fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Answer {
-        if let Some(health) = self.checks.answer(method, path, query) {
-            return health;
-        }
-        let query = Query::parse(query.unwrap_or_default());
+    async fn answer(&self, method: &Method, uri: &Uri) -> Answer {
+        let (path, query) = (uri.path(), Query::parse(uri.query().unwrap_or_default()));
         if path == log_level::PATH {
             return log_level::answer(&self.log, method, &query);
         }

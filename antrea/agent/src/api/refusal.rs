@@ -18,7 +18,7 @@ pub(super) enum Refusal {
 impl Refusal {
     /// The Pod network is being set up.
     pub(super) fn starting() -> Self {
-        Self::Unavailable("the agent is starting: /readyz says what it waits for".to_owned())
+        Self::Unavailable("the agent is starting: its log says what it waits for".to_owned())
     }
 
     pub(super) fn into_answer(self) -> Answer {

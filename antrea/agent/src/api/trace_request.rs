@@ -59,7 +59,9 @@ impl Peer {
         }
         match text.split('/').collect::<Vec<_>>().as_slice() {
             [port] => Ok(Self::Port((*port).to_owned())),
-            [namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+            // They become parts of a path and of a selector, which the agent asks the API server with: its rights are not
+            // those of whoever asks it.
+            [namespace, name] if is_name(namespace) && is_name(name) => {
                 Ok(Self::Object { namespace: (*namespace).to_owned(), name: (*name).to_owned() })
             }
             _ => bad(&format!(
@@ -74,6 +76,18 @@ impl Peer {
             Self::Object { .. } | Self::Port(_) => None,
         }
     }
+}
+
+/// Whether it can be the name of a Namespace or of another object (RFC 1123: DNS subdomains, of which Kubernetes bounds the
+/// whole and not the labels).
+fn is_name(text: &str) -> bool {
+    let end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let label = |label: &str| {
+        label.bytes().all(|byte| end(byte) || byte == b'-')
+            && label.bytes().next().is_some_and(end)
+            && label.bytes().next_back().is_some_and(end)
+    };
+    text.len() <= 253 && text.split('.').all(label)
 }
 
 /// Words with or without a value, between commas.
@@ -137,6 +151,26 @@ mod tests {
         assert_eq!(family("destination=fd00::1"), IpFamily::V6);
         assert_eq!(family("flow=udp6"), IpFamily::V6);
         assert_eq!(family("source=a/b&addressFamily=6"), IpFamily::V6);
+    }
+
+    #[test]
+    fn names_that_would_be_more_than_names_in_a_request_are_refused() {
+        for (query, error) in [
+            ("source=a%3Fx/b", "invalid source format"),
+            ("source=a/b,spec.nodeName%3Dn", "invalid source format"),
+            ("destination=../b", "invalid destination format"),
+            ("destination=a/B", "invalid destination format"),
+            ("destination=a/-b", "invalid destination format"),
+            ("port=a%23/b", "invalid input port format"),
+        ] {
+            let refused = check(query).unwrap_err();
+            assert!(refused.starts_with(error), "{query}: {refused}");
+        }
+        let long = "x".repeat(253);
+        for query in ["source=kube-system/a-0.b.c9".to_owned(), format!("source=a/{long}")] {
+            assert!(check(&query).is_ok(), "{query}");
+        }
+        assert!(check(&format!("source=a/{long}x")).is_err());
     }
 
     #[test]

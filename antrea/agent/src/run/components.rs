@@ -58,6 +58,7 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
         bridge,
         info,
         observer,
+        own_annotation,
     } = agent;
     let (events, node_events) = mpsc::channel(NODE_EVENTS);
     let nodes: Api<Node> = Api::all(client.clone());
@@ -82,6 +83,10 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
     components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
+    components.add("own-annotation", {
+        let client = client.clone();
+        |stop| own_annotation.keep(client, stop)
+    });
     add_policies(&mut components, policies, &restore);
     if let Some(services) = services {
         add_services(&mut components, services, &client, &node.name, &restore);

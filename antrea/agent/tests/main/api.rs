@@ -61,7 +61,9 @@ fn nobody_else_is_answered(node: &Node) {
     }
     let (code, body) = node.curl(&[], "/readyz");
     assert_eq!(code, "500", "there is no antrea-controller");
-    assert!(body.contains("[+]pod-network ok\n[-]watcher failed: some watches"), "{body}");
+    assert!(body.contains("[+]pod-network ok\n[-]watcher failed: reason withheld"), "{body}");
+    let (_, body) = node.ask("/readyz");
+    assert!(body.contains("[-]watcher failed: some watches"), "{body}");
     for path in ["/agentinfo", "/metrics", "/ovsflows", "/version", "/nothing"] {
         let (code, body) = node.curl(&[], path);
         assert_eq!(code, "401", "{path}");

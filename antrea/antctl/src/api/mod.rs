@@ -16,7 +16,7 @@ pub(crate) use place::{Component, own_component};
 use antrea_kit::query;
 
 use crate::access::{Access, Way};
-use crate::direct::{self, Credentials, Destination};
+use crate::direct::{self, Destination};
 use place::{OwnContainer, Place};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,7 +68,7 @@ impl ComponentApi {
         }
         let access = way.open().await?;
         let destination = Destination::of_controller(&access.client).await?;
-        let client = direct::client(&access, &destination, Credentials::of(&access.config.auth_info)).await?;
+        let client = direct::client(&access, &destination).await?;
         Ok(Self { client, place: Place::Direct(destination) })
     }
 

@@ -1,5 +1,7 @@
-//! With which token an agent or the controller is asked. They know tokens only: a user who is known to the API server by a
-//! certificate asks with a token of the ServiceAccount antctl, made for this and short-lived.
+//! With which token an agent or the controller is asked: one of the ServiceAccount antctl, made for this and short-lived.
+//!
+//! Never with the user's own. Where an agent or the controller is, and what vouches for it, stands in objects that they
+//! write themselves: whoever has taken over one Node could have the token of every user who asks about it.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,6 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
-use kube::config::AuthInfo;
 use kube::{Api, Client};
 
 /// How long a token is asked for.
@@ -18,31 +19,9 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 /// When another is asked for: before the first one ends.
 const RENEWAL: Duration = Duration::from_secs(1800);
 
-/// Whether a user has a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Credentials {
-    /// They do, or a way to one.
-    OfUser,
-    /// They do not: the ServiceAccount of antctl has.
-    OfServiceAccount,
-}
-
-impl Credentials {
-    pub(crate) const fn of(user: &AuthInfo) -> Self {
-        let has_token = user.token.is_some()
-            || user.token_file.is_some()
-            || user.exec.is_some()
-            || user.auth_provider.is_some();
-        if has_token { Self::OfUser } else { Self::OfServiceAccount }
-    }
-
-    /// When a client with these has to be made anew.
-    pub(crate) fn renewal(self, now: Instant) -> Option<Instant> {
-        match self {
-            Self::OfUser => None,
-            Self::OfServiceAccount => Some(now + RENEWAL),
-        }
-    }
+/// When a client with a token that was had now has to be made anew.
+pub(crate) fn renewal(now: Instant) -> Instant {
+    now + RENEWAL
 }
 
 /// A token of the ServiceAccount antctl.
@@ -58,20 +37,11 @@ pub(super) async fn request_token(client: &Client, namespace: &str) -> Result<St
     let name = service_account::ANTCTL;
     let asked = bounded(accounts.create_token_request(name, &PostParams::default(), &request)).await;
     let answer = asked.with_context(|| {
-        format!("the kubeconfig has no token, and one of ServiceAccount {namespace}/{name} cannot be had")
+        format!(
+            "a token of ServiceAccount {namespace}/{name}, which agents and the controller are asked with, cannot be had: \
+             it takes the right to create serviceaccounts/token in Namespace {namespace}; without it, run antctl in the \
+             container of the one to be asked"
+        )
     })?;
     answer.status.map(|status| status.token).context("the API server gave no token")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_certificate_is_no_token() {
-        let certificate = AuthInfo { client_certificate_data: Some("x".into()), ..AuthInfo::default() };
-        assert_eq!(Credentials::of(&certificate), Credentials::OfServiceAccount);
-        let token = AuthInfo { token_file: Some("/token".into()), ..AuthInfo::default() };
-        assert_eq!(Credentials::of(&token), Credentials::OfUser);
-    }
 }

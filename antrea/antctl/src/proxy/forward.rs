@@ -15,7 +15,7 @@ use kube::client::Body;
 use tokio::sync::Mutex;
 
 use crate::access::Access;
-use crate::direct::{Credentials, Destination, SERVER_NAME, client};
+use crate::direct::{Destination, SERVER_NAME, client, renewal};
 
 /// The longest body of a request, and of an answer.
 const LONGEST_REQUEST: usize = 1 << 20;
@@ -26,21 +26,23 @@ pub(super) struct Forward {
     access: Access,
     destination: Destination,
     listens_on: IpAddr,
-    credentials: Credentials,
-    client: Mutex<(Client, Option<Instant>)>,
+    /// With when it has to be made anew.
+    client: Mutex<(Client, Instant)>,
 }
 
 impl Forward {
     pub(super) async fn new(access: Access, destination: Destination, listens_on: IpAddr) -> Result<Self> {
-        let credentials = Credentials::of(&access.config.auth_info);
-        let client = client(&access, &destination, credentials).await?;
-        let renewal = credentials.renewal(Instant::now());
-        Ok(Self { access, destination, listens_on, credentials, client: Mutex::new((client, renewal)) })
+        let client = client(&access, &destination).await?;
+        let client = Mutex::new((client, renewal(Instant::now())));
+        Ok(Self { access, destination, listens_on, client })
     }
 
     pub(super) async fn answer(&self, request: Request<RequestBody>) -> Answer {
         if !is_meant(request.headers(), self.listens_on) {
-            return status(StatusCode::FORBIDDEN, "this proxy answers to its own address only");
+            return status(
+                StatusCode::FORBIDDEN,
+                "this proxy answers to its own address only, and no page of another site",
+            );
         }
         match self.forward(request).await {
             Ok(answer) => answer,
@@ -78,16 +80,23 @@ impl Forward {
     async fn client(&self) -> Result<Client> {
         let mut current = self.client.lock().await;
         let now = Instant::now();
-        if current.1.is_some_and(|renewal| now >= renewal) {
-            let client = client(&self.access, &self.destination, self.credentials).await?;
-            *current = (client, self.credentials.renewal(now));
+        if now >= current.1 {
+            *current = (client(&self.access, &self.destination).await?, renewal(now));
         }
         Ok(current.0.clone())
     }
 }
 
-/// Whether the user means this proxy: a page in their browser, whose name was made to lead here, says another host.
+/// Whether the user means this proxy: a page in their browser, whose name was made to lead here, says another host; one that
+/// makes the browser ask here says that it is from another site (Fetch Metadata), or from where it is.
 fn is_meant(headers: &HeaderMap, listens_on: IpAddr) -> bool {
+    let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let from_elsewhere = value("sec-fetch-site").is_some_and(|site| !["none", "same-origin"].contains(&site))
+        || value("origin").is_some_and(|origin| origin.strip_prefix("http://") != value("host"));
+    !from_elsewhere && is_own_host(headers, listens_on)
+}
+
+fn is_own_host(headers: &HeaderMap, listens_on: IpAddr) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let name = name.map_or(host, |(name, _)| name).trim_start_matches('[').trim_end_matches(']');
@@ -99,6 +108,8 @@ fn is_meant(headers: &HeaderMap, listens_on: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+
     use super::*;
 
     fn check(host: &str, listens_on: &str) -> bool {
@@ -115,5 +126,23 @@ mod tests {
         }
         assert!(check("192.0.2.7:8001", "192.0.2.7") && check("192.0.2.7:8001", "0.0.0.0"));
         assert!(!check("example.com", "0.0.0.0"));
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_not_answered() {
+        let check = |headers: &[(&'static str, &'static str)]| {
+            let own = [("host", "127.0.0.1:8001")];
+            let all = own
+                .iter()
+                .chain(headers)
+                .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), HeaderValue::from_static(value)));
+            is_meant(&HeaderMap::from_iter(all), "127.0.0.1".parse().unwrap())
+        };
+        assert!(check(&[]) && check(&[("sec-fetch-site", "none")]), "a tool, or typed into a browser");
+        assert!(check(&[("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1:8001")]));
+        assert!(!check(&[("sec-fetch-site", "cross-site")]), "an image of a page");
+        assert!(!check(&[("sec-fetch-site", "same-site")]), "another port of this machine");
+        assert!(!check(&[("origin", "https://example.com")]), "a script of a page");
+        assert!(!check(&[("origin", "null")]) && !check(&[("origin", "http://127.0.0.1:8002")]));
     }
 }

@@ -1,4 +1,5 @@
-//! `antctl proxy`: the API of an agent, or of the controller, at an address of this machine, with the rights of the user who runs it.
+//! `antctl proxy`: the API of an agent, or of the controller, at an address of this machine, with the rights of the
+//! ServiceAccount antctl.
 
 mod forward;
 

@@ -14,13 +14,13 @@ use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode};
 use tokio::time::timeout;
 
-use super::Api;
 use super::accept::{Format, content, negotiate};
 use super::answer::{self, Answer};
 use super::failure::Failure;
 use super::request::ResourcePath;
 use super::resources::Served;
-use crate::cluster::{CannotEvaluate, UnknownPolicy};
+use super::{Api, Caller};
+use crate::cluster::{CannotEvaluate, CannotReport};
 use crate::store::Encoding;
 
 /// How large a body may be, in bytes: what API servers of Kubernetes take.
@@ -33,6 +33,7 @@ pub(super) async fn create(
     api: &Api,
     served: Served,
     path: &ResourcePath,
+    caller: Caller<'_>,
     headers: &HeaderMap,
     body: RequestBody,
 ) -> Result<Answer, Failure> {
@@ -41,9 +42,15 @@ pub(super) async fn create(
     let encoding = content(headers).ok_or_else(Failure::unknown_content)?;
     let body = read(body).await?;
     match served {
-        Served::PolicyStatus => report_status(api, path, &decoded(&body, encoding)?, format),
+        Served::PolicyStatus => {
+            let status = decoded(&body, encoding)?;
+            caller.reach.check_status(caller.action, &status)?;
+            report_status(api, path, &status, format)
+        }
         Served::NodeStats => {
-            api.cluster.report_stats(decoded(&body, encoding)?);
+            let summary: NodeStatsSummary = decoded(&body, encoding)?;
+            caller.reach.check_report(caller.action, &summary.metadata.name)?;
+            api.cluster.report_stats(summary);
             Ok(answer::object(StatusCode::CREATED, &NodeStatsSummary::default(), format))
         }
         Served::Evaluation => evaluate(api, decoded(&body, encoding)?, format),
@@ -83,7 +90,8 @@ fn report_status(
     }
     match api.cluster.report_status(status.clone()) {
         Ok(()) => Ok(answer::object(StatusCode::CREATED, &success(), format)),
-        Err(UnknownPolicy) => Err(Failure::no_such_object(path)),
+        Err(CannotReport::UnknownPolicy) => Err(Failure::no_such_object(path)),
+        Err(CannotReport::NodesUnknown) => Err(Failure::still_filling()),
     }
 }
 

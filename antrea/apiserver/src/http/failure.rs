@@ -26,6 +26,11 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
+    /// The text says who may not do what, and why.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "the server could not find the requested resource")
     }
@@ -72,7 +77,14 @@ impl Failure {
     /// Half of what there is is worse than nothing.
     pub(crate) fn still_filling() -> Self {
         let message =
-            "antrea-controller does not know all Namespaces, Pods and NetworkPolicies yet; try again";
+            "antrea-controller does not know all Nodes, Namespaces, Pods and NetworkPolicies yet; try again";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// What a token has to say depends on who made it.
+    pub(crate) fn unknown_api_server() -> Self {
+        let message = "antrea-controller does not know the version of the Kubernetes API server yet, and so not whether \
+            tokens name Nodes; try again";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 

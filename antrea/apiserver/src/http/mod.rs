@@ -8,6 +8,7 @@ mod discovery;
 mod empty;
 mod failure;
 mod openapi;
+mod own_node;
 mod reading;
 mod request;
 mod resources;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::auth::{Action, Guard, Identity, PUBLIC_PATHS};
+use antrea_kit::log_level;
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Client, Handler, Limits, Slots};
@@ -30,6 +32,8 @@ use accept::{Format, negotiate};
 use answer::Answer;
 pub use body::Body;
 use failure::Failure;
+use own_node::Reach;
+pub use own_node::{Agents, NodesInTokens};
 use reading::Reading;
 use request::{ResourcePath, action, verb};
 use resources::{Scope, Served, find};
@@ -51,6 +55,8 @@ pub struct Api {
     pub cluster: Arc<dyn Cluster>,
     /// Who may ask.
     pub guard: Guard,
+    /// Who asks and reports about its own Node alone.
+    pub agents: Agents,
     /// Answers for all other paths, among them those of health. Who may ask is decided before, but for health.
     pub other: Handler,
     /// Ends all watches.
@@ -80,13 +86,16 @@ impl Serving {
         self.try_answer(request).await.unwrap_or_else(|failure| failure.answer(error_format))
     }
 
-    async fn try_answer(&self, request: Request<RequestBody>) -> Result<Answer, Failure> {
+    async fn try_answer(&self, mut request: Request<RequestBody>) -> Result<Answer, Failure> {
+        let reasons = self.api.guard.reasons(request.headers());
+        request.extensions_mut().insert(reasons);
         let path = request.uri().path();
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
         }
         if !PUBLIC_PATHS.contains(&path) {
-            self.admit(&Action::path(request.method().as_str(), path), &request).await?;
+            let verb = log_level::verb(request.method(), request.uri());
+            self.admit(&Action::path(verb, path), &request).await?;
         }
         let answer_documents = match path.trim_start_matches('/').split('/').next() {
             Some("api" | "apis") => discovery::answer,
@@ -106,7 +115,9 @@ impl Serving {
     ) -> Result<Answer, Failure> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
-        let identity = self.admit(&action(verb, path, &query), &request).await?;
+        let action = action(verb, path, &query);
+        let identity = self.admit(&action, &request).await?;
+        let caller = Caller { reach: self.api.agents.reach(&identity)?, action: &action };
         let resource = find(&path.group, &path.version, &path.resource, &path.subresource)
             .filter(|resource| is_in_scope(resource.scope, path, verb))
             .ok_or_else(Failure::no_such_path)?;
@@ -121,16 +132,18 @@ impl Serving {
                 let address = request.extensions().get::<Client>().map(Client::address);
                 let place = self.watch_places.take(Holder::of(&identity, address));
                 let place = place.ok_or_else(Failure::too_many_watches)?;
-                watching::begin(&self.api, resource.served, &query, request.headers(), place).await
+                watching::begin(&self.api, resource.served, caller, &query, request.headers(), place).await
             }
             "create" => {
                 let (parts, body) = request.into_parts();
                 // In a box: watches, of which there are many, have no room for it.
-                Box::pin(creating::create(&self.api, resource.served, path, &parts.headers, body)).await
+                let creating =
+                    creating::create(&self.api, resource.served, path, caller, &parts.headers, body);
+                Box::pin(creating).await
             }
             _ => {
                 let headers = request.headers();
-                Reading { api: &self.api, path, query: &query, headers }.answer(resource.served)
+                Reading { api: &self.api, path, query: &query, headers, caller }.answer(resource.served)
             }
         }
     }
@@ -139,6 +152,13 @@ impl Serving {
         let client = request.extensions().get::<Client>();
         Ok(self.api.guard.admit(action, request.headers(), client).await?)
     }
+}
+
+/// Who asks, and what.
+#[derive(Clone, Copy, Debug)]
+struct Caller<'a> {
+    reach: Reach<'a>,
+    action: &'a Action,
 }
 
 /// Whether there can be something at a path: what is in no Namespace is in none, and of what is in one only lists

@@ -15,13 +15,13 @@ use antrea_shared_api::stats::v1alpha1::{
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-use super::Api;
 use super::accept::{Format, negotiate};
 use super::answer::{self, Answer, json_object, plain, printed};
 use super::empty::{NodeLatencyStats, SupportBundleCollection};
 use super::failure::Failure;
 use super::request::ResourcePath;
 use super::resources::Served;
+use super::{Api, Caller};
 use crate::store::{Content, Kind, Selector};
 use crate::wire;
 
@@ -34,14 +34,19 @@ pub(super) struct Reading<'a> {
     pub(super) path: &'a ResourcePath,
     pub(super) query: &'a Query,
     pub(super) headers: &'a HeaderMap,
+    pub(super) caller: Caller<'a>,
 }
 
 impl Reading<'_> {
     pub(super) fn answer(&self, served: Served) -> Result<Answer, Failure> {
         match served {
             Served::Watched(kind) => self.watched(kind),
-            Served::EgressGroups => self.objects(Vec::new(), |group: &EgressGroup| &group.metadata),
+            Served::EgressGroups => {
+                self.selected()?;
+                self.objects(Vec::new(), |group: &EgressGroup| &group.metadata)
+            }
             Served::SupportBundleCollections => {
+                self.selected()?;
                 self.objects(Vec::new(), |collection: &SupportBundleCollection| &collection.metadata)
             }
             Served::GroupAssociations => self.association(&GroupAssociation::default()),
@@ -63,11 +68,18 @@ impl Reading<'_> {
         }
     }
 
-    fn watched(&self, kind: Kind) -> Result<Answer, Failure> {
+    /// What is selected, if whoever asks may have it.
+    fn selected(&self) -> Result<Selector, Failure> {
         let selector = match self.path.name.as_str() {
             "" => selector(self.query)?,
             name => Selector { node: None, name: Some(name.to_owned()) },
         };
+        self.caller.reach.check_selected(self.caller.action, &selector)?;
+        Ok(selector)
+    }
+
+    fn watched(&self, kind: Kind) -> Result<Answer, Failure> {
+        let selector = self.selected()?;
         let found = self.api.store.look(|store| store.list(kind, &selector));
         match kind {
             Kind::Policies => self.objects(objects(&found, policy), |policy| &policy.metadata),

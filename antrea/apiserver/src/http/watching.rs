@@ -23,7 +23,7 @@ use super::reading::selector;
 use super::request::wants;
 use super::resources::Served;
 use super::watch_places::WatchPlace;
-use super::{Api, Body};
+use super::{Api, Body, Caller};
 use crate::store::{Encoding, Rounds, Watch, bookmark};
 
 /// How long a watch lasts at least that does not say how long it should.
@@ -39,11 +39,13 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(super) async fn begin(
     api: &Api,
     served: Served,
+    caller: Caller<'_>,
     query: &Query,
     headers: &HeaderMap,
     place: WatchPlace,
 ) -> Result<Answer, Failure> {
     let selector = selector(query)?;
+    caller.reach.check_selected(caller.action, &selector)?;
     let duration = duration(query)?;
     let format = negotiate(headers, &[Format::Json, Format::Protobuf]).ok_or_else(Failure::not_acceptable)?;
     let (encoding, content_type) = match format {

@@ -231,7 +231,7 @@ fn addresses_of_the_api_server_are_hosts_ports_or_urls() {
         ("10.0.0.1:6443", "https://10.0.0.1:6443"),
         ("'[fd00::1]:6443'", "https://[fd00::1]:6443"),
         ("https://kube.example.org:6443/", "https://kube.example.org:6443"),
-        ("http://10.0.0.1:8080/base", "http://10.0.0.1:8080/base"),
+        ("https://10.0.0.1:8443/base", "https://10.0.0.1:8443/base"),
     ] {
         let config = agent(&format!("kubeAPIServerOverride: {text}"));
         assert_eq!(config.kube_api_server_override.map(|address| address.to_string()).as_deref(), Some(url));
@@ -240,11 +240,20 @@ fn addresses_of_the_api_server_are_hosts_ports_or_urls() {
         agent_refuses(
             &format!("kubeAPIServerOverride: '{text}'"),
             &format!(
-                "agent.conf:1:24: kubeAPIServerOverride \"{text}\": a host, HOST:PORT or an http or https URL is \
-                 wanted, an IPv6 address in brackets"
+                "agent.conf:1:24: kubeAPIServerOverride \"{text}\": a host, HOST:PORT or an https URL is wanted, \
+                 an IPv6 address in brackets"
             ),
         );
     }
+}
+
+#[test]
+fn the_token_of_an_agent_is_never_sent_without_tls() {
+    agent_refuses(
+        "kubeAPIServerOverride: http://10.0.0.1:8080",
+        "agent.conf:1:24: kubeAPIServerOverride \"http://10.0.0.1:8080\": without TLS everybody on the way could read the \
+         token that is sent along; use https",
+    );
 }
 
 #[test]

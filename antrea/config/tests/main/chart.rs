@@ -193,6 +193,13 @@ fn feature_gates_may_be_set_as_the_programs_allow() {
 }
 
 #[test]
+fn an_api_server_without_tls_does_not_fit_the_schema() {
+    let Some(chart) = Chart::open() else { return };
+    let error = chart.files("kubeAPIServerOverride: http://10.0.0.1:8080").err().unwrap();
+    assert!(error.contains("at '/kubeAPIServerOverride'"), "{error}");
+}
+
+#[test]
 fn values_that_no_program_could_use_do_not_fit_the_schema() {
     let Some(chart) = Chart::open() else { return };
     let wrong = [

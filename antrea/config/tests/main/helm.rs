@@ -33,10 +33,18 @@ impl Chart {
 
     /// What `template` becomes with these values, or what helm says against them.
     pub(crate) fn template(&self, template: &str, values: &str) -> Result<String, String> {
+        self.template_on(&[], template, values)
+    }
+
+    /// The same for an API server that has these kinds, `GROUP/VERSION/KIND`, too.
+    pub(crate) fn template_on(&self, kinds: &[&str], template: &str, values: &str) -> Result<String, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), values).unwrap();
         let mut helm = self.0.command("helm").unwrap();
         helm.args(["template", "antrea", "--namespace", "kube-system", "--show-only", template]);
+        for kind in kinds {
+            helm.args(["--api-versions", kind]);
+        }
         let output = helm.arg("--values").arg(file.path()).arg(folder()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }

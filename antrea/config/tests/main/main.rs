@@ -5,11 +5,13 @@
 mod agent;
 mod antrea_proxy;
 mod chart;
+mod chart_admission;
 mod chart_containers;
 mod chart_crds;
 mod chart_keys;
 mod chart_multicluster;
 mod chart_proxy;
+mod chart_rbac;
 mod controller;
 mod damage;
 mod feature_gates;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use antrea_apiserver::{CannotEvaluate, Cluster, UnknownPolicy};
+use antrea_apiserver::{CannotEvaluate, CannotReport, Cluster};
 use antrea_config::Status;
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicyEvaluationRequest, NetworkPolicyEvaluationResponse, NetworkPolicyStatus, NodeStatsSummary,
@@ -27,7 +27,7 @@ impl Cluster for Controller {
         self.facts.object(None, &self.computation.numbers(), Timestamp::now()).into()
     }
 
-    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), UnknownPolicy> {
+    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), CannotReport> {
         self.computation.report_status(&status)
     }
 

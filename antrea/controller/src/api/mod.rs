@@ -2,11 +2,12 @@
 
 mod cluster;
 mod other;
+pub(crate) mod token_nodes;
 pub(crate) mod trust;
 
 use std::sync::Arc;
 
-use antrea_apiserver::{Api, Body, LIMITS, SharedStore};
+use antrea_apiserver::{Agents, Api, Body, LIMITS, SharedStore};
 use antrea_config::ControllerConfig;
 use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes, LoopbackToken};
 use antrea_kit::server::Server;
@@ -25,6 +26,7 @@ pub(crate) struct Serving<'a> {
     pub(crate) store: SharedStore,
     pub(crate) controller: Arc<Controller>,
     pub(crate) certificates: CertificateTrust,
+    pub(crate) agents: Agents,
     pub(crate) token: &'a LoopbackToken,
     pub(crate) other: Other,
 }
@@ -44,12 +46,14 @@ impl Serving<'_> {
     pub(crate) async fn bind(self, config: &ControllerConfig) -> Result<Bound> {
         let (client, lifetimes) = (self.client.clone(), Lifetimes::default());
         let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes);
-        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).trusting(self.certificates);
+        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
+        let guard = guard.trusting(self.certificates).explaining_to(self.token);
         let watches = CancellationToken::new();
         let api = Api {
             store: self.store,
             cluster: self.controller,
             guard,
+            agents: self.agents,
             other: self.other.handler(),
             stop: watches.clone(),
         };

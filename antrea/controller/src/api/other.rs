@@ -29,9 +29,8 @@ pub(crate) struct Other {
 impl Other {
     pub(super) fn handler(self) -> Handler {
         Arc::new(move |request| {
-            let uri = request.uri();
-            let health = self.checks.answer(request.method(), uri.path(), uri.query());
-            let answer = health.unwrap_or_else(|| self.answer(request.method(), uri));
+            let health = self.checks.answer(&request);
+            let answer = health.unwrap_or_else(|| self.answer(request.method(), request.uri()));
             Box::pin(std::future::ready(answer))
         })
     }

@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use antrea_apiserver::store::Kind as StoreKind;
-use antrea_apiserver::{CannotEvaluate, SharedStore, UnknownPolicy};
+use antrea_apiserver::{CannotEvaluate, CannotReport, SharedStore};
 use antrea_index::{Index, Kind};
 use antrea_kit::metrics::Page;
 use antrea_kit::query::Query;
 use antrea_kit::server::{Answer, print_evicted};
 use antrea_kit::status::status;
+use antrea_kit::watch::WatchEvent;
 use antrea_policy::{PolicyUpdate, Uid, Update};
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicyEvaluationRequest, NetworkPolicyEvaluationResponse, NetworkPolicyStatus, NodeStatsSummary,
@@ -32,7 +33,7 @@ use tracing::info;
 use antrea_controller::endpoint_query;
 use change::Change;
 use metrics::Computed;
-use realization::Realization;
+use realization::{NodesUnknown, Realization};
 pub(crate) use run::run;
 use stats::Tallies;
 
@@ -153,14 +154,20 @@ impl Computation {
     }
 
     /// Takes in how far an agent has realized a policy.
-    pub(crate) fn report_status(&self, status: &NetworkPolicyStatus) -> Result<(), UnknownPolicy> {
+    pub(crate) fn report_status(&self, status: &NetworkPolicyStatus) -> Result<(), CannotReport> {
         let uid = Uid::from(status.metadata.name.as_str());
         let records = &mut self.state().records;
         if !records.tallies.is_known(&uid) {
-            return Err(UnknownPolicy);
+            return Err(CannotReport::UnknownPolicy);
         }
-        status.nodes.iter().for_each(|node| records.realization.learn(&uid, node));
-        Ok(())
+        let realization = &mut records.realization;
+        let learned = status.nodes.iter().try_for_each(|node| realization.learn(&uid, node));
+        learned.map_err(|NodesUnknown| CannotReport::NodesUnknown)
+    }
+
+    /// Takes in which Nodes there are.
+    pub(crate) fn learn_nodes(&self, event: WatchEvent<(String, ())>) {
+        self.state().records.realization.learn_nodes(event);
     }
 
     /// Takes in what an agent has counted since its last report.

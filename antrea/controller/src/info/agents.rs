@@ -1,4 +1,7 @@
-//! AntreaAgentInfo: created and deleted with the Nodes; what they say is the agents' affair.
+//! AntreaAgentInfo: created and deleted with the Nodes; what they say is the agents' affair. Reports of agents are checked
+//! against the same Nodes.
+
+use std::sync::Arc;
 
 use antrea_kit::keeper::{Keep, keep, stream};
 use antrea_kit::known::Known;
@@ -15,6 +18,8 @@ use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+
+use crate::computation::Computation;
 
 /// The names of the objects of a kind.
 type Names = Known<()>;
@@ -43,7 +48,11 @@ fn is_of_node(info: &AntreaAgentInfo) -> bool {
 }
 
 /// Runs until `stop`.
-pub(crate) async fn run(client: Client, stop: CancellationToken) -> Result<()> {
+pub(crate) async fn run(
+    client: Client,
+    computation: Arc<Computation>,
+    stop: CancellationToken,
+) -> Result<()> {
     let (node_events, nodes) = mpsc::channel(64);
     let (info_events, infos) = mpsc::channel(64);
     let api = Api::<AntreaAgentInfo>::all(client.clone());
@@ -51,7 +60,7 @@ pub(crate) async fn run(client: Client, stop: CancellationToken) -> Result<()> {
     let node_name = |node: Node| named(node.metadata.name);
     let info_name = |info: AntreaAgentInfo| named(info.metadata.name.clone().filter(|_| is_of_node(&info)));
     let events = select(stream(nodes).map(Event::Node), stream(infos).map(Event::Info));
-    let keeper = Keeper { api: api.clone(), nodes: Names::default(), infos: Names::default() };
+    let keeper = Keeper { api: api.clone(), nodes: Names::default(), infos: Names::default(), computation };
     let config = watcher::Config::default;
     tokio::select! {
         result = watch(Api::<Node>::all(client), config(), node_name, node_events, stop.clone()) => result,
@@ -70,6 +79,7 @@ struct Keeper {
     api: Api<AntreaAgentInfo>,
     nodes: Names,
     infos: Names,
+    computation: Arc<Computation>,
 }
 
 impl Keep for Keeper {
@@ -79,7 +89,10 @@ impl Keep for Keeper {
 
     fn learn(&mut self, event: Event) {
         match event {
-            Event::Node(event) => self.nodes.learn(event),
+            Event::Node(event) => {
+                self.computation.learn_nodes(event.clone());
+                self.nodes.learn(event);
+            }
             Event::Info(event) => self.infos.learn(event),
         }
     }

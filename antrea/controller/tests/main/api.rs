@@ -11,6 +11,7 @@ use crate::process::Controller;
 /// Namespace x with the Pods a (on n1) and b (on n2), of which a admits b.
 fn cluster() -> Cluster {
     let cluster = Cluster::with_crds();
+    ["n1", "n2"].iter().for_each(|node| cluster.add_node(node));
     cluster.add_namespace("x");
     cluster.add_pod("x/a", "n1", "10.0.1.2");
     cluster.add_pod("x/b", "n2", "10.0.2.2");
@@ -165,6 +166,26 @@ async fn nobody_is_answered_without_the_right_to_ask() {
 }
 
 #[tokio::test]
+async fn the_token_of_an_agent_is_good_for_its_node_alone() {
+    const AGENT: &str = "system:serviceaccount:kube-system:antrea-agent";
+    for (minor, without_node) in [("30+", 403), ("29", 200)] {
+        let cluster = cluster();
+        cluster.set_minor_version(minor);
+        let Running { mut controller, api, server: _server, .. } = run(cluster).await;
+        controller.until_log("Version of the API server learned").await;
+        api.until_ready().await;
+        let list = async |token: &str, node: &str| {
+            let request = format!("GET {CONTROLPLANE}/networkpolicies?fieldSelector=nodeName%3D{node}");
+            api.ask(token, &request, &Value::Null).await.0
+        };
+        assert_eq!(list(&format!("{AGENT}@n1-token"), "n1").await, 200, "{minor}");
+        assert_eq!(list(&format!("{AGENT}@n1-token"), "n2").await, 403, "{minor}");
+        assert_eq!(list(&format!("{AGENT}-token"), "n2").await, without_node, "{minor}");
+        assert_eq!(list("agent-token", "n2").await, 200, "not an agent, with {minor}");
+    }
+}
+
+#[tokio::test]
 async fn what_nodes_count_adds_up_until_the_policy_goes() {
     let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
     api.until_ready().await;
@@ -229,6 +250,23 @@ async fn statuses_are_taken_of_policies_that_there_are() {
         assert_eq!(api.post(&path, "NetworkPolicyStatus", status).await.0, code, "{policy}");
     }
     controller.until_log("A policy is not realized on a Node").await;
+}
+
+#[tokio::test]
+async fn what_nodes_say_of_a_policy_is_logged_in_one_line_that_is_not_theirs() {
+    let Running { mut controller, api, server: _server, .. } = run(cluster()).await;
+    api.until_ready().await;
+    let text = format!("full\n2026-11-25T00:00:00Z  INFO forged {}", "x".repeat(5000));
+    let node = |name: &str| {
+        let status = json!({"nodeName": name, "realizationFailure": true, "message": text});
+        json!({"metadata": {"name": "p"}, "nodes": [status]})
+    };
+    for name in ["nowhere\nforged", "n1"] {
+        assert_eq!(api.post("networkpolicies/p/status", "NetworkPolicyStatus", node(name)).await.0, 200);
+    }
+    let line = controller.until_log("A policy is not realized on a Node").await;
+    assert!(line.contains(r#"reason="full\n2026-11-25"#) && line.contains("n1"), "{line}");
+    assert!(line.len() < 1000, "{} bytes", line.len());
 }
 
 #[tokio::test]

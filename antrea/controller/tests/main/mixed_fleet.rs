@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CHANGED: &str = "team-x/allow-mixed";
 const CHANGED_UID: &str = "43526267-8456-48b5-b146-88c83ae34349";
 
+/// The token of its Pod, with the Node that API servers name since Kubernetes 1.30.
+const AGENT: &str = "system:serviceaccount:kube-system:antrea-agent@c2n1-token";
+
 /// What it says of the forms of answers: its content type, and whatever else there is.
 const ACCEPT: &str = "application/vnd.kubernetes.protobuf, */*";
 
@@ -58,7 +61,7 @@ async fn ask(api: &ControllerApi, request: &str, body: Vec<u8>) -> Response<Body
     let request = request
         .header("accept", ACCEPT)
         .header("accept-encoding", "gzip")
-        .header("authorization", "Bearer agent-token")
+        .header("authorization", format!("Bearer {AGENT}"))
         .header("user-agent", "antrea-agent/v2.8.0 (linux/amd64) kubernetes/$Format");
     let request = match body.is_empty() {
         true => request,

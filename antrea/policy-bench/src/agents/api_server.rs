@@ -4,7 +4,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use antrea_apiserver::{Api, CannotEvaluate, Cluster, LIMITS, SharedStore, UnknownPolicy};
+use antrea_apiserver::{
+    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
+};
 use antrea_index::Index;
 use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes};
 use antrea_kit::health::not_found;
@@ -19,6 +21,7 @@ use antrea_shared_api::system::v1beta1::AntreaControllerInfo;
 use antrea_types::MinimumTls;
 use anyhow::Result;
 use kube::{Client, Config};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::decoder;
@@ -56,6 +59,7 @@ async fn bind(
         store,
         cluster: Arc::new(Nothing),
         guard: Guard::new(authenticator, Authorizer::new(client, lifetimes)),
+        agents: Agents { user: "agents".to_owned(), tokens: watch::channel(NodesInTokens::Present).1 },
         other: Arc::new(|_| Box::pin(std::future::ready(not_found()))),
         stop: CancellationToken::new(),
     };
@@ -81,8 +85,8 @@ impl Cluster for Nothing {
         AntreaControllerInfo::default()
     }
 
-    fn report_status(&self, _: NetworkPolicyStatus) -> Result<(), UnknownPolicy> {
-        Err(UnknownPolicy)
+    fn report_status(&self, _: NetworkPolicyStatus) -> Result<(), CannotReport> {
+        Err(CannotReport::UnknownPolicy)
     }
 
     fn report_stats(&self, _: NodeStatsSummary) {}

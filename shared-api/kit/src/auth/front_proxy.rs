@@ -22,8 +22,10 @@ use crate::watch::{WatchEvent, watch};
 const CONFIG_MAP_NAMESPACE: &str = "kube-system";
 const CONFIG_MAP: &str = "extension-apiserver-authentication";
 
-/// What everybody is in who is somebody.
+/// What everybody is in who is somebody, and what tells that somebody is nobody.
 const AUTHENTICATED: &str = "system:authenticated";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+const ANONYMOUS: &str = "system:anonymous";
 
 /// What certificates are taken for, as it is now. Copies are the same.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +150,10 @@ impl FrontProxy {
         }
         let all = |header: &String| headers.get_all(header).iter().filter_map(|value| value.to_str().ok());
         let mut groups: Vec<String> = self.group.iter().flat_map(all).map(str::to_owned).collect();
-        if !groups.iter().any(|group| group == AUTHENTICATED) {
+        // As API servers of Kubernetes do: whom theirs let through without credentials is nobody here, too.
+        if name != ANONYMOUS
+            && !groups.iter().any(|group| [AUTHENTICATED, UNAUTHENTICATED].contains(&group.as_str()))
+        {
             groups.push(AUTHENTICATED.to_owned());
         }
         let uid = self.uid.iter().find_map(|header| text(headers, header)).unwrap_or_default();

@@ -11,6 +11,9 @@ use super::authentication::{Authenticator, Unauthenticated};
 use super::authorization::{Authorizer, Undecided, Verdict};
 use super::front_proxy::CertificateTrust;
 use super::identity::Identity;
+use super::loopback::{LoopbackToken, TokenHash};
+use crate::health::Reasons;
+use crate::log_level;
 use crate::logging::chain;
 use crate::request_body::RequestBody;
 use crate::server::{Answer, Client, Handler};
@@ -28,6 +31,8 @@ pub struct Guard {
     authenticator: Authenticator,
     authorizer: Authorizer,
     certificates: CertificateTrust,
+    /// Who is told why checks of health fail.
+    own_pod: Option<TokenHash>,
 }
 
 /// Why a request is not answered.
@@ -46,7 +51,21 @@ pub enum Refusal {
 impl Guard {
     /// Lets through what both let through. Nobody is known by a certificate.
     pub fn new(authenticator: Authenticator, authorizer: Authorizer) -> Self {
-        Self { authenticator, authorizer, certificates: CertificateTrust::default() }
+        Self { authenticator, authorizer, certificates: CertificateTrust::default(), own_pod: None }
+    }
+
+    /// The same, and programs of the same Pod are told why checks of health fail. Nobody has to be asked for that, which
+    /// counts while the API server is away.
+    pub fn explaining_to(self, token: &LoopbackToken) -> Self {
+        Self { own_pod: Some(token.hash()), ..self }
+    }
+
+    /// Whether whoever sends a request about health is told why checks fail.
+    pub fn reasons(&self, headers: &HeaderMap) -> Reasons {
+        match (self.own_pod, bearer_token(headers)) {
+            (Some(own), Some(token)) if own == TokenHash::of(token) => Reasons::Told,
+            _ => Reasons::Withheld,
+        }
     }
 
     /// The same with certificates that are trusted. The server has to ask for them.
@@ -95,13 +114,16 @@ impl Guard {
     /// Answers with `handler` what is let through.
     pub fn before(self, handler: Handler) -> Handler {
         let guard = Arc::new(self);
-        Arc::new(move |request: Request<RequestBody>| {
+        Arc::new(move |mut request: Request<RequestBody>| {
             let (guard, handler) = (Arc::clone(&guard), Arc::clone(&handler));
             Box::pin(async move {
-                let (method, path) = (request.method().as_str(), request.uri().path());
+                let reasons = guard.reasons(request.headers());
+                request.extensions_mut().insert(reasons);
+                let path = request.uri().path();
                 if PUBLIC_PATHS.contains(&path) {
                     return handler(request).await;
                 }
+                let method = log_level::verb(request.method(), request.uri());
                 let (action, client) = (Action::path(method, path), request.extensions().get::<Client>());
                 match guard.admit(&action, request.headers(), client).await {
                     Ok(identity) => {

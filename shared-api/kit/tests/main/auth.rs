@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use antrea_kit::api;
 use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, LoopbackToken};
-use antrea_kit::health::{Checks, text};
+use antrea_kit::health::{Check, Checks, Kind, text};
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_types::MinimumTls;
@@ -31,6 +31,7 @@ struct Api {
     ca: String,
     reviews: Reviews,
     loopback: String,
+    check: Check,
 }
 
 impl Api {
@@ -42,8 +43,11 @@ impl Api {
         token.write(&folder.path().join("token")).unwrap();
         let loopback = std::fs::read_to_string(folder.path().join("token")).unwrap();
         let authenticator = Authenticator::new(client.clone(), Some(&token), lifetimes);
-        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
-        let health = api::health(Checks::new());
+        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).explaining_to(&token);
+        let checks = Checks::new();
+        let check = checks.add("watcher", Kind::Neighbour);
+        check.pass();
+        let health = api::health(checks);
         let handler: Handler = Arc::new(move |request| match request.uri().path() {
             "/agentinfo" | "/loglevel" => {
                 Box::pin(std::future::ready(text(StatusCode::OK, "secret".to_owned())))
@@ -57,7 +61,7 @@ impl Api {
             Server::bind(address, Some(tls), Limits::default(), guard.before(handler)).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(CancellationToken::new()));
-        Self { address, ca: certificate.ca_pem().to_owned(), reviews, loopback }
+        Self { address, ca: certificate.ca_pem().to_owned(), reviews, loopback, check }
     }
 
     /// The status line and the body that `METHOD PATH` with a token is answered with.
@@ -141,6 +145,29 @@ async fn a_right_to_read_is_none_to_change() {
     assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
     assert_eq!(api.code("PUT /agentinfo", Some("alice-token")).await, "403");
     assert_eq!(api.code("GET /loglevel", Some("alice-token")).await, "403");
+}
+
+#[tokio::test]
+async fn whoever_may_read_the_level_of_the_log_cannot_set_it_by_get() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("GET /loglevel", Some("carol-token")).await, "200");
+    let (line, body) = api.ask("GET /loglevel?level=5", Some("carol-token")).await;
+    assert_eq!(line, "403 Forbidden");
+    assert!(body.contains(r#"cannot put path \"/loglevel\""#), "{body}");
+}
+
+#[tokio::test]
+async fn why_a_check_fails_is_told_to_programs_of_the_same_pod_alone() {
+    let api = Api::start(LONG).await;
+    api.check.fail("no route to 10.0.0.7");
+    for token in [None, Some("nonsense"), Some("alice-token")] {
+        let (line, body) = api.ask("GET /readyz", token).await;
+        assert_eq!(line, "500 Internal Server Error");
+        assert!(body.contains("[-]watcher failed: reason withheld"), "{body}");
+    }
+    let (_, body) = api.ask("GET /readyz", Some(&api.loopback)).await;
+    assert!(body.contains("no route to 10.0.0.7"), "{body}");
+    assert_eq!(api.reviews.asked(), 0);
 }
 
 #[tokio::test]

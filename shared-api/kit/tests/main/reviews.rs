@@ -13,8 +13,8 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Knows the tokens `alice-token` and `bob-token`; alice may get `/agentinfo`, bob nothing. Never says anything of tokens
-/// that begin with `endless-`.
+/// Knows the tokens `alice-token`, `bob-token` and `carol-token`; alice may get `/agentinfo`, carol `/loglevel`, bob nothing.
+/// Never says anything of tokens that begin with `endless-`.
 #[derive(Clone, Default)]
 pub(crate) struct Reviews(Arc<State>);
 
@@ -80,7 +80,7 @@ impl Reviews {
             Some("root") => {
                 json!({"authenticated": true, "user": {"username": "root", "groups": ["system:masters"]}})
             }
-            Some(name @ ("alice" | "bob")) => {
+            Some(name @ ("alice" | "bob" | "carol")) => {
                 json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
             }
             _ => json!({"authenticated": false, "error": "token has expired"}),
@@ -91,5 +91,8 @@ impl Reviews {
 fn review_access(spec: &Value) -> Value {
     assert_eq!(spec["groups"], json!(["system:authenticated"]));
     let asked = (&spec["user"], &spec["nonResourceAttributes"]);
-    json!({"allowed": asked == (&json!("alice"), &json!({"path": "/agentinfo", "verb": "get"}))})
+    let may = [("alice", "/agentinfo"), ("carol", "/loglevel")];
+    let allowed =
+        may.iter().any(|(user, path)| asked == (&json!(user), &json!({"path": path, "verb": "get"})));
+    json!({"allowed": allowed})
 }

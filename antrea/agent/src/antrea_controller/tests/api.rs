@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use antrea_apiserver::{Api, CannotEvaluate, Cluster, LIMITS, SharedStore, UnknownPolicy};
+use antrea_apiserver::{
+    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
+};
 use antrea_kit::api::StoredAuthority;
 use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes};
 use antrea_kit::server::{Handler, Sendable, Server};
@@ -22,6 +24,7 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::agent::{NAME, TOKEN};
@@ -83,6 +86,7 @@ impl Controller {
             store: store.clone(),
             cluster: Arc::<Reported>::clone(&reported),
             guard: Guard::new(authenticator, Authorizer::new(kubernetes, lifetimes)),
+            agents: Agents { user: "agents".to_owned(), tokens: watch::channel(NodesInTokens::Present).1 },
             other: Arc::new(|_| Box::pin(std::future::ready(no_such_path()))),
             stop: stop.clone(),
         };
@@ -139,9 +143,9 @@ impl Cluster for Reported {
         AntreaControllerInfo::default()
     }
 
-    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), UnknownPolicy> {
+    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), CannotReport> {
         if status.metadata.name == "unknown" {
-            return Err(UnknownPolicy);
+            return Err(CannotReport::UnknownPolicy);
         }
         self.0.lock().unwrap().push(format!("{} on {}", status.metadata.name, status.nodes[0].node_name));
         Ok(())

@@ -4,9 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use antrea_agent_policy::Watch;
-use antrea_kit::health::{Checks, Kind};
+use antrea_kit::health::{Checks, Kind, Reasons};
 use http_body_util::BodyExt;
-use hyper::{Method, StatusCode};
+use hyper::{Request, StatusCode};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +38,8 @@ async fn a_controller_that_restarts_is_found_where_it_is_then() {
 async fn until_readyz(checks: &Checks, status: StatusCode) -> String {
     let answer = async {
         loop {
-            let answer = checks.answer(&Method::GET, "/readyz", None).unwrap();
+            let request = Request::get("/readyz").extension(Reasons::Told).body(()).unwrap();
+            let answer = checks.answer(&request).unwrap();
             if answer.status() == status {
                 return answer.into_body().collect().await.unwrap().to_bytes();
             }

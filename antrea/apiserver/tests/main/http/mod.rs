@@ -3,5 +3,6 @@
 mod access;
 mod answers;
 mod documents;
+mod own_node;
 mod running;
 mod watches;

@@ -3,7 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use antrea_apiserver::{Api, CannotEvaluate, Cluster, LIMITS, SharedStore, UnknownPolicy};
+use antrea_apiserver::{
+    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
+};
 use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes};
 use antrea_kit::health::{Checks, text};
 use antrea_kit::server::{Handler, Limits, Server};
@@ -27,6 +29,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -51,9 +54,9 @@ impl Cluster for Reported {
         AntreaControllerInfo { metadata, ..AntreaControllerInfo::default() }
     }
 
-    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), UnknownPolicy> {
+    fn report_status(&self, status: NetworkPolicyStatus) -> Result<(), CannotReport> {
         if status.metadata.name == "unknown" {
-            return Err(UnknownPolicy);
+            return Err(CannotReport::UnknownPolicy);
         }
         let nodes = status.nodes.iter().map(|node| format!(" {} {}", node.node_name, node.generation));
         self.add(format!("status {}{}", status.metadata.name, nodes.collect::<String>()));
@@ -82,7 +85,11 @@ impl Cluster for Reported {
     }
 }
 
-/// Knows the tokens `NAME-token`. The user `agent` may do everything, nobody else anything.
+/// Who are agents that have Nodes.
+pub(crate) const AGENTS: &str = "agents";
+
+/// Knows the tokens `NAME-token`, and `NAME@NODE,NODE-token` of Pods on Nodes. The users `agent` and `agents` may do
+/// everything, nobody else anything.
 async fn kubernetes(asked: Arc<Mutex<Vec<String>>>) -> Client {
     let handler: Handler = Arc::new(move |request| {
         let asked = Arc::clone(&asked);
@@ -93,14 +100,14 @@ async fn kubernetes(asked: Arc<Mutex<Vec<String>>>) -> Client {
             let spec = &review["spec"];
             review["status"] = if path.ends_with("/tokenreviews") {
                 match spec["token"].as_str().and_then(|token| token.strip_suffix("-token")) {
-                    Some(name) => json!({"authenticated": true, "user": {"username": name}}),
+                    Some(name) => json!({"authenticated": true, "user": user(name)}),
                     None => json!({"authenticated": false}),
                 }
             } else if path.ends_with("/subjectaccessreviews") {
                 let attributes = [&spec["resourceAttributes"], &spec["nonResourceAttributes"]];
                 let attributes = attributes.into_iter().find(|some| !some.is_null()).unwrap();
                 asked.lock().unwrap().push(format!("{} {attributes}", spec["user"].as_str().unwrap()));
-                json!({"allowed": spec["user"] == "agent"})
+                json!({"allowed": spec["user"] == "agent" || spec["user"] == AGENTS})
             } else {
                 return status(StatusCode::NOT_FOUND, &path);
             };
@@ -114,11 +121,18 @@ async fn kubernetes(asked: Arc<Mutex<Vec<String>>>) -> Client {
     Client::try_from(Config::new(url.parse().unwrap())).unwrap()
 }
 
+fn user(name: &str) -> Value {
+    let Some((name, nodes)) = name.split_once('@') else { return json!({"username": name}) };
+    let nodes: Vec<_> = nodes.split(',').collect();
+    json!({"username": name, "extra": {"authentication.kubernetes.io/node-name": nodes}})
+}
+
 /// An API until the test ends.
 pub(crate) struct Running {
     pub(crate) store: SharedStore,
     pub(crate) reported: Arc<Reported>,
     pub(crate) trust: CertificateTrust,
+    pub(crate) tokens: watch::Sender<NodesInTokens>,
     pub(crate) stop: CancellationToken,
     asked: Arc<Mutex<Vec<String>>>,
     address: SocketAddr,
@@ -138,20 +152,21 @@ impl Running {
         let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).trusting(trust.clone());
         let checks = Checks::new();
         let other: Handler = Arc::new(move |request| {
-            let uri = request.uri();
-            let health = checks.answer(request.method(), uri.path(), uri.query());
+            let health = checks.answer(&request);
             let answer = health.unwrap_or_else(|| text(StatusCode::OK, "other".to_owned()));
             Box::pin(std::future::ready(answer))
         });
         let cluster: Arc<dyn Cluster> = Arc::<Reported>::clone(&reported);
-        let api = Api { store: store.clone(), cluster, guard, other, stop: stop.clone() };
+        let tokens = watch::Sender::new(NodesInTokens::Present);
+        let agents = Agents { user: AGENTS.to_owned(), tokens: tokens.subscribe() };
+        let api = Api { store: store.clone(), cluster, guard, agents, other, stop: stop.clone() };
         let certificate = ServingCertificate::generate("antrea", &["localhost".to_owned()]).unwrap();
         let tls = certificate.aggregated_server_config(MinimumTls::V1_2).unwrap();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let server = Server::bind(address, Some(tls), LIMITS, api.handler()).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(stop.clone()));
-        Self { store, reported, trust, stop, asked, address, ca: certificate.ca_pem().to_owned() }
+        Self { store, reported, trust, tokens, stop, asked, address, ca: certificate.ca_pem().to_owned() }
     }
 
     /// What the API server was asked whether somebody may.

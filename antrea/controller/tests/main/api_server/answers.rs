@@ -15,12 +15,23 @@ use tokio::time::timeout;
 
 use super::{Cluster, Expired};
 
+/// The minor version of an API server of which a test says nothing.
+const NEWEST: &str = "34";
+
 /// How long a watch without events lasts.
 const WATCH: Duration = Duration::from_secs(1);
 
 impl Cluster {
     pub(super) async fn answer(&self, request: Request<RequestBody>) -> Answer {
         let path = request.uri().path().to_owned();
+        if path == "/version" {
+            let minor = self.store.lock().unwrap().minor.unwrap_or(NEWEST);
+            let none =
+                ["gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"];
+            let mut version: Value = none.into_iter().map(|key| (key.to_owned(), json!(""))).collect();
+            (version["major"], version["minor"]) = (json!("1"), json!(minor));
+            return answer(&version);
+        }
         if path.ends_with("reviews") {
             return answer(&review(body(request).await));
         }
@@ -110,17 +121,29 @@ fn is_selected(query: &Query, object: &Value) -> bool {
     name.is_none_or(|name| object["metadata"]["name"] == name)
 }
 
-/// Knows the tokens `NAME-token`. Users `agent…` may do everything, nobody else anything.
+/// Knows the tokens `NAME-token`, and `NAME@NODE-token` of Pods on Nodes. Users `agent…` and agents by their ServiceAccount
+/// may do everything, nobody else anything.
 fn review(mut review: Value) -> Value {
     let spec = &review["spec"];
     review["status"] = match (&spec["token"], &spec["user"]) {
         (Value::String(token), _) => match token.strip_suffix("-token") {
-            Some(name) => json!({"authenticated": true, "user": {"username": name}}),
+            Some(name) => json!({"authenticated": true, "user": user(name)}),
             None => json!({"authenticated": false}),
         },
-        (_, user) => json!({"allowed": user.as_str().is_some_and(|user| user.starts_with("agent"))}),
+        (_, user) => json!({"allowed": user.as_str().is_some_and(|user| {
+            user.starts_with("agent") || user == "system:serviceaccount:kube-system:antrea-agent"
+        })}),
     };
     review
+}
+
+fn user(name: &str) -> Value {
+    match name.split_once('@') {
+        Some((name, node)) => {
+            json!({"username": name, "extra": {"authentication.kubernetes.io/node-name": [node]}})
+        }
+        None => json!({"username": name}),
+    }
 }
 
 /// What a patch does to lists.

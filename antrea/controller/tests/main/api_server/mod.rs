@@ -54,6 +54,8 @@ struct Store {
     asked: BTreeMap<String, usize>,
     /// Kinds that cannot be listed or watched just now.
     hidden: BTreeSet<String>,
+    /// The minor version that it says it has.
+    minor: Option<&'static str>,
 }
 
 impl Store {
@@ -135,6 +137,11 @@ impl Cluster {
 
     pub(crate) fn show(&self, path: &str) {
         self.store.lock().unwrap().hidden.remove(path);
+    }
+
+    /// The API server has another version.
+    pub(crate) fn set_minor_version(&self, minor: &'static str) {
+        self.store.lock().unwrap().minor = Some(minor);
     }
 
     /// A Namespace with the label `name=NAME`.
