@@ -150,14 +150,15 @@ mod tests {
 
     #[test]
     fn every_test_is_in_one_area() {
-        let tests = ["multicluster::policies::a", "policies::b", "pool::c", "services::d"].map(str::to_owned);
+        let tests = ["multicluster::policies::a", "policies::b", "pool::c", "services::d", "pool::services::e"];
+        let tests = tests.map(str::to_owned);
         let areas: Vec<String> =
             areas_of(&tests).iter().map(|(name, tests)| format!("{name}: {}", tests.join(" "))).collect();
         assert_eq!(
             areas,
             [
                 "lab multicluster: multicluster::policies::a",
-                "lab cluster: pool::c",
+                "lab cluster: pool::c pool::services::e",
                 "lab policies: policies::b",
                 "lab services: services::d",
                 "lab pages: "
