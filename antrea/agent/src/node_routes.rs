@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::node::{addresses, pod_cidrs};
+use crate::node::{addresses, all_addresses, pod_cidrs};
 
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
@@ -45,13 +45,14 @@ pub(crate) struct NodeRouteController {
 
 /// What is kept of a Node; `None` for a name that cannot be one.
 pub(crate) fn record(node: Node) -> Option<NodeRecord> {
-    let (pod_cidrs, addresses) = (pod_cidrs(&node), addresses(&node));
+    let (pod_cidrs, addresses, all_addresses) = (pod_cidrs(&node), addresses(&node), all_addresses(&node));
     let annotations = node.metadata.annotations.unwrap_or_default();
     Some(NodeRecord {
         name: node.metadata.name?.parse().ok()?,
         created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
         pod_cidrs,
         addresses,
+        all_addresses,
         zone: node.metadata.labels.unwrap_or_default().remove(ZONE_LABEL),
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
     })
