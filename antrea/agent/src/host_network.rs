@@ -2,18 +2,19 @@
 //! the gateway makes of marks. The one writer of them; what somebody else removes comes back within a minute, and what
 //! went with the gateway as soon as that is made again.
 
+mod left_out;
+mod own_network;
 mod wanted;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::AgentConfig;
-use antrea_host::{LinkWatch, Netlink, Outcome, find_node_port_addresses, firewall};
+use antrea_host::{LinkWatch, Netlink, Outcome, find_own_network, firewall};
 use antrea_hostplan::{Changes, Neighbour, Route, ServiceTraffic, neighbour_changes, route_changes};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC};
 use anyhow::{Context, Result};
@@ -23,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::gateway::GatewayInterface;
+use left_out::LeftOut;
+use own_network::LastRead;
 use wanted::{Fixed, Wanted};
 
 /// How often the kernel is compared with what it shall have.
@@ -45,6 +48,8 @@ pub(crate) struct HostNetwork {
     fixed: Fixed,
     routes: watch::Receiver<NodeRoutes>,
     services: watch::Receiver<ServiceTraffic>,
+    own: LastRead,
+    told: LeftOut,
     state: State,
 }
 
@@ -65,17 +70,20 @@ enum Occasion {
 }
 
 impl HostNetwork {
+    /// `api_server` is where the agent reaches the API server, as far as that is an address.
     pub(crate) fn new(
         netlink: Netlink,
         gateway: GatewayInterface,
         config: &AgentConfig,
         own_pod_cidrs: DualStack<IpNet>,
+        api_server: Option<IpAddr>,
         routes: watch::Receiver<NodeRoutes>,
         services: watch::Receiver<ServiceTraffic>,
     ) -> Result<Self> {
         let gateway_watch = LinkWatch::current(&gateway.name).context("cannot watch the gateway")?;
-        let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs);
-        Ok(Self { netlink, gateway, gateway_watch, fixed, routes, services, state: State::Failed(0) })
+        let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs, api_server);
+        let (own, told, state) = (LastRead::default(), LeftOut::default(), State::Failed(0));
+        Ok(Self { netlink, gateway, gateway_watch, fixed, routes, services, own, told, state })
     }
 
     /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
@@ -83,10 +91,12 @@ impl HostNetwork {
     /// that they select.
     pub(crate) async fn start(&mut self) -> Result<()> {
         self.gateway.configure(&self.netlink).await?;
-        let wanted = self.wanted().await;
+        let own = self.read_own_network().await;
+        let wanted = self.wanted();
         let marked_source = self.sync_marked_source().await;
         firewall::apply_at_start(&wanted.plan).await?;
-        let outcomes = [marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
+        let outcomes =
+            [own, marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
         self.remember(wanted, outcomes);
         Ok(())
     }
@@ -117,10 +127,12 @@ impl HostNetwork {
     /// A change is told from what was reached before; when time is up, the gateway is another one or that is not known, all
     /// is compared. Each part by itself: what fails keeps nothing else back.
     async fn act(&mut self, occasion: Occasion) {
-        let wanted = self.wanted().await;
+        let own = self.read_own_network().await;
+        let wanted = self.wanted();
         match &self.state {
             State::Reached(before) if occasion == Occasion::Changed && before.stale == wanted.stale => {
                 let outcomes = [
+                    own,
                     self.change_routes(before, &wanted).await,
                     self.change_neighbours(before, &wanted).await,
                     self.update_firewall(before, &wanted).await,
@@ -129,6 +141,7 @@ impl HostNetwork {
             }
             _ => {
                 let outcomes = [
+                    own,
                     self.gateway.configure(&self.netlink).await,
                     self.sync_marked_source().await,
                     self.sync_routes(&wanted).await,
@@ -156,19 +169,16 @@ impl HostNetwork {
         };
     }
 
-    async fn wanted(&mut self) -> Wanted {
-        let own = find_node_port_addresses(&self.netlink, &self.gateway.name, &[]).await;
-        let own = own.unwrap_or_else(|error| {
-            warn!(%error, "The addresses of this Node are not known");
-            BTreeSet::new()
-        });
+    async fn read_own_network(&mut self) -> Result<()> {
+        let read = find_own_network(&self.netlink, &self.gateway.name).await;
+        self.own.note(read)
+    }
+
+    fn wanted(&mut self) -> Wanted {
         let services = self.services.borrow_and_update().clone();
-        let wanted = self.fixed.wanted(&self.routes.borrow_and_update(), services, own);
-        let reported = match &self.state {
-            State::Reached(before) => before.left_out.clone(),
-            State::Failed(_) => BTreeSet::new(),
-        };
-        report_left_out(&wanted.left_out, &reported);
+        let wanted = self.fixed.wanted(&self.routes.borrow_and_update(), services, self.own.get());
+        wanted.left_out.report(&self.told);
+        self.told = wanted.left_out.clone();
         wanted
     }
 
@@ -236,13 +246,6 @@ fn log_routes(changes: &Changes<Route>) {
     }
     for route in &changes.delete {
         info!(%route, "Deleted a route");
-    }
-}
-
-/// Tells of each such address once.
-fn report_left_out(left_out: &BTreeSet<IpAddr>, reported: &BTreeSet<IpAddr>) {
-    for address in left_out.difference(reported) {
-        warn!(%address, "An external IP of a Service is the address of a Node: it is served to Pods only");
     }
 }
 

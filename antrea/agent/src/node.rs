@@ -1,5 +1,6 @@
 //! The Node that the agent runs on, as Kubernetes knows it.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -94,6 +95,12 @@ pub(crate) fn pod_cidrs(node: &Node) -> Vec<String> {
     }
 }
 
+/// All of the Node's addresses that are IP addresses, whatever their type.
+pub(crate) fn all_addresses(node: &Node) -> BTreeSet<IpAddr> {
+    let all = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+    all.iter().filter_map(|address| address.address.parse().ok()).collect()
+}
+
 /// The first InternalIP of each family, and the first ExternalIP of a family that has none.
 pub(crate) fn addresses(node: &Node) -> DualStack<IpAddr> {
     let all = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
@@ -119,12 +126,27 @@ pub(crate) fn eligibility(node: &Node) -> Eligibility {
 
 /// The client of the API server, as the configuration says.
 pub(crate) async fn client(config: &AgentConfig) -> Result<Client, AccessError> {
-    kube_client::client(Access {
+    kube_client::client(access(config)).await
+}
+
+fn access(config: &AgentConfig) -> Access<'_> {
+    Access {
         kubeconfig: config.kubeconfig.as_deref(),
         server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),
         user_agent: concat!("antrea-agent/", env!("CARGO_PKG_VERSION")),
-    })
-    .await
+    }
+}
+
+/// Where that client reaches the API server (`kubeAPIServerOverride`, the kubeconfig or `KUBERNETES_SERVICE_HOST`), where
+/// it is an address and no name.
+pub(crate) async fn api_server(config: &AgentConfig) -> Option<IpAddr> {
+    let config = kube_client::config(access(config)).await.ok()?;
+    address_of(config.cluster_url.host()?)
+}
+
+/// The address that the host part of a URL is; an IPv6 one stands in brackets.
+fn address_of(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 /// Tells peers where the tunnels of a Node end when that is not where its Node IP is; `None` takes it back.
@@ -208,5 +230,29 @@ mod tests {
             node.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["172.18.0.1", "2001:db8::1"]
         );
+    }
+
+    #[test]
+    fn every_address_of_a_node_is_known_whatever_its_type() {
+        let node = json!({"metadata": {}, "status": {"addresses": [
+            {"type": "InternalIP", "address": "172.18.0.1"},
+            {"type": "InternalIP", "address": "10.1.0.1"},
+            {"type": "InternalIP", "address": "fd00:18::1"},
+            {"type": "ExternalIP", "address": "192.0.2.1"},
+            {"type": "Hostname", "address": "198.51.100.1"},
+            {"type": "InternalDNS", "address": "node-1.internal"},
+        ]}});
+        let all = all_addresses(&serde_json::from_value(node).unwrap());
+        let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(all, ["10.1.0.1", "172.18.0.1", "192.0.2.1", "198.51.100.1", "fd00:18::1"]);
+    }
+
+    #[test]
+    fn the_host_of_a_url_may_be_an_address() {
+        for (host, address) in
+            [("172.18.0.2", "172.18.0.2"), ("[fd00:18::2]", "fd00:18::2"), ("kubernetes.default.svc", "")]
+        {
+            assert_eq!(address_of(host), address.parse().ok(), "{host}");
+        }
     }
 }

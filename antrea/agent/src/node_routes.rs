@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::node::{addresses, eligibility, pod_cidrs};
+use crate::node::{addresses, all_addresses, eligibility, pod_cidrs};
 use crate::own_annotation::TransportAddresses;
 
 /// How soon a peer that the switch refused is tried again.
@@ -47,13 +47,15 @@ pub(crate) struct NodeRouteController {
 
 /// What is kept of a Node; `None` for a name that cannot be one.
 pub(crate) fn record(node: Node) -> Option<NodeRecord> {
-    let (pod_cidrs, addresses, eligibility) = (pod_cidrs(&node), addresses(&node), eligibility(&node));
+    let (pod_cidrs, addresses, all_addresses) = (pod_cidrs(&node), addresses(&node), all_addresses(&node));
+    let eligibility = eligibility(&node);
     let annotations = node.metadata.annotations.unwrap_or_default();
     Some(NodeRecord {
         name: node.metadata.name?.parse().ok()?,
         created: node.metadata.creation_timestamp.map_or(0, |time| time.0.as_second()),
         pod_cidrs,
         addresses,
+        all_addresses,
         eligibility,
         zone: node.metadata.labels.unwrap_or_default().remove(ZONE_LABEL),
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),

@@ -27,7 +27,7 @@ use crate::flow_restore::{self, FlowRestore, RoundState};
 use crate::former_pods::{Echoes, Forgetting, FormerPods};
 use crate::host_network::HostNetwork;
 use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
-use crate::node::OwnNode;
+use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
 use crate::observer::Observer;
 use crate::own_annotation::OwnAnnotation;
@@ -127,8 +127,10 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         None => None,
     };
     let gateway = gateway(&config, node, &ports);
+    let api_server = node::api_server(&config).await;
+    let (netlink, pod_cidrs) = (netlink.clone(), node.pod_cidrs);
     let mut host =
-        HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, wanted_routes.clone(), traffic)?;
+        HostNetwork::new(netlink, gateway, &config, pod_cidrs, api_server, wanted_routes.clone(), traffic)?;
     let base = PolicyBase {
         config: &config,
         client: &client,

@@ -34,7 +34,9 @@ pub use netlink::{AdminState, Link, LinkSettings, LinkWatch, Netlink, NetlinkErr
 pub use netns::{Netns, NetnsError};
 pub use pod_interface::{PodInterface, PodInterfaceError};
 pub use sysctl::{SysctlError, ensure_sysctl, ensure_sysctls, ensure_sysctls_in};
-pub use transport::{FindTransportError, NodeTransport, find_node_port_addresses, find_transport};
+pub use transport::{
+    FindTransportError, NodeTransport, find_node_port_addresses, find_own_network, find_transport,
+};
 
 /// Whether something had to be changed to be as desired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_hostplan::{
-    InterfaceAddresses, Transport, TransportError, TransportSelector, node_port_addresses, select_transport,
+    InterfaceAddresses, OwnNetwork, Transport, TransportError, TransportSelector, node_port_addresses,
+    select_transport,
 };
 use antrea_types::{InterfaceName, MacAddr};
 use ipnet::IpNet;
@@ -64,6 +65,20 @@ pub async fn find_node_port_addresses(
 ) -> Result<BTreeSet<IpAddr>, NetlinkError> {
     let links = netlink.links().await?;
     Ok(node_port_addresses(&interfaces(netlink, &links).await?, gateway, cidrs))
+}
+
+/// What the Node's kernel has beside what the agent gave it, as things are.
+///
+/// # Errors
+/// The kernel cannot be asked.
+pub async fn find_own_network(
+    netlink: &Netlink,
+    gateway: &InterfaceName,
+) -> Result<OwnNetwork, NetlinkError> {
+    let links = netlink.links().await?;
+    let interfaces = interfaces(netlink, &links).await?;
+    let index = links.iter().find(|link| link.name == *gateway).map(|link| link.index);
+    Ok(OwnNetwork::of(&interfaces, gateway, netlink.next_hops_but_through(index).await?))
 }
 
 async fn interfaces(netlink: &Netlink, links: &[Link]) -> Result<Vec<InterfaceAddresses>, NetlinkError> {

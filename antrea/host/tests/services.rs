@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use antrea_host::netlink::{Veth, VethEnd};
-use antrea_host::{Netlink, Outcome, find_node_port_addresses, firewall};
+use antrea_host::{Netlink, Outcome, find_node_port_addresses, find_own_network, firewall};
 use antrea_hostplan::{
-    AgentServices, HostPlan, HostServices, Route, ServiceTraffic, host_rules, service_neighbours,
-    service_routes,
+    AgentServices, ClusterIpNetworks, HostPlan, HostServices, Route, ServiceTraffic, host_rules,
+    service_neighbours, service_routes,
 };
 use antrea_types::{GLOBAL_VIRTUAL_MAC, InterfaceName, IpFamily, Protocol};
 
@@ -26,13 +26,15 @@ fn ips<const N: usize>(texts: [&str; N]) -> impl Iterator<Item = IpAddr> {
 
 fn known() -> HostServices {
     HostServices {
-        service_cidrs: ["10.96.0.0/16", "fd00:96::/112"]
-            .map(|text| text.parse::<ipnet::IpNet>().unwrap())
-            .into_iter()
-            .collect(),
         node_ports: [(Protocol::Tcp, 30080), (Protocol::Udp, 30081), (Protocol::Sctp, 30082)].into(),
         external_ips: ips(["192.0.2.80", "fd00:80::1"]).collect(),
+        ..HostServices::default()
     }
+}
+
+fn networks<const N: usize>(texts: [&str; N]) -> ClusterIpNetworks {
+    let networks = texts.into_iter().map(|text| text.parse().unwrap()).collect();
+    ClusterIpNetworks { networks, ..ClusterIpNetworks::default() }
 }
 
 fn agent(services: Option<HostServices>) -> ServiceTraffic {
@@ -187,7 +189,8 @@ impl Cabling {
 
     async fn apply(&self, traffic: &ServiceTraffic) {
         let families = || IpFamily::ALL.into_iter();
-        let routes = service_routes(traffic, &name(GATEWAY), families());
+        let routes =
+            service_routes(traffic, &networks(["10.96.0.0/16", "fd00:96::/112"]), &name(GATEWAY), families());
         self.netlink.sync_routes(&routes, antrea_hostplan::is_service_route).await.unwrap();
         let neighbours = service_neighbours(traffic, &name(GATEWAY), families());
         self.netlink.sync_neighbours(&neighbours, |_| true).await.unwrap();
@@ -240,11 +243,8 @@ fn a_wider_route_to_services_is_there_before_the_old_one_goes() {
         sh("ip link add antrea-gw0 type bridge; ip link set antrea-gw0 up");
         let netlink = Netlink::current().unwrap();
         let routes = |cidr: &str| -> Vec<Route> {
-            let services = HostServices {
-                service_cidrs: [cidr.parse::<ipnet::IpNet>().unwrap()].into_iter().collect(),
-                ..HostServices::default()
-            };
-            service_routes(&agent(Some(services)), &name(GATEWAY), [IpFamily::V4].into_iter())
+            let services = agent(Some(HostServices::default()));
+            service_routes(&services, &networks([cidr]), &name(GATEWAY), [IpFamily::V4].into_iter())
         };
         let ours = antrea_hostplan::is_service_route;
         netlink.sync_routes(&routes("10.96.0.0/16"), ours).await.unwrap();
@@ -284,5 +284,25 @@ fn addresses_of_node_ports_are_those_of_the_node_without_those_of_pods_and_links
         };
         assert_eq!(found(&[]).await, ["127.0.0.1", "172.18.0.11", "::1", "fd00:18::11"]);
         assert_eq!(found(&["172.18.0.0/16"]).await, ["172.18.0.11"]);
+    });
+}
+
+#[test]
+fn a_node_knows_the_networks_it_is_connected_to_and_the_gateways_of_its_routes() {
+    isolated("services", async || {
+        gateway_link();
+        sh("ip link set lo up; ip link set antrea-gw0 up; ip address add 10.11.0.1/24 dev antrea-gw0;
+            ip link add eth0 type bridge; ip address add 172.18.0.11/24 dev eth0; ip link set eth0 up;
+            ip link add eth1 type bridge; ip address add 203.0.113.7/32 dev eth1; ip link set eth1 up;
+            ip route add default via 203.0.113.1 dev eth1 onlink;
+            ip route add 198.51.100.0/24 nexthop via 172.18.0.2 dev eth0 nexthop via 172.18.0.3 dev eth0;
+            ip route add 10.11.1.0/24 via 10.11.1.1 dev antrea-gw0 onlink");
+        let own = find_own_network(&Netlink::current().unwrap(), &name(GATEWAY)).await.unwrap();
+        let text = |texts: Vec<String>| texts.join(" ");
+        assert_eq!(text(own.connected.iter().map(ToString::to_string).collect()), "172.18.0.0/24");
+        let next_hops = own.next_hops.iter().map(ToString::to_string).collect();
+        assert_eq!(text(next_hops), "172.18.0.2 172.18.0.3 203.0.113.1");
+        assert!(own.addresses.contains(&"203.0.113.7".parse().unwrap()), "{own:?}");
+        assert!(!own.addresses.contains(&"10.11.0.1".parse().unwrap()), "{own:?}");
     });
 }

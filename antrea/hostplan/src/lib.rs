@@ -3,6 +3,7 @@
 
 mod address;
 mod changes;
+mod cluster_ip_networks;
 mod host_plan;
 mod host_rules;
 mod ip_set;
@@ -12,6 +13,7 @@ mod marked_source;
 mod neighbour;
 mod node_port_addresses;
 mod numbers;
+mod protected;
 mod route;
 mod route_text;
 mod service_routes;
@@ -24,6 +26,7 @@ mod uplink_text;
 
 pub use address::{Address, InvalidAddress, PrefixRoute};
 pub use changes::{Changes, neighbour_changes, route_changes};
+pub use cluster_ip_networks::{ClusterIpNetworks, ShortestPrefix};
 pub use host_plan::{ExternalMasquerade, HostConfig, HostPlan};
 pub use host_rules::host_rules;
 pub use ip_set::{IpSet, IpSetContent, IpSetEntry, IpSetKind, replace_ip_sets};
@@ -32,6 +35,7 @@ pub use marked_source::MarkedSource;
 pub use neighbour::Neighbour;
 pub use node_port_addresses::node_port_addresses;
 pub use numbers::{InvalidNumber, RouteProtocol, RouteTable, Scope};
+pub use protected::{Obstacle, OwnNetwork, Protected};
 pub use route::{NextHop, Route};
 pub use route_text::InvalidRoute;
 pub use service_routes::{is_service_route, service_neighbours, service_routes};

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use crate::InterfaceAddresses;
 
 /// kube-proxy's interface in its IPVS mode: it has all ClusterIPs.
-const IPVS_INTERFACE: &str = "kube-ipvs0";
+pub(crate) const IPVS_INTERFACE: &str = "kube-ipvs0";
 
 /// Every address of the Node, loopback ones included, and of those the ones in `cidrs`, where there are any. Addresses
 /// that are valid on a link only, and those of the gateway, which are for Pods, do not count.
@@ -26,7 +26,7 @@ pub fn node_port_addresses(
     addresses.map(IpNet::addr).filter(|ip| !is_link_local(ip) && selected(ip)).collect()
 }
 
-const fn is_link_local(ip: &IpAddr) -> bool {
+pub(crate) const fn is_link_local(ip: &IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_unicast_link_local(),

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use antrea_types::{GLOBAL_VIRTUAL_MAC, InterfaceName, IpFamily, virtual_ip};
 use ipnet::IpNet;
 
-use crate::{HostServices, Neighbour, Route, ServiceTraffic};
+use crate::{ClusterIpNetworks, HostServices, Neighbour, Route, ServiceTraffic};
 
-/// The routes of the families that Pods have. Everything goes by one next hop, which only the bridge has.
+/// The routes of the families that Pods have: to the networks of ClusterIPs, and to each external IP. Everything goes by
+/// one next hop, which only the bridge has.
 pub fn service_routes(
     traffic: &ServiceTraffic,
+    cluster_ips: &ClusterIpNetworks,
     gateway: &InterfaceName,
     families: impl Iterator<Item = IpFamily>,
 ) -> Vec<Route> {
@@ -18,16 +20,22 @@ pub fn service_routes(
     for family in families {
         let next_hop = virtual_ip::SERVICE.of(family);
         routes.push(Route::link(next_hop.into(), gateway));
-        let destinations = agent.services.iter().flat_map(|services| destinations(services, family));
+        let destinations =
+            agent.services.iter().flat_map(|services| destinations(services, cluster_ips, family));
         let destinations = destinations.chain([virtual_ip::NODE_PORT.of(family).into()]);
         routes.extend(destinations.map(|net| Route::via(net, next_hop, gateway)));
     }
     routes
 }
 
-fn destinations(services: &HostServices, family: IpFamily) -> impl Iterator<Item = IpNet> {
-    let external = services.external_ips.iter().copied().filter(move |ip| IpFamily::of(ip) == family);
-    services.service_cidrs.get(family).copied().into_iter().chain(external.map(IpNet::from))
+fn destinations(
+    services: &HostServices,
+    cluster_ips: &ClusterIpNetworks,
+    family: IpFamily,
+) -> impl Iterator<Item = IpNet> {
+    let networks = cluster_ips.networks.iter().copied();
+    let all = networks.chain(services.external_ips.iter().copied().map(IpNet::from));
+    all.filter(move |net| IpFamily::of_net(net) == family)
 }
 
 /// Whether a route is one of those, of whichever Services.

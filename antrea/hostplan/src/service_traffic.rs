@@ -1,12 +1,13 @@
 //! Who serves Services to the Node itself and to the outside, and what of the Services the kernel has to know then.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use antrea_types::{DualStack, IpFamily, Protocol};
+use antrea_types::{IpFamily, Protocol};
 use ipnet::IpNet;
 
-use crate::{IpSet, IpSetContent, IpSetEntry, IpSetKind};
+use crate::{ClusterIpNetworks, IpSet, IpSetContent, IpSetEntry, IpSetKind, Obstacle, Protected};
 
 /// Who serves Services to the Node's own processes, and NodePorts, LoadBalancer addresses and external IPs to the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +32,16 @@ pub struct AgentServices {
 /// All Services, as far as the kernel has to know them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostServices {
-    /// The smallest network that holds all ClusterIPs of a family; none where there are no ClusterIPs.
-    pub service_cidrs: DualStack<IpNet>,
+    /// The networks that ClusterIPs are taken from, as far as the API server tells of them.
+    pub service_cidrs: BTreeSet<IpNet>,
+    /// Every ClusterIP.
+    pub cluster_ips: Arc<BTreeSet<IpAddr>>,
     /// Every NodePort.
     pub node_ports: BTreeSet<(Protocol, u16)>,
     /// LoadBalancer addresses and external IPs. All traffic to them goes to the bridge.
     pub external_ips: BTreeSet<IpAddr>,
+    /// The endpoints of the Service `kubernetes`, which are no Service's to have.
+    pub api_servers: BTreeSet<IpAddr>,
 }
 
 /// The name of the set of addresses and ports of NodePorts.
@@ -73,12 +78,18 @@ impl ServiceTraffic {
 }
 
 impl HostServices {
-    /// Takes the addresses that Nodes have from the external IPs, and returns them: with all traffic to them, the bridge
-    /// would get the tunnels to those Nodes and the Kubernetes API.
-    pub fn leave_out_nodes(&mut self, nodes: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
-        let left_out: BTreeSet<IpAddr> = self.external_ips.intersection(nodes).copied().collect();
-        self.external_ips.retain(|ip| !left_out.contains(ip));
+    /// Takes what is not theirs from the external IPs, and returns it: with all traffic to a Node, the bridge would get
+    /// the tunnels to it and the Kubernetes API.
+    pub fn leave_out(&mut self, protected: &Protected) -> BTreeMap<IpAddr, Obstacle> {
+        let obstacle = |ip: &IpAddr| Some((*ip, protected.obstacle_of_address(ip)?));
+        let left_out: BTreeMap<IpAddr, Obstacle> = self.external_ips.iter().filter_map(obstacle).collect();
+        self.external_ips.retain(|ip| !left_out.contains_key(ip));
         left_out
+    }
+
+    /// The networks of ClusterIPs that get routes.
+    pub fn cluster_ip_networks(&self, protected: &Protected) -> ClusterIpNetworks {
+        ClusterIpNetworks::of(&self.service_cidrs, &self.cluster_ips, protected)
     }
 }
 
@@ -136,7 +147,9 @@ mod tests {
             |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<BTreeSet<IpAddr>>();
         let mut services =
             HostServices { external_ips: ips(&["192.0.2.80", "172.18.0.12"]), ..HostServices::default() };
-        assert_eq!(services.leave_out_nodes(&ips(&["172.18.0.11", "172.18.0.12"])), ips(&["172.18.0.12"]));
+        let protected = Protected { nodes: ips(&["172.18.0.11", "172.18.0.12"]), ..Protected::default() };
+        let left_out: Vec<IpAddr> = services.leave_out(&protected).into_keys().collect();
+        assert_eq!(left_out, ["172.18.0.12".parse::<IpAddr>().unwrap()]);
         assert_eq!(services.external_ips, ips(&["192.0.2.80"]));
     }
 }

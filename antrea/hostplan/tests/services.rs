@@ -1,11 +1,12 @@
 //! What the kernel gets for Services of the agent, against the record of upstream's and in other configurations.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_hostplan::iptables::restore_text;
 use antrea_hostplan::{
-    AgentServices, HostConfig, HostServices, Route, ServiceTraffic, host_rules, ip_set_changes,
-    ip_set_updates, is_service_route, parse_ip_set_save, service_neighbours, service_routes,
+    AgentServices, ClusterIpNetworks, HostConfig, HostServices, Route, ServiceTraffic, host_rules,
+    ip_set_changes, ip_set_updates, is_service_route, parse_ip_set_save, service_neighbours, service_routes,
 };
 use antrea_types::{IpFamily, Protocol};
 
@@ -29,10 +30,15 @@ fn agent(services: Option<HostServices>) -> ServiceTraffic {
 
 fn recorded_services() -> HostServices {
     HostServices {
-        service_cidrs: ["10.97.0.0/16".parse::<ipnet::IpNet>().unwrap()].into_iter().collect(),
         node_ports: (30080..=30083).map(|port| (Protocol::Tcp, port)).collect(),
         external_ips: addresses(&["172.18.2.240", "172.18.2.241", "192.0.2.80"]).collect(),
+        ..HostServices::default()
     }
+}
+
+fn networks(texts: &[&str]) -> ClusterIpNetworks {
+    let networks: BTreeSet<_> = texts.iter().map(|text| text.parse().unwrap()).collect();
+    ClusterIpNetworks { networks, ..ClusterIpNetworks::default() }
 }
 
 fn with_services(config: HostConfig, services: ServiceTraffic) -> HostConfig {
@@ -59,7 +65,8 @@ fn the_sets_are_those_of_upstream() {
 #[test]
 fn the_routes_are_those_of_upstream() {
     let gateway = "antrea-gw0".parse().unwrap();
-    let mut routes = service_routes(&agent(Some(recorded_services())), &gateway, [IpFamily::V4].into_iter());
+    let (services, networks) = (agent(Some(recorded_services())), networks(&["10.97.0.0/16"]));
+    let mut routes = service_routes(&services, &networks, &gateway, [IpFamily::V4].into_iter());
     routes.sort();
     let recorded = IP_ROUTE.lines().filter_map(|line| line.parse::<Route>().ok());
     let is_ours = |route: &Route| route.to_string().contains("169.254.0.25");
@@ -72,16 +79,13 @@ fn the_routes_are_those_of_upstream() {
 fn routes_and_neighbours_are_those_of_the_families_of_pods() {
     let gateway = "antrea-gw0".parse().unwrap();
     let services = HostServices {
-        service_cidrs: ["10.96.0.0/12", "fd00:96::/112"]
-            .map(|text| text.parse::<ipnet::IpNet>().unwrap())
-            .into_iter()
-            .collect(),
         external_ips: addresses(&["192.0.2.80", "fd00:80::1"]).collect(),
         ..HostServices::default()
     };
     let traffic = agent(Some(services));
+    let networks = networks(&["10.96.0.0/12", "192.168.100.0/24", "fd00:96::/112"]);
     let text = |families: &[IpFamily]| -> String {
-        let routes = service_routes(&traffic, &gateway, families.iter().copied());
+        let routes = service_routes(&traffic, &networks, &gateway, families.iter().copied());
         let neighbours = service_neighbours(&traffic, &gateway, families.iter().copied());
         let routes = routes.iter().map(|route| format!("{route}\n"));
         routes.chain(neighbours.iter().map(|neighbour| format!("{neighbour}\n"))).collect()
@@ -89,6 +93,7 @@ fn routes_and_neighbours_are_those_of_the_families_of_pods() {
     insta::assert_snapshot!(text(&IpFamily::ALL), @r"
     169.254.0.253 dev antrea-gw0 scope link
     10.96.0.0/12 via 169.254.0.253 dev antrea-gw0
+    192.168.100.0/24 via 169.254.0.253 dev antrea-gw0
     192.0.2.80 via 169.254.0.253 dev antrea-gw0
     169.254.0.252 via 169.254.0.253 dev antrea-gw0
     fc01::aabb:ccdd:eeff dev antrea-gw0
@@ -144,7 +149,10 @@ fn where_the_host_serves_services_it_gets_nothing_of_ours_and_what_was_left_goes
         ["ANTREA-NODEPORT-IP", "ANTREA-EXTERNAL-IP", "ANTREA-NODEPORT-IP6", "ANTREA-EXTERNAL-IP6"]
     );
     let gateway = "antrea-gw0".parse().unwrap();
-    assert_eq!(service_routes(&ServiceTraffic::ByHost, &gateway, IpFamily::ALL.into_iter()), []);
+    assert_eq!(
+        service_routes(&ServiceTraffic::ByHost, &networks(&[]), &gateway, IpFamily::ALL.into_iter()),
+        []
+    );
     assert_eq!(service_neighbours(&ServiceTraffic::ByHost, &gateway, IpFamily::ALL.into_iter()), []);
 }
 
@@ -155,7 +163,7 @@ fn until_all_services_are_known_what_is_there_stays() {
     let rules = plan.rulesets.v4.unwrap();
     assert_eq!(restore_text(&rules, &with_our_own(IPTABLES_SAVE)), None);
     let gateway = "antrea-gw0".parse().unwrap();
-    let routes = service_routes(&agent(None), &gateway, [IpFamily::V4].into_iter());
+    let routes = service_routes(&agent(None), &networks(&[]), &gateway, [IpFamily::V4].into_iter());
     let ours = IP_ROUTE.lines().filter_map(|line| line.parse::<Route>().ok()).filter(is_service_route);
     assert_eq!((routes.len(), ours.count()), (2, 5));
 }

@@ -109,6 +109,7 @@ fn path_of(object: &Value) -> Result<String> {
         Some("EndpointSlice") => {
             format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices/{name}")
         }
+        Some("ServiceCIDR") => format!("/apis/networking.k8s.io/v1/servicecidrs/{name}"),
         Some("NetworkPolicy") => {
             format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/{name}")
         }

@@ -17,6 +17,7 @@ pub(crate) mod peers;
 mod proxies;
 mod restarts;
 mod rollout;
+mod routes;
 pub(crate) mod stage;
 pub(crate) mod talk;
 mod topology;

@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn every_test_is_in_one_area() {
-        let tests = ["multicluster::policies::a", "policies::b", "pool::c", "services::d", "pool::services::e"];
+        let tests =
+            ["multicluster::policies::a", "policies::b", "pool::c", "services::d", "pool::services::e"];
         let tests = tests.map(str::to_owned);
         let areas: Vec<String> =
             areas_of(&tests).iter().map(|(name, tests)| format!("{name}: {}", tests.join(" "))).collect();

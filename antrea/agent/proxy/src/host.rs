@@ -1,11 +1,12 @@
 //! What the Node's kernel has to know of all Services: networks, ports and addresses that it sends to the gateway.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use antrea_hostplan::HostServices;
 use antrea_pipeline::service::Destination;
-use antrea_types::{DualStack, IpFamily, Protocol};
+use antrea_types::{IpFamily, Protocol};
 use ipnet::IpNet;
 
 /// Counts, because several Services or ports may have one address.
@@ -13,7 +14,11 @@ use ipnet::IpNet;
 pub(crate) struct HostCounts {
     node_ports: BTreeMap<(Protocol, u16), u32>,
     external_ips: BTreeMap<IpAddr, u32>,
-    service_cidrs: DualStack<IpNet>,
+    cluster_ips: BTreeMap<IpAddr, u32>,
+    /// Those that are counted. There may be many, and most of the time they do not change.
+    distinct_cluster_ips: Arc<BTreeSet<IpAddr>>,
+    service_cidrs: BTreeMap<Box<str>, Vec<IpNet>>,
+    api_servers: BTreeSet<IpAddr>,
 }
 
 /// An address of a Service that the host takes part in.
@@ -41,7 +46,10 @@ impl HostCounts {
     /// One more Service has the address.
     pub(crate) fn add(&mut self, address: HostAddress) {
         match address {
-            HostAddress::ClusterIp(ip) => self.grow(ip),
+            HostAddress::ClusterIp(ip) => {
+                *self.cluster_ips.entry(ip).or_default() += 1;
+                self.note_cluster_ip(ip);
+            }
             HostAddress::NodePort(protocol, port) => {
                 *self.node_ports.entry((protocol, port)).or_default() += 1;
             }
@@ -49,44 +57,63 @@ impl HostCounts {
         }
     }
 
-    /// One Service less has it. The networks of ClusterIPs do not shrink: there will be others.
+    /// One Service less has it.
     pub(crate) fn remove(&mut self, address: HostAddress) {
         match address {
-            HostAddress::ClusterIp(_) => {}
+            HostAddress::ClusterIp(ip) => {
+                less(&mut self.cluster_ips, &ip);
+                self.note_cluster_ip(ip);
+            }
             HostAddress::NodePort(protocol, port) => less(&mut self.node_ports, &(protocol, port)),
             HostAddress::External(ip) => less(&mut self.external_ips, &ip),
         }
     }
 
-    /// What the kernel has to know. The networks are the smallest that hold all ClusterIPs that there have been.
+    fn note_cluster_ip(&mut self, ip: IpAddr) {
+        let counted = self.cluster_ips.contains_key(&ip);
+        if counted == self.distinct_cluster_ips.contains(&ip) {
+            return;
+        }
+        let distinct = Arc::make_mut(&mut self.distinct_cluster_ips);
+        if counted {
+            distinct.insert(ip);
+        } else {
+            distinct.remove(&ip);
+        }
+    }
+
+    /// A ServiceCIDR has these networks; none where it is gone.
+    pub(crate) fn set_service_cidr(&mut self, name: Box<str>, networks: Vec<IpNet>) {
+        if networks.is_empty() {
+            self.service_cidrs.remove(&name);
+        } else {
+            self.service_cidrs.insert(name, networks);
+        }
+    }
+
+    /// These are all ServiceCIDRs.
+    pub(crate) fn replace_service_cidrs(&mut self, all: Vec<(Box<str>, Vec<IpNet>)>) {
+        self.service_cidrs = all.into_iter().collect();
+    }
+
+    /// These are the endpoints of the API server. One that ends takes its own away, and is at the same address when it is
+    /// back: the last ones of a family hold until there are others.
+    pub(crate) fn set_api_servers(&mut self, endpoints: BTreeSet<IpAddr>) {
+        let families: Vec<IpFamily> = endpoints.iter().map(IpFamily::of).collect();
+        self.api_servers.retain(|ip| !families.contains(&IpFamily::of(ip)));
+        self.api_servers.extend(endpoints);
+    }
+
+    /// What the kernel has to know.
     pub(crate) fn services(&self) -> HostServices {
         HostServices {
-            service_cidrs: self.service_cidrs,
+            service_cidrs: self.service_cidrs.values().flatten().copied().collect(),
+            cluster_ips: Arc::clone(&self.distinct_cluster_ips),
             node_ports: self.node_ports.keys().copied().collect(),
             external_ips: self.external_ips.keys().copied().collect(),
+            api_servers: self.api_servers.clone(),
         }
     }
-
-    fn grow(&mut self, ip: IpAddr) {
-        let family = IpFamily::of(&ip);
-        let grown = match self.service_cidrs.get(family) {
-            None => IpNet::from(ip),
-            Some(net) => covering(*net, &ip),
-        };
-        self.service_cidrs.insert(family, grown);
-    }
-}
-
-/// The smallest network that holds both.
-fn covering(net: IpNet, ip: &IpAddr) -> IpNet {
-    let mut covering = net;
-    while !covering.contains(ip) {
-        match covering.supernet() {
-            Some(larger) => covering = larger,
-            None => break,
-        }
-    }
-    covering
 }
 
 fn less<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) {
@@ -101,32 +128,52 @@ fn less<K: Ord>(counts: &mut BTreeMap<K, u32>, key: &K) {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check_networks(ips: &str, expect: &str) {
-        let mut services = HostCounts::default();
-        ips.split(' ').for_each(|ip| services.add(HostAddress::ClusterIp(ip.parse().unwrap())));
-        let networks: Vec<_> = services.service_cidrs.iter().map(ToString::to_string).collect();
-        assert_eq!(networks.join(" "), expect);
-    }
-
-    #[test]
-    fn networks_are_the_smallest_that_hold_all_cluster_ips() {
-        check_networks("10.97.0.1", "10.97.0.1/32");
-        check_networks("10.97.0.1 10.97.205.1", "10.97.0.0/16");
-        check_networks("10.97.0.1 fd00:97::1 10.97.0.10 fd00:97::ff", "10.97.0.0/28 fd00:97::/120");
-        check_networks("1.1.1.1 200.1.1.1", "0.0.0.0/0");
-    }
-
     #[test]
     fn an_address_stays_as_long_as_one_service_has_it() {
-        let mut services = HostCounts::default();
-        let ip = HostAddress::External("192.0.2.1".parse().unwrap());
-        services.add(ip);
-        services.add(ip);
-        services.remove(ip);
-        assert_eq!(services.external_ips.len(), 1);
-        services.remove(ip);
-        services.remove(ip);
-        assert_eq!(services.external_ips.len(), 0);
+        let ip: IpAddr = "192.0.2.1".parse().unwrap();
+        for address in [HostAddress::External(ip), HostAddress::ClusterIp(ip)] {
+            let mut counts = HostCounts::default();
+            let left = |counts: &HostCounts| {
+                let services = counts.services();
+                services.external_ips.len() + services.cluster_ips.len()
+            };
+            counts.add(address);
+            counts.add(address);
+            counts.remove(address);
+            assert_eq!(left(&counts), 1);
+            counts.remove(address);
+            counts.remove(address);
+            assert_eq!(left(&counts), 0);
+        }
+    }
+
+    #[test]
+    fn service_cidrs_come_and_go() {
+        let mut counts = HostCounts::default();
+        let nets = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
+        let text = |counts: &HostCounts| {
+            let cidrs = counts.services().service_cidrs;
+            cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        counts.replace_service_cidrs(vec![("kubernetes".into(), nets(&["10.96.0.0/12", "fd00:96::/112"]))]);
+        counts.set_service_cidr("second".into(), nets(&["192.168.100.0/24"]));
+        assert_eq!(text(&counts), "10.96.0.0/12 192.168.100.0/24 fd00:96::/112");
+        counts.set_service_cidr("second".into(), Vec::new());
+        assert_eq!(text(&counts), "10.96.0.0/12 fd00:96::/112");
+        counts.replace_service_cidrs(Vec::new());
+        assert_eq!(text(&counts), "");
+    }
+
+    #[test]
+    fn the_address_of_an_api_server_that_restarts_is_not_forgotten() {
+        let mut counts = HostCounts::default();
+        let check = |counts: &mut HostCounts, endpoints: &str, expect: &str| {
+            counts.set_api_servers(endpoints.split_whitespace().map(|text| text.parse().unwrap()).collect());
+            let all = counts.services().api_servers;
+            assert_eq!(all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "), expect);
+        };
+        check(&mut counts, "172.18.0.2 172.18.0.3 fd00:18::2", "172.18.0.2 172.18.0.3 fd00:18::2");
+        check(&mut counts, "172.18.0.3", "172.18.0.3 fd00:18::2");
+        check(&mut counts, "", "172.18.0.3 fd00:18::2");
     }
 }

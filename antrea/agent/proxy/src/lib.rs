@@ -1,8 +1,9 @@
 //! AntreaProxy's decisions: from Services and EndpointSlices to frontends, groups of endpoints and endpoints of the
 //! pipeline, and to what the Node's kernel has to know. Pure: no client, no switch, no clock.
 //!
-//! [`service`] and [`endpoint_slice`] read the Kubernetes objects, [`select`] chooses endpoints, [`plan`] makes of both
-//! what the switch has, and [`Proxy`] keeps it all together: objects in, the Services that change out.
+//! [`service`], [`endpoint_slice`] and [`service_cidr`] read the Kubernetes objects, [`select`] chooses endpoints,
+//! [`plan`] makes of both what the switch has, and [`Proxy`] keeps it all together: objects in, the Services that change
+//! out.
 
 mod addresses;
 mod adoption;
@@ -17,6 +18,7 @@ mod problem;
 mod proxy;
 mod select;
 pub mod service;
+pub mod service_cidr;
 mod service_name;
 mod settings;
 mod stale_udp;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use antrea_hostplan::HostServices;
 use antrea_openflow::GroupId;
 use antrea_pipeline::Pipeline;
+use ipnet::IpNet;
 
 use crate::addresses;
 use crate::adoption::Adoption;
@@ -167,6 +168,16 @@ impl Proxy {
         }
     }
 
+    /// These are all ServiceCIDRs.
+    pub fn replace_service_cidrs(&mut self, all: Vec<(Box<str>, Vec<IpNet>)>) {
+        self.host.replace_service_cidrs(all);
+    }
+
+    /// A ServiceCIDR has these networks now; none where it is gone.
+    pub fn set_service_cidr(&mut self, name: Box<str>, networks: Vec<IpNet>) {
+        self.host.set_service_cidr(name, networks);
+    }
+
     /// These are all EndpointSlices.
     pub fn replace_slices(&mut self, all: Vec<(SliceName, Option<Slice>)>) {
         let present: BTreeSet<SliceName> = all.iter().map(|(name, _)| name.clone()).collect();
@@ -202,7 +213,19 @@ impl Proxy {
             self.services.entry(slice.service.clone()).or_default().slices.insert(name, slice);
         }
         unplaced.iter().for_each(|(service, before)| self.note_unplaced(service, before));
+        self.note_api_servers(&affected);
         self.changed.extend(affected);
+    }
+
+    /// The endpoints of the Service `kubernetes` are where the API server is.
+    fn note_api_servers(&mut self, affected: &BTreeSet<ServiceName>) {
+        let name = ServiceName::new("default", "kubernetes");
+        if !affected.contains(&name) {
+            return;
+        }
+        let slices = self.services.get(&name).into_iter().flat_map(|entry| entry.slices.values());
+        let endpoints = slices.flat_map(|slice| slice.endpoints.iter().map(|endpoint| endpoint.address));
+        self.host.set_api_servers(endpoints.collect());
     }
 
     /// The endpoints of a Service that are on no Node.

@@ -121,31 +121,64 @@ fn clients_may_stay_with_their_endpoint() {
     check("\n  sessionAffinityConfig: {clientIP: {timeoutSeconds: 86400}}", "65535");
 }
 
+/// All that the kernel is told, a line each.
+fn told(cluster: &Cluster) -> String {
+    let host = cluster.proxy.host_services();
+    let ports = host.node_ports.iter().map(|(protocol, port)| format!("{protocol} {port}"));
+    let external = host.external_ips.iter().map(|ip| format!("external {ip}"));
+    let cluster_ips = host.cluster_ips.iter().map(|ip| format!("ClusterIP {ip}"));
+    let cidrs = host.service_cidrs.iter().map(|net| format!("ServiceCIDR {net}"));
+    let api_servers = host.api_servers.iter().map(|ip| format!("API server {ip}"));
+    let all = ports.chain(external).chain(cluster_ips).chain(cidrs).chain(api_servers);
+    all.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn the_kernel_is_told_of_ports_addresses_and_networks() {
+fn the_kernel_is_told_of_ports_addresses_and_networks_while_they_are_there() {
     let mut cluster = Cluster::new();
     cluster.apply(SERVICE);
-    let text = |cluster: &Cluster| {
-        let host = cluster.proxy.host_services();
-        let ports = host.node_ports.iter().map(|(protocol, port)| format!("{protocol} {port}"));
-        let ips = host.external_ips.iter().map(ToString::to_string);
-        ports
-            .chain(ips)
-            .chain(host.service_cidrs.iter().map(ToString::to_string))
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
-    insta::assert_snapshot!(text(&cluster), @"
+    let networks = ["10.96.0.0/12", "fd00:96::/112"].map(|text| text.parse().unwrap()).to_vec();
+    cluster.proxy.replace_service_cidrs(vec![("kubernetes".into(), networks)]);
+    cluster.proxy.set_service_cidr("second".into(), vec!["192.168.100.0/24".parse().unwrap()]);
+    insta::assert_snapshot!(told(&cluster), @"
     TCP 30080
-    192.0.2.1
-    192.0.2.80
-    fd00:1::1
-    10.96.0.10/32
-    fd00:96::10/128
+    external 192.0.2.1
+    external 192.0.2.80
+    external fd00:1::1
+    ClusterIP 10.96.0.10
+    ClusterIP fd00:96::10
+    ServiceCIDR 10.96.0.0/12
+    ServiceCIDR 192.168.100.0/24
+    ServiceCIDR fd00:96::/112
     ");
     cluster.delete(SERVICE);
-    insta::assert_snapshot!(text(&cluster), @"
-    10.96.0.10/32
-    fd00:96::10/128
+    cluster.proxy.set_service_cidr("second".into(), Vec::new());
+    insta::assert_snapshot!(told(&cluster), @"
+    ServiceCIDR 10.96.0.0/12
+    ServiceCIDR fd00:96::/112
     ");
+    let mut left_to_host = Cluster::with(Settings { external: ExternalServices::ByHost, ..settings() });
+    left_to_host.apply(SERVICE);
+    assert_eq!(told(&left_to_host), "");
+}
+
+#[test]
+fn the_endpoints_of_the_service_kubernetes_are_where_the_api_server_is_also_while_it_restarts() {
+    let mut cluster = Cluster::new();
+    let slice = "
+kind: EndpointSlice
+metadata: {namespace: default, name: kubernetes, labels: {kubernetes.io/service-name: kubernetes}}
+addressType: IPv4
+ports: [{name: https, port: 6443}]
+endpoints: [{addresses: [172.18.0.2]}]";
+    cluster.apply(&slice.replace("namespace: default", "namespace: shop"));
+    assert_eq!(told(&cluster), "");
+    cluster.apply(slice);
+    assert_eq!(told(&cluster), "API server 172.18.0.2");
+    cluster.apply(&slice.replace("{addresses: [172.18.0.2]}", ""));
+    assert_eq!(told(&cluster), "API server 172.18.0.2");
+    cluster.delete(slice);
+    assert_eq!(told(&cluster), "API server 172.18.0.2");
+    cluster.apply(&slice.replace("172.18.0.2", "172.18.0.3"));
+    assert_eq!(told(&cluster), "API server 172.18.0.3");
 }

@@ -38,8 +38,10 @@ pub struct NodeRecord {
     pub created: i64,
     /// `spec.podCIDRs`, or `spec.podCIDR` where that is all there is.
     pub pod_cidrs: Vec<String>,
-    /// The Node's addresses in `status.addresses`.
+    /// The Node's addresses in `status.addresses` that it is reached by.
     pub addresses: DualStack<IpAddr>,
+    /// All of `status.addresses` that are IP addresses, whatever their type.
+    pub all_addresses: BTreeSet<IpAddr>,
     /// The label `topology.kubernetes.io/zone`.
     pub zone: Option<String>,
     /// Whether load balancers may send it new connections.
@@ -112,6 +114,18 @@ impl NodeRecord {
     /// Of two Nodes with one network the one that comes first by this has it.
     pub(crate) fn seniority(&self) -> (i64, &NodeName) {
         (self.created, &self.name)
+    }
+
+    /// Every address that the Node is known by, where peers send to it included; what is none is left out.
+    pub(crate) fn known_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let transport = self.transport_addresses.iter().flat_map(|list| list.split(','));
+        let transport = transport.filter_map(|text| read_address(text).ok());
+        self.addresses.iter().chain(&self.all_addresses).copied().chain(transport)
+    }
+
+    /// Its Pod CIDRs, also those that another Node has as well; what is none is left out.
+    pub(crate) fn known_pod_cidrs(&self) -> impl Iterator<Item = IpNet> {
+        self.pod_cidrs.iter().filter_map(|text| text.parse::<IpNet>().ok()).map(|cidr| cidr.trunc())
     }
 
     /// Reads the record, and says what is wrong with it.

@@ -1,6 +1,6 @@
 //! What each peer needs in the switch and in the kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use antrea_hostplan::{Neighbour, Route};
@@ -26,7 +26,33 @@ pub struct NodeRoutes {
     pub peers: BTreeMap<NodeName, PeerPlan>,
     /// What keeps Pods of peers from being reached, the oldest Node first.
     pub problems: Vec<(NodeName, Problem)>,
+    /// What all Nodes have.
+    pub known: KnownNetworks,
     own_pod_cidrs: DualStack<IpNet>,
+}
+
+/// Addresses and Pod CIDRs of all Nodes, this one and those included whose Pods cannot be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownNetworks {
+    /// Every address of every Node, of whichever type.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Every Pod CIDR of every Node.
+    pub pod_cidrs: BTreeSet<IpNet>,
+}
+
+impl KnownNetworks {
+    fn of(own: &OwnNode, nodes: &[NodeRecord]) -> Self {
+        let transport = own.transport.addresses.iter().map(IpNet::addr);
+        Self {
+            addresses: transport.chain(nodes.iter().flat_map(NodeRecord::known_addresses)).collect(),
+            pod_cidrs: own
+                .pod_cidrs
+                .iter()
+                .copied()
+                .chain(nodes.iter().flat_map(NodeRecord::known_pod_cidrs))
+                .collect(),
+        }
+    }
 }
 
 /// What a peer needs.
@@ -80,6 +106,7 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         own_routes: own_routes(own),
         peers: BTreeMap::new(),
         problems: Vec::new(),
+        known: KnownNetworks::of(own, nodes),
         own_pod_cidrs: own.pod_cidrs,
     };
     let (own_record, mut nodes): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name == own.name);

@@ -146,6 +146,7 @@ fn all_pod_networks_are_known_to_the_host() {
         created: 1,
         pod_cidrs: vec!["10.10.1.0/24".to_owned()],
         addresses: ["172.18.0.2".parse().unwrap()].into_iter().collect(),
+        all_addresses: Default::default(),
         zone: None,
         eligibility: Eligibility::default(),
         transport_addresses: None,
@@ -153,4 +154,25 @@ fn all_pod_networks_are_known_to_the_host() {
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
     let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.10.0.0/24", "fd00:10::/64", "10.10.1.0/24"]);
+}
+
+#[test]
+fn addresses_and_networks_of_all_nodes_are_known_also_of_those_whose_pods_cannot_be_reached() {
+    let nodes = [
+        "node-1 0 pods=10.10.0.0/24 at=172.18.0.1 also=172.18.0.1,198.51.100.1",
+        "annotated 1 pods=10.10.1.0/24 at=192.0.2.2 also=192.0.2.2,192.0.2.3,fd00:18::2 transport=172.18.0.2,eth1",
+        "no-pod-cidr 2 at=192.0.2.4 also=192.0.2.4,203.0.113.4",
+        "conflicting 3 pods=10.10.1.128/25 at=192.0.2.5",
+    ]
+    .map(node);
+    let known = plan(&own(TrafficMode::Encap, DUAL), &nodes).known;
+    let text = |values: Vec<String>| values.join(" ");
+    assert_eq!(
+        text(known.addresses.iter().map(ToString::to_string).collect()),
+        "172.18.0.1 172.18.0.2 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 198.51.100.1 203.0.113.4 fd00:18::1 fd00:18::2"
+    );
+    assert_eq!(
+        text(known.pod_cidrs.iter().map(ToString::to_string).collect()),
+        "10.10.0.0/24 10.10.1.0/24 10.10.1.128/25 fd00:10::/64"
+    );
 }

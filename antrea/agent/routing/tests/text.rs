@@ -22,7 +22,8 @@ pub(crate) fn own(mode: TrafficMode, pod_cidrs: &str) -> OwnNode {
     }
 }
 
-/// A Node from `NAME CREATED pods=CIDR,… at=ADDRESS,… transport=TEXT`, of which all but the first two may be absent.
+/// A Node from `NAME CREATED pods=CIDR,… at=ADDRESS,… also=ADDRESS,… transport=TEXT`, of which all but the first two may
+/// be absent.
 pub(crate) fn node(line: &str) -> NodeRecord {
     let mut words = line.split_whitespace();
     let name = words.next().unwrap().parse().unwrap();
@@ -34,6 +35,7 @@ pub(crate) fn node(line: &str) -> NodeRecord {
         created,
         pod_cidrs: texts("pods").unwrap_or_default(),
         addresses: value("at").map(|text| list(text).into_iter().collect()).unwrap_or_default(),
+        all_addresses: value("also").map(|text| list(text).into_iter().collect()).unwrap_or_default(),
         zone: None,
         eligibility: Eligibility::Eligible,
         transport_addresses: value("transport").map(str::to_owned),

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "a thread of its own waits for these programs")]
 
 use std::process::Command;
+use std::sync::Arc;
 
 use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, plan};
 use antrea_hostplan::{AgentServices, HostServices, Transport};
@@ -42,7 +43,7 @@ fn pod_cidrs() -> DualStack<IpNet> {
     ["10.11.0.0/24", "fd00:11::/64"].map(|text| text.parse::<IpNet>().unwrap()).into_iter().collect()
 }
 
-/// The routes of a Node with one peer, which is at 172.18.0.12.
+/// The routes of a Node with one peer, which is at 172.18.0.12 and has another address beside that.
 fn routes() -> NodeRoutes {
     let own = OwnNode {
         name: "node-a".parse().unwrap(),
@@ -60,6 +61,7 @@ fn routes() -> NodeRoutes {
         created: 0,
         pod_cidrs: vec!["10.11.1.0/24".to_owned()],
         addresses: ["172.18.0.12".parse::<IpAddr>().unwrap()].into_iter().collect(),
+        all_addresses: ["172.18.0.12", "172.18.7.12"].map(|text| text.parse().unwrap()).into(),
         zone: None,
         eligibility: antrea_agent_routing::Eligibility::default(),
         transport_addresses: None,
@@ -77,10 +79,21 @@ fn traffic(services: Option<HostServices>) -> ServiceTraffic {
 
 fn services(node_ports: impl IntoIterator<Item = u16>, external_ips: &[&str]) -> HostServices {
     HostServices {
-        service_cidrs: ["10.96.0.0/16".parse::<IpNet>().unwrap()].into_iter().collect(),
+        service_cidrs: ["10.96.0.0/16".parse::<IpNet>().unwrap()].into(),
         node_ports: node_ports.into_iter().map(|port| (Protocol::Tcp, port)).collect(),
         external_ips: external_ips.iter().map(|text| text.parse().unwrap()).collect(),
+        api_servers: ["172.18.9.1".parse().unwrap()].into(),
+        ..HostServices::default()
     }
+}
+
+/// Services with these ClusterIPs, of these ServiceCIDRs.
+fn with_cluster_ips(cidrs: &[&str], cluster_ips: &[&str]) -> ServiceTraffic {
+    traffic(Some(HostServices {
+        service_cidrs: cidrs.iter().map(|text| text.parse().unwrap()).collect(),
+        cluster_ips: Arc::new(cluster_ips.iter().map(|text| text.parse().unwrap()).collect()),
+        ..HostServices::default()
+    }))
 }
 
 /// A started component, and what feeds it with Services.
@@ -101,7 +114,9 @@ async fn started_with(
     let (sender, receiver) = watch::channel(services);
     let (_, routes) = watch::channel(routes());
     let netlink = Netlink::current().unwrap();
-    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), routes, receiver).unwrap();
+    let api_server = Some("172.18.9.2".parse().unwrap());
+    let mut host =
+        HostNetwork::new(netlink, gateway, &config, pod_cidrs(), api_server, routes, receiver).unwrap();
     host.start().await.unwrap();
     assert!(matches!(host.state, State::Reached(_)));
     (host, sender)
@@ -175,17 +190,57 @@ fn rules_are_not_touched_when_only_services_changed() {
     });
 }
 
+/// An interface with the Node's address and its default route.
+fn eth0() {
+    sh("ip link add eth0 type bridge; ip link set eth0 up; ip address add 172.18.0.11/24 dev eth0;
+        ip route add default via 172.18.0.1 dev eth0");
+}
+
 #[test]
-fn external_ips_that_are_addresses_of_nodes_get_no_routes() {
+fn external_ips_that_are_addresses_of_nodes_or_of_the_api_server_get_no_routes() {
     isolated("host_network", async || {
-        sh("ip address add 172.18.0.11/24 dev lo");
-        let ips = ["172.18.0.11", "172.18.0.12", "192.0.2.80"];
+        eth0();
+        let others = ["172.18.0.11", "172.18.0.12", "172.18.7.12", "172.18.9.1", "172.18.9.2", "172.18.0.1"];
+        let ips: Vec<&str> = others.into_iter().chain(["192.0.2.80"]).collect();
         let (host, _) = started(traffic(Some(services([], &ips)))).await;
         assert_eq!(service_routes(), "10.96.0.0/16\n169.254.0.252\n192.0.2.80");
         assert_eq!(sh("ipset save ANTREA-EXTERNAL-IP | grep ^add"), "add ANTREA-EXTERNAL-IP 192.0.2.80");
-        let State::Reached(wanted) = &host.state else { unreachable!() };
-        assert_eq!(wanted.left_out.len(), 2);
+        assert_eq!(host.told.external_ips.len(), others.len());
     });
+}
+
+#[test]
+fn each_service_cidr_has_a_route_that_goes_with_it_and_never_is_the_default_route() {
+    isolated("host_network", async || {
+        eth0();
+        let change = |cidrs: &[&str]| with_cluster_ips(cidrs, &["10.96.0.1", "192.168.100.7"]);
+        let (mut host, sender) = started(change(&["10.96.0.0/12", "192.168.100.0/24"])).await;
+        assert_eq!(service_routes(), "10.96.0.0/12\n169.254.0.252\n192.168.100.0/24");
+        sender.send_replace(change(&["10.96.0.0/12"]));
+        step(&mut host).await;
+        assert_eq!(service_routes(), "10.96.0.0/12\n169.254.0.252\n192.168.100.7");
+        sender
+            .send_replace(with_cluster_ips(&["10.96.0.0/12", "172.16.0.0/12"], &["10.96.0.1", "172.18.1.1"]));
+        step(&mut host).await;
+        assert_eq!(service_routes(), "10.96.0.0/12\n169.254.0.252\n172.18.1.1");
+        assert_eq!(host.told.service_cidrs.len(), 1);
+        sender.send_replace(with_cluster_ips(&[], &[]));
+        step(&mut host).await;
+        assert_eq!(service_routes(), "169.254.0.252");
+        assert!(sh("ip route show default").starts_with("default via 172.18.0.1 dev eth0"));
+    });
+}
+
+#[test]
+fn while_the_addresses_of_the_node_are_unknown_services_have_what_they_had() {
+    let gateway: antrea_types::InterfaceName = "antrea-gw0".parse().unwrap();
+    let config = AgentConfig::parse("agent.conf", "").unwrap();
+    let fixed = Fixed::new(gateway.clone(), &config, pod_cidrs(), None);
+    let wanted = fixed.wanted(&routes(), traffic(Some(services([30080], &["192.0.2.80"]))), None);
+    let earlier: Route = "192.0.2.81 via 169.254.0.253 dev antrea-gw0".parse().unwrap();
+    assert!(!wanted.owns(&earlier, &gateway), "it would be deleted");
+    assert!(wanted.routes.iter().all(|route| !route.to_string().starts_with("192.0.2.80")));
+    assert!(wanted.plan.to_string().lines().all(|line| !line.starts_with("add ANTREA-EXTERNAL-IP")));
 }
 
 #[test]

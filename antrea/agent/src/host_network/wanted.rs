@@ -1,19 +1,20 @@
 //! What the Node's kernel shall have for its peers and for Services.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::{AgentConfig, DatapathType};
 use antrea_hostplan::iptables::SourcePorts;
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, HostPlan, MarkedSource, Neighbour, Route, RouteProtocol, ServiceTraffic,
-    host_rules, is_service_route, service_neighbours, service_routes,
+    ClusterIpNetworks, ExternalMasquerade, HostConfig, HostPlan, HostServices, MarkedSource, Neighbour,
+    OwnNetwork, Protected, Route, RouteProtocol, ServiceTraffic, host_rules, is_service_route,
+    service_neighbours, service_routes,
 };
-use antrea_pipeline::{HOST_LOCAL_MAC, PeerRoute};
+use antrea_pipeline::HOST_LOCAL_MAC;
 use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
 use ipnet::IpNet;
 
+use super::left_out::LeftOut;
 use crate::tunnel;
 
 /// What never changes while the agent runs.
@@ -23,6 +24,8 @@ pub(super) struct Fixed {
     /// How the bridge learns what the Node itself sends; none where it sees marks of packets.
     pub(super) marked_source: Option<MarkedSource>,
     own_pod_cidrs: DualStack<IpNet>,
+    /// Where the agent reaches the API server, as far as that is an address.
+    api_server: Option<IpAddr>,
     tunnel: TunnelTraffic,
     agent_api_port: u16,
     source_ports: SourcePorts,
@@ -34,8 +37,8 @@ pub(super) struct Wanted {
     pub(super) routes: Vec<Route>,
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) plan: HostPlan,
-    /// External IPs that get nothing, since they are addresses of Nodes.
-    pub(super) left_out: BTreeSet<IpAddr>,
+    /// What gets nothing, since it is not the Services' own.
+    pub(super) left_out: LeftOut,
     /// The routes that are there and are not among `routes`, as far as they may be deleted.
     pub(super) stale: StaleRoutes,
 }
@@ -50,7 +53,12 @@ pub(super) enum StaleRoutes {
 }
 
 impl Fixed {
-    pub(super) fn new(gateway: InterfaceName, config: &AgentConfig, own_pod_cidrs: DualStack<IpNet>) -> Self {
+    pub(super) fn new(
+        gateway: InterfaceName,
+        config: &AgentConfig,
+        own_pod_cidrs: DualStack<IpNet>,
+        api_server: Option<IpAddr>,
+    ) -> Self {
         let marked_source = match config.ovs.datapath_type {
             DatapathType::System => None,
             DatapathType::Netdev => Some(MarkedSource::of_node(gateway.clone(), HOST_LOCAL_MAC)),
@@ -59,6 +67,7 @@ impl Fixed {
             gateway,
             marked_source,
             own_pod_cidrs,
+            api_server,
             tunnel: tunnel::traffic(config.tunnel),
             agent_api_port: config.api_port,
             source_ports: if config.snat_fully_random_ports {
@@ -69,28 +78,47 @@ impl Fixed {
         }
     }
 
-    /// What peers and Services ask for. `own_addresses` are those of this Node.
+    /// What peers and Services ask for. As long as nothing is known of this Node's `own` network, what is there for Services
+    /// stays as it is.
     pub(super) fn wanted(
         &self,
         peers: &NodeRoutes,
         mut services: ServiceTraffic,
-        own_addresses: BTreeSet<IpAddr>,
+        own: Option<&OwnNetwork>,
     ) -> Wanted {
-        let (mut left_out, mut stale) = (BTreeSet::new(), StaleRoutes::All);
+        let (mut left_out, mut stale) = (LeftOut::default(), StaleRoutes::All);
+        let mut cluster_ips = ClusterIpNetworks::default();
         if let ServiceTraffic::ByAgent(agent) = &mut services {
-            let nodes = own_addresses.into_iter().chain(peer_addresses(peers)).collect();
-            match &mut agent.services {
-                Some(known) => left_out = known.leave_out_nodes(&nodes),
-                None => stale = StaleRoutes::ButToServices,
+            match (&mut agent.services, own) {
+                (Some(known), Some(own)) => {
+                    let protected = self.protected(peers, known, own);
+                    cluster_ips = known.cluster_ip_networks(&protected);
+                    left_out = LeftOut::of(known.leave_out(&protected), &cluster_ips);
+                }
+                (unknown, _) => {
+                    *unknown = None;
+                    stale = StaleRoutes::ButToServices;
+                }
             }
         }
         let families = || self.own_pod_cidrs.families();
         let mut routes = peers.routes();
-        routes.extend(service_routes(&services, &self.gateway, families()));
+        routes.extend(service_routes(&services, &cluster_ips, &self.gateway, families()));
         let mut neighbours = peers.neighbours();
         neighbours.extend(service_neighbours(&services, &self.gateway, families()));
         let plan = self.plan(peers.pod_cidrs(), services);
         Wanted { routes, neighbours, plan, left_out, stale }
+    }
+
+    /// What Services cannot have. Where the agent reaches the API server by its ClusterIP, that is for Services, of course.
+    fn protected(&self, peers: &NodeRoutes, services: &HostServices, own: &OwnNetwork) -> Protected {
+        let reached_at = self.api_server.filter(|ip| !services.cluster_ips.contains(ip));
+        Protected {
+            nodes: peers.known.addresses.clone(),
+            api_servers: services.api_servers.iter().copied().chain(reached_at).collect(),
+            pod_cidrs: peers.known.pod_cidrs.clone(),
+            own: own.clone(),
+        }
     }
 
     fn plan(&self, pod_cidrs: Vec<IpNet>, services: ServiceTraffic) -> HostPlan {
@@ -116,13 +144,4 @@ impl Wanted {
             StaleRoutes::ButToServices => !is_service_route(route) || self.routes.contains(route),
         }
     }
-}
-
-/// The addresses that tunnels to peers end at.
-fn peer_addresses(peers: &NodeRoutes) -> impl Iterator<Item = IpAddr> {
-    let networks = peers.peers.values().flat_map(|peer| peer.peer.networks.iter());
-    networks.filter_map(|network| match network.route {
-        PeerRoute::Tunnel { remote } => Some(remote),
-        PeerRoute::Host => None,
-    })
 }

@@ -151,6 +151,8 @@ impl ServiceController {
             Update::Service(name, service) => self.proxy.set_service(name, service),
             Update::AllSlices(all) => self.proxy.replace_slices(all),
             Update::Slice(name, slice) => self.proxy.set_slice(name, slice),
+            Update::AllServiceCidrs(all) => self.proxy.replace_service_cidrs(all),
+            Update::ServiceCidr(name, networks) => self.proxy.set_service_cidr(name, networks),
         }
         self.note_changes();
     }

@@ -1,4 +1,4 @@
-//! AntreaProxy: watches Services and EndpointSlices, and keeps a set of flows and groups for each Service in the switch.
+//! AntreaProxy: watches Services, EndpointSlices and ServiceCIDRs, and keeps a set of flows and groups for each Service in the switch.
 //!
 //! What the kernel needs for the same Services is handed to `host_network`, which is the one writer there. What is
 //! decided is decided in `antrea-agent-proxy`.
@@ -8,6 +8,7 @@ mod events;
 mod health;
 mod proxy_health;
 mod refusal;
+mod service_cidrs;
 mod settings;
 mod stale_udp;
 mod watches;

@@ -68,6 +68,7 @@ fn the_agent_may_read_services_and_their_endpoints_and_nothing_secret() {
     let verbs = |group: &str, resource: &str| verbs(&text, group, resource);
     assert_eq!(verbs("", "services"), ["list", "watch"]);
     assert_eq!(verbs("discovery.k8s.io", "endpointslices"), ["list", "watch"]);
+    assert_eq!(verbs("networking.k8s.io", "servicecidrs"), ["list", "watch"]);
     assert_eq!(verbs("events.k8s.io", "events"), ["create"]);
     assert_eq!(verbs("", "secrets"), Vec::<String>::new());
     assert!(!text.contains("\"*\""), "{text}");

@@ -47,6 +47,7 @@ const REQUESTS: &[Request] = requests! {
     AGENT "antrea/agent/src/api/ovs_tracing.rs" ["find_object::<Pod>", "find_object::<Service>", "api.list("] => "" "pods services": "list";
     AGENT "antrea/agent/src/proxy/watches.rs" ["watch(", "core::v1::Service>::all("] => "" "services": "list watch";
     AGENT "antrea/agent/src/proxy/watches.rs" ["watch(", "EndpointSlice>::all("] => "discovery.k8s.io" "endpointslices": "list watch";
+    AGENT "antrea/agent/src/proxy/service_cidrs.rs" ["Api<ServiceCIDR>", "api.list(", "watch(api,"] => "networking.k8s.io" "servicecidrs": "list watch";
     AGENT "antrea/agent/src/antrea_controller/discovery.rs" ["watch(slices,"] => "discovery.k8s.io" "endpointslices": "list watch";
     AGENT "antrea/agent/src/antrea_controller/discovery.rs" ["watch(maps,", "config_map::CA"] => "" "configmaps=antrea-ca": "list watch";
     AGENT "antrea/agent/src/antrea_controller/watcher.rs" ["NetworkPolicy::PLURAL", "AddressGroup::PLURAL", "AppliedToGroup::PLURAL", "&watch=true"] => "controlplane.antrea.io" "networkpolicies addressgroups appliedtogroups": "watch";

@@ -1,6 +1,6 @@
 //! Unicast routes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use antrea_hostplan::{Changes, NextHop, Route, RouteProtocol, RouteTable, Scope, route_changes};
@@ -8,7 +8,7 @@ use antrea_types::{InterfaceName, IpFamily};
 use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteType,
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteType, RouteVia,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -46,6 +46,24 @@ impl Netlink {
             destinations.extend(answers.into_iter().filter_map(|answer| read_multipath(answer, index)));
         }
         Ok(destinations)
+    }
+
+    /// The gateways of all routes, also of those with several next hops, but for routes through one interface.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub(crate) async fn next_hops_but_through(
+        &self,
+        index: Option<u32>,
+    ) -> Result<BTreeSet<IpAddr>, NetlinkError> {
+        let mut next_hops = BTreeSet::new();
+        for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+            for answer in self.dump_routes(family).await? {
+                let RouteNetlinkMessage::NewRoute(message) = answer else { continue };
+                next_hops.extend(gateways(&message.attributes, index));
+            }
+        }
+        Ok(next_hops)
     }
 
     async fn dump_routes(&self, family: AddressFamily) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
@@ -221,6 +239,25 @@ fn read_multipath(message: RouteNetlinkMessage, index: u32) -> Option<IpNet> {
         }
     }
     read_destination(&message.header, destination).filter(|_| through)
+}
+
+/// The gateways of a route, or of one of its next hops, that is not through the interface of that index.
+fn gateways(attributes: &[RouteAttribute], but_through: Option<u32>) -> Vec<IpAddr> {
+    let mut gateways = Vec::new();
+    for attribute in attributes {
+        match attribute {
+            RouteAttribute::Oif(index) if Some(*index) == but_through => return Vec::new(),
+            RouteAttribute::Gateway(address) => gateways.extend(read_address(address)),
+            RouteAttribute::Via(RouteVia::Inet(ip)) => gateways.push((*ip).into()),
+            RouteAttribute::Via(RouteVia::Inet6(ip)) => gateways.push((*ip).into()),
+            RouteAttribute::MultiPath(hops) => {
+                let others = hops.iter().filter(|hop| Some(hop.interface_index) != but_through);
+                gateways.extend(others.flat_map(|hop| self::gateways(&hop.attributes, but_through)));
+            }
+            _ => {}
+        }
+    }
+    gateways
 }
 
 /// The kernel leaves the destination of a default route out.
