@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_eligibility(metadata: serde_json::Value, taint: &str, expect: Eligibility) {
+    fn check_eligibility(metadata: &serde_json::Value, taint: &str, expect: Eligibility) {
         let taints = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, {"key": taint, "effect": "NoSchedule"}]);
         let node = json!({"metadata": metadata, "spec": {"unschedulable": true, "taints": taints}});
         assert_eq!(eligibility(&serde_json::from_value(node).unwrap()), expect);
@@ -207,10 +207,10 @@ mod tests {
 
     #[test]
     fn a_node_that_is_about_to_go_gets_no_new_connections_from_load_balancers() {
-        check_eligibility(json!({}), "example.com/other", Eligibility::Eligible);
-        check_eligibility(json!({}), "ToBeDeletedByClusterAutoscaler", Eligibility::Leaving);
+        check_eligibility(&json!({}), "example.com/other", Eligibility::Eligible);
+        check_eligibility(&json!({}), "ToBeDeletedByClusterAutoscaler", Eligibility::Leaving);
         let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
-        check_eligibility(deleted, "example.com/other", Eligibility::Leaving);
+        check_eligibility(&deleted, "example.com/other", Eligibility::Leaving);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Changing {
     }
 
     /// A connection from the outside to the Service, at one of its addresses.
-    fn from_outside(&self, client: IpAddr, to: (IpAddr, u16), port: u16) -> Passage {
+    fn connect_from_outside(&self, client: IpAddr, to: (IpAddr, u16), port: u16) -> Passage {
         self.bridge.send(&opens(OfPort::GATEWAY, [GATEWAY, VIRTUAL], client, to, port))
     }
 }
@@ -130,7 +130,8 @@ fn clients_of_an_endpoint_that_leaves_get_another_one_and_others_stay_with_their
     let connect = |service: &Changing, port: u16| -> BTreeMap<u8, IpAddr> {
         let client = |number: u8| IpAddr::from(Ipv4Addr::new(192, 0, 2, number));
         let to = (cluster_ip(V4, 4), 80);
-        let ask = |number| endpoint(&service.from_outside(client(number), to, port + u16::from(number)));
+        let ask =
+            |number| endpoint(&service.connect_from_outside(client(number), to, port + u16::from(number)));
         (1..=16).map(|number| (number, ask(number))).collect()
     };
     let first = connect(&service, 2000);
@@ -167,10 +168,10 @@ fn a_client_whose_next_endpoint_is_here_is_seen_by_it() {
     let test = "a_client_whose_next_endpoint_is_here_is_seen_by_it";
     let Some(mut service) = Changing::start(test, everything(DUAL), &[remote(V4)]) else { return };
     let to = (ip("169.254.0.252"), 30004);
-    assert_eq!(endpoint(&service.from_outside(ip("192.0.2.9"), to, 2500)), remote(V4).address.ip());
+    assert_eq!(endpoint(&service.connect_from_outside(ip("192.0.2.9"), to, 2500)), remote(V4).address.ip());
     assert_ne!(service.bridge.answered_at(2500), 2500, "its source is translated");
     service.endpoints(&[local(V4)]);
-    let passage = service.from_outside(ip("192.0.2.9"), to, 2501);
+    let passage = service.connect_from_outside(ip("192.0.2.9"), to, 2501);
     assert_eq!((endpoint(&passage), passage.leaves_by()), (local(V4).address.ip(), Some(POD_B)));
     assert_eq!(service.bridge.answered_at(2501), 2501, "{passage}");
 }
@@ -181,8 +182,8 @@ fn a_client_that_was_answered_directly_is_not_where_its_next_endpoint_is_here() 
     let test = "a_client_that_was_answered_directly_is_not_where_its_next_endpoint_is_here";
     let Some(mut service) = Changing::start(test, answering_directly(DUAL), &[remote(V4)]) else { return };
     let to = (ip("192.0.2.80"), 80);
-    assert_eq!(service.from_outside(ip("192.0.2.9"), to, 2600).leaves_by(), Some(OfPort::TUNNEL));
+    assert_eq!(service.connect_from_outside(ip("192.0.2.9"), to, 2600).leaves_by(), Some(OfPort::TUNNEL));
     service.endpoints(&[local(V4)]);
-    let passage = service.from_outside(ip("192.0.2.9"), to, 2601);
+    let passage = service.connect_from_outside(ip("192.0.2.9"), to, 2601);
     assert_eq!((endpoint(&passage), passage.leaves_by()), (local(V4).address.ip(), Some(POD_B)), "{passage}");
 }
