@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::model::{Peer, PipelineConfig, PodInterface, PolicyEnforcement};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
 use crate::policy::PolicyFlows;
-use crate::service::{Backend, EndpointGroup, Frontend};
+use crate::service::{AdmittedSources, Backend, EndpointGroup, Frontend};
 use crate::tables::{
     conntrack_zone, egress_metric, egress_rule, ingress_metric, ingress_rule, service_lb, session_affinity,
 };
@@ -104,6 +104,12 @@ impl Pipeline {
     /// The flows of a frontend of a Service; none where the host serves Services.
     pub fn frontend_flows(&self, frontend: &Frontend) -> Vec<Flow> {
         service::frontend_flows(&self.layout, &self.config, frontend)
+    }
+
+    /// The flows that keep others than these sources from an address of a load balancer; none where the host serves
+    /// Services.
+    pub fn admitted_source_flows(&self, sources: &AdmittedSources) -> Vec<Flow> {
+        service::admitted_source_flows(&self.layout, sources)
     }
 
     /// The flow of an endpoint, whichever Services have it; none where the host serves Services.

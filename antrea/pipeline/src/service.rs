@@ -159,6 +159,37 @@ impl Frontend {
     }
 }
 
+/// From where an address of a load balancer may be reached (`loadBalancerSourceRanges`): from nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedSources {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The address and port.
+    pub destination: SocketAddr,
+    /// Networks of the address' family.
+    pub ranges: Vec<IpNet>,
+    /// The Node itself.
+    pub node: NodeAccess,
+}
+
+/// How a Node's own packets are admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeAccess {
+    /// As anybody's: the address that they come from has to be.
+    ByAddress,
+    /// From the gateway's address, too, which the Node writes into them.
+    Admitted,
+}
+
+impl AdmittedSources {
+    /// The packets that it is about.
+    pub(crate) fn matching(&self) -> Match {
+        let transport = transport(self.protocol);
+        let matching = Match::new().transport(IpFamily::of(&self.destination.ip()), transport);
+        matching.ip_dst(self.destination.ip()).port_dst(transport, self.destination.port().into())
+    }
+}
+
 /// A protocol as matches have it.
 pub(crate) const fn transport(protocol: Protocol) -> Transport {
     match protocol {

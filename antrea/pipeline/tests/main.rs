@@ -34,6 +34,7 @@ mod served;
 mod service_passages;
 mod service_snapshots;
 mod snapshots;
+mod source_ranges;
 mod spoofing;
 mod trace;
 mod upstream;

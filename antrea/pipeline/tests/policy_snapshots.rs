@@ -105,7 +105,7 @@ fn masks_of_each_table() {
     UnSNAT 3
     ConntrackZone 2
     ConntrackState 4
-    PreRoutingClassifier 2
+    PreRoutingClassifier 12
     NodePortMark 3
     SessionAffinity 1
     ServiceLB 8

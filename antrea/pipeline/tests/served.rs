@@ -6,8 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use antrea_openflow::{Flow, Group, GroupId};
 use antrea_pipeline::Pipeline;
 use antrea_pipeline::service::{
-    Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointKind, EndpointPlace,
-    ExternalTraffic, Frontend, GroupMode, LoadBalancerMode, Origin, ServiceProxy, Services, SessionAffinity,
+    AdmittedSources, Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointKind,
+    EndpointPlace, ExternalTraffic, Frontend, GroupMode, LoadBalancerMode, NodeAccess, Origin, ServiceProxy,
+    Services, SessionAffinity,
 };
 use antrea_types::{IpFamily, Protocol};
 
@@ -44,6 +45,7 @@ pub(crate) struct Served {
     pub(crate) frontends: Vec<Frontend>,
     pub(crate) groups: Vec<EndpointGroup>,
     pub(crate) backends: Vec<Backend>,
+    pub(crate) sources: Vec<AdmittedSources>,
 }
 
 /// The numbers of groups of IPv6 begin here.
@@ -80,7 +82,7 @@ pub(crate) fn cluster_ip(family: IpFamily, number: u8) -> IpAddr {
     }
 }
 
-fn load_balancer_ip(family: IpFamily) -> IpAddr {
+pub(crate) fn load_balancer_ip(family: IpFamily) -> IpAddr {
     match family {
         IpFamily::V4 => Ipv4Addr::new(192, 0, 2, 80).into(),
         IpFamily::V6 => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x80).into(),
@@ -155,6 +157,25 @@ impl Served {
         }
         self.add_frontend(family, 2, load_balancer_ip(family), WORLD).destination =
             Destination::Address(SocketAddr::new(load_balancer_ip(family), 81));
+        self.add_restricted(family);
+    }
+
+    /// Ports 82 and 83 of the load balancer are Service 1's, and open to Pod a and a network outside, or to the network of the
+    /// Nodes and so to this one.
+    fn add_restricted(&mut self, family: IpFamily) {
+        let ranges = |texts: [[&str; 2]; 2]| {
+            let of_family = texts.map(|[v4, v6]| if family == IpFamily::V4 { v4 } else { v6 });
+            of_family.map(|text| text.parse().unwrap()).to_vec()
+        };
+        let outside = ranges([["10.10.0.10/32", "fd00:10::a/128"], ["198.51.100.0/24", "2001:db8:1::/48"]]);
+        let nodes = ranges([["172.18.0.0/16", "fd00:18::/64"], ["172.19.0.0/16", "fd00:19::/64"]]);
+        let restrictions = [(82, outside, NodeAccess::ByAddress), (83, nodes, NodeAccess::Admitted)];
+        for (port, ranges, node) in restrictions {
+            let destination = SocketAddr::new(load_balancer_ip(family), port);
+            self.add_frontend(family, 1, load_balancer_ip(family), WORLD).destination =
+                Destination::Address(destination);
+            self.sources.push(AdmittedSources { protocol: Protocol::Tcp, destination, ranges, node });
+        }
     }
 
     fn add_direct(&mut self, family: IpFamily) {
@@ -207,7 +228,8 @@ impl Served {
         let frontends = self.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
         let backends = self.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
         let members = self.groups.iter().flat_map(|group| pipeline.service_group_flows(group));
-        frontends.chain(backends).chain(members).collect()
+        let sources = self.sources.iter().flat_map(|sources| pipeline.admitted_source_flows(sources));
+        frontends.chain(backends).chain(members).chain(sources).collect()
     }
 
     pub(crate) fn groups(&self, pipeline: &Pipeline) -> Vec<Group> {

@@ -21,6 +21,7 @@ pub mod service;
 pub mod service_cidr;
 mod service_name;
 mod settings;
+mod source_ranges;
 mod stale_udp;
 
 pub use adoption::Adoption;
@@ -30,4 +31,5 @@ pub use problem::Problem;
 pub use proxy::{Change, Proxy};
 pub use service_name::{ServiceName, SliceName};
 pub use settings::{ExternalServices, LoadBalancerAddresses, NodeHints, Settings, Skipped};
+pub use source_ranges::SourceRanges;
 pub use stale_udp::{StaleUdp, leading_nowhere};

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use antrea_openflow::GroupId;
 use antrea_pipeline::service::{
-    Backend, Endpoint, EndpointGroup, EndpointKind, EndpointPlace, Frontend, GroupMode, LoadBalancerMode,
-    Origin,
+    AdmittedSources, Backend, Destination, Endpoint, EndpointGroup, EndpointKind, EndpointPlace, Frontend,
+    GroupMode, LoadBalancerMode, Origin,
 };
 use antrea_types::{IpFamily, Protocol};
 
@@ -25,6 +25,8 @@ pub struct ServicePlan {
     pub groups: Vec<EndpointGroup>,
     /// Addresses and ports.
     pub frontends: Vec<Frontend>,
+    /// From where some of them may be reached.
+    pub admitted_sources: Vec<AdmittedSources>,
     /// Endpoints.
     pub backends: BTreeSet<Backend>,
 }
@@ -100,6 +102,8 @@ impl PortPlan<'_> {
 
     /// Adds the port to the plan. None where a group has no number.
     pub(crate) fn add_to(&self, plan: &mut ServicePlan, surroundings: &mut impl Surroundings) -> Option<()> {
+        plan.admitted_sources
+            .extend(self.addresses.iter().filter_map(|address| self.admitted_sources(address)));
         let mut nested = false;
         for scope in self.scopes() {
             let id = surroundings.group(self.key(scope))?;
@@ -123,6 +127,20 @@ impl PortPlan<'_> {
         surroundings: &mut impl Surroundings,
     ) -> Option<Vec<Frontend>> {
         self.addresses.iter().map(|address| self.frontend(address, endpoints, surroundings)).collect()
+    }
+
+    /// From where an address may be reached; nothing where from everywhere.
+    fn admitted_sources(&self, address: &Address) -> Option<AdmittedSources> {
+        let ranges = self.service.source_ranges.as_ref()?;
+        let Destination::Address(destination) = address.destination else { return None };
+        let restricted = address.class == AddressClass::External
+            && self.service.load_balancer_ips.contains(&destination.ip());
+        restricted.then(|| AdmittedSources {
+            protocol: self.port.protocol,
+            destination,
+            ranges: ranges.of(self.family),
+            node: ranges.node(self.family),
+        })
     }
 
     const fn key(&self, scope: Scope) -> GroupKey {

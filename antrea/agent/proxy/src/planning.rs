@@ -19,6 +19,7 @@ use crate::proxy::{Change, Entry, Proxy};
 use crate::select::{Selected, select};
 use crate::service::{Service, ServicePort, TrafficPolicy};
 use crate::service_name::ServiceName;
+use crate::settings::LoadBalancerAddresses;
 use crate::stale_udp::UdpEndpoints;
 
 /// A port in one family, before it is planned.
@@ -49,6 +50,7 @@ impl Proxy {
                 note_udp(part, &mut udp);
             }
             change.health = health(&service, &change.service, &parts);
+            change.problems.extend(self.source_problems(&service));
         }
         self.finish(&mut change, udp, &used);
         change
@@ -82,6 +84,20 @@ impl Proxy {
             }
         }
         parts
+    }
+
+    /// What is wrong with the source ranges of a load balancer whose addresses are served here.
+    fn source_problems(&self, service: &Service) -> Vec<Problem> {
+        let Some(ranges) = &service.source_ranges else { return Vec::new() };
+        let served = self.settings.load_balancer_addresses == LoadBalancerAddresses::Served;
+        let of_load_balancer: BTreeSet<IpFamily> =
+            service.load_balancer_ips.iter().map(IpFamily::of).collect();
+        let families: Vec<IpFamily> =
+            service.cluster_ips.families().filter(|family| of_load_balancer.contains(family)).collect();
+        if !served || families.is_empty() {
+            return Vec::new();
+        }
+        ranges.problems(families)
     }
 
     fn plan_part(

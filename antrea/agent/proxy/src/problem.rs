@@ -4,10 +4,11 @@ use std::fmt;
 use std::net::IpAddr;
 
 use antrea_pipeline::service::Destination;
-use antrea_types::Protocol;
+use antrea_types::{IpFamily, Protocol};
 
 use crate::plan::MAX_ENDPOINTS;
 use crate::service_name::ServiceName;
+use crate::source_ranges::MAX_SOURCE_RANGES;
 
 /// Why part of a Service is not served as asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,22 @@ pub enum Problem {
     TooManyEndpoints(usize),
     /// There are more groups of endpoints than numbers for them.
     NoGroup,
+    /// Some source ranges of its load balancer cannot be read.
+    InvalidSourceRange {
+        /// How the first of them begins.
+        text: Box<str>,
+        /// How many there are.
+        count: usize,
+    },
+    /// There are more source ranges of a family than flows for them.
+    TooManySourceRanges {
+        /// The family.
+        family: IpFamily,
+        /// How many there are.
+        count: usize,
+    },
+    /// Its load balancer has addresses of a family, and source ranges of the other one only.
+    NoSourceRange(IpFamily),
 }
 
 impl Problem {
@@ -37,6 +54,9 @@ impl Problem {
             Self::Taken { .. } => "ServiceAddressTaken",
             Self::TooManyEndpoints(_) => "TooManyEndpoints",
             Self::NoGroup => "TooManyServices",
+            Self::InvalidSourceRange { .. } => "SourceRangeRefused",
+            Self::TooManySourceRanges { .. } => "TooManySourceRanges",
+            Self::NoSourceRange(_) => "NoSourceRange",
         }
     }
 }
@@ -61,6 +81,18 @@ impl fmt::Display for Problem {
             Self::NoGroup => {
                 f.write_str("there are too many Services: their groups of endpoints have no numbers left")
             }
+            Self::InvalidSourceRange { text, count } => write!(
+                f,
+                "{count} of loadBalancerSourceRanges admit nobody, because they are no networks, such as {text:?}"
+            ),
+            Self::TooManySourceRanges { family, count } => write!(
+                f,
+                "of {count} networks of {family} in loadBalancerSourceRanges only the first {MAX_SOURCE_RANGES} by address admit anybody"
+            ),
+            Self::NoSourceRange(family) => write!(
+                f,
+                "loadBalancerSourceRanges has no network of {family}: nobody reaches the load balancer's addresses of that family"
+            ),
         }
     }
 }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1 as core;
 
 use crate::service_name::ServiceName;
 use crate::settings::Settings;
+use crate::source_ranges::SourceRanges;
 
 /// Which proxy serves a Service (KEP-2447).
 const PROXY_NAME_LABEL: &str = "service.kubernetes.io/service-proxy-name";
@@ -60,6 +61,8 @@ pub struct Service {
     pub external_ips: Vec<IpAddr>,
     /// Addresses of its load balancer, where the Node serves them.
     pub load_balancer_ips: Vec<IpAddr>,
+    /// From where those may be reached; nothing where from everywhere.
+    pub source_ranges: Option<Box<SourceRanges>>,
     /// Its ports.
     pub ports: Vec<ServicePort>,
     /// For ClusterIPs.
@@ -105,6 +108,7 @@ fn read(object: &core::Service, settings: &Settings) -> Option<Service> {
         cluster_ips,
         external_ips: addresses(spec.external_ips.iter().flatten(), settings),
         load_balancer_ips: load_balancer_ips(object, settings),
+        source_ranges: source_ranges(spec, settings),
         ports: spec.ports.iter().flatten().filter_map(port).collect(),
         internal_policy: policy(spec.internal_traffic_policy.as_deref()),
         external_policy: policy(spec.external_traffic_policy.as_deref()),
@@ -138,6 +142,11 @@ fn load_balancer_ips(object: &core::Service, settings: &Settings) -> Vec<IpAddr>
     let ingress = status.and_then(|status| status.ingress.as_ref()).into_iter().flatten();
     let virtual_ips = ingress.filter(|ingress| ingress.ip_mode.as_deref().is_none_or(|mode| mode == "VIP"));
     addresses(virtual_ips.filter_map(|ingress| ingress.ip.as_ref()), settings)
+}
+
+fn source_ranges(spec: &core::ServiceSpec, settings: &Settings) -> Option<Box<SourceRanges>> {
+    let ranges = spec.load_balancer_source_ranges.as_deref().unwrap_or_default();
+    SourceRanges::parse(ranges, &settings.own_addresses).map(Box::new)
 }
 
 fn port(port: &core::ServicePort) -> Option<ServicePort> {

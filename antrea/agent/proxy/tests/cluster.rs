@@ -10,7 +10,7 @@ use antrea_openflow::GroupId;
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{
     Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
-    Origin, ServiceProxy, Services, SessionAffinity,
+    NodeAccess, Origin, ServiceProxy, Services, SessionAffinity,
 };
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
 use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
@@ -137,6 +137,12 @@ fn text(change: &Change) -> String {
             write!(text, ", affinity {timeout_seconds}").unwrap();
         }
         text.push('\n');
+    }
+    for sources in &plan.admitted_sources {
+        let ranges: Vec<String> = sources.ranges.iter().map(ToString::to_string).collect();
+        let node = if sources.node == NodeAccess::Admitted { " and the Node" } else { "" };
+        let from = if ranges.is_empty() { "nowhere".to_owned() } else { ranges.join(", ") };
+        writeln!(text, "  {} {} from {from}{node}", sources.protocol, sources.destination).unwrap();
     }
     for group in &plan.groups {
         let endpoints = group.endpoints.iter().map(|endpoint| {

@@ -134,6 +134,40 @@ fn told(cluster: &Cluster) -> String {
 }
 
 #[test]
+fn addresses_of_a_load_balancer_and_no_others_are_reached_from_its_source_ranges_alone() {
+    let restricted = |ranges: &str| {
+        SERVICE.replace("ports: [", &format!("loadBalancerSourceRanges: [{ranges}]\n  ports: ["))
+    };
+    insta::assert_snapshot!(plan(settings(), &restricted("172.18.0.0/16, 10.0.0.0/8, 'fd00::/16'")), @"
+    shop/web
+      TCP 10.96.0.10:80 -> 5
+      TCP node port 30080 IPv4 -> 5
+      TCP 192.0.2.80:80 -> 5
+      TCP 192.0.2.1:80 -> 5
+      TCP [fd00:96::10]:80 -> 6
+      TCP node port 30080 IPv6 -> 6
+      TCP [fd00:1::1]:80 -> 6
+      TCP 192.0.2.1:80 from 10.0.0.0/8, 172.18.0.0/16 and the Node
+      TCP [fd00:1::1]:80 from fd00::/16
+      group 5: 10.10.0.2:8080, 10.10.1.2:8080 remote
+      group 6: none
+      health :30999 1
+    ");
+    let some = plan(settings(), &restricted("10.0.0.0/8, somewhere"));
+    let told = some.lines().filter(|line| line.contains("from ") || line.contains("Range"));
+    let told: Vec<&str> = told.map(str::trim).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+      TCP 192.0.2.1:80 from 10.0.0.0/8
+      TCP [fd00:1::1]:80 from nowhere
+      SourceRangeRefused: 1 of loadBalancerSourceRanges admit nobody, because they are no networks, such as "somewhere"
+      NoSourceRange: loadBalancerSourceRanges has no network of IPv6: nobody reaches the load balancer's addresses of that family
+    "#);
+    let left = Settings { load_balancer_addresses: LoadBalancerAddresses::Left, ..settings() };
+    let left = plan(left, &restricted("somewhere"));
+    assert!(!left.contains("from ") && !left.contains("Range"), "{left}");
+}
+
+#[test]
 fn the_kernel_is_told_of_ports_addresses_and_networks_while_they_are_there() {
     let mut cluster = Cluster::new();
     cluster.apply(SERVICE);

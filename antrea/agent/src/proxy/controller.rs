@@ -252,8 +252,9 @@ fn flow_set(change: &Change, pipeline: &Pipeline) -> FlowSet {
     let frontends = plan.frontends.iter().flat_map(|frontend| pipeline.frontend_flows(frontend));
     let backends = plan.backends.iter().filter_map(|backend| pipeline.backend_flow(backend));
     let members = plan.groups.iter().flat_map(|group| pipeline.service_group_flows(group));
+    let sources = plan.admitted_sources.iter().flat_map(|sources| pipeline.admitted_source_flows(sources));
     FlowSet {
-        flows: frontends.chain(backends).chain(members).collect(),
+        flows: sources.chain(frontends).chain(backends).chain(members).collect(),
         groups: plan.groups.iter().map(|group| pipeline.service_group(group)).collect(),
         meters: Vec::new(),
     }

@@ -10,8 +10,8 @@ use crate::layout::Layout;
 use crate::model::{Datapath, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface};
 use crate::order::Table;
 use crate::service::{
-    Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace, ExternalTraffic,
-    Frontend, GroupMode, ServiceProxy, SessionAffinity, ip_bits,
+    AdmittedSources, Backend, Destination, DirectServerReturn, Endpoint, EndpointGroup, EndpointPlace,
+    ExternalTraffic, Frontend, GroupMode, ServiceProxy, SessionAffinity, ip_bits,
 };
 use crate::tables::{
     conntrack_state, dsr_service_mark, endpoint_dnat, l3_forwarding, node_port_mark, output,
@@ -209,6 +209,13 @@ fn load(mark: Mark) -> Action {
 
 fn load_bits(range: SubField, value: u128) -> Action {
     Action::load(range, value)
+}
+
+/// The flows that keep others than these sources from an address of a load balancer.
+pub fn admitted_source_flows(layout: &Layout, sources: &AdmittedSources) -> Vec<Flow> {
+    let mut flows = pre_routing_classifier::admitted(layout, sources);
+    flows.extend(pre_routing_classifier::denied(layout, sources));
+    flows
 }
 
 /// The flow of an endpoint.
