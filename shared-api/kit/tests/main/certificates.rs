@@ -107,7 +107,8 @@ fn whoever_the_front_proxy_let_through_without_credentials_is_not_authenticated(
     let (proxy, clients) = (Authority::new(), Authority::new());
     let trust = CertificateTrust::default();
     trust.set(&published(&proxy, &clients));
-    let check = |text: &str| printed(trust.user(&shown(&[proxy.client("front-proxy-client")]), &headers(text)));
+    let check =
+        |text: &str| printed(trust.user(&shown(&[proxy.client("front-proxy-client")]), &headers(text)));
     let anonymous = r#"system:anonymous ["system:unauthenticated"] {}"#;
     assert_eq!(check("x-remote-user: system:anonymous\nx-remote-group: system:unauthenticated"), anonymous);
     assert_eq!(check("x-remote-user: system:anonymous"), "system:anonymous [] {}");
