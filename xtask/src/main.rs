@@ -86,6 +86,7 @@ fn print_images(archives: &[image::Archive]) -> Result<ExitCode> {
     for archive in archives {
         let megabytes = std::fs::metadata(&archive.path)?.len() / 1_000_000;
         println!("{}  {}  {megabytes} MB  {}", archive.reference, archive.digest, archive.path.display());
+        println!("  what is in it: {}", archive.spdx.display());
     }
     Ok(ExitCode::SUCCESS)
 }
