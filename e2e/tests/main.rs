@@ -12,6 +12,7 @@ mod chart;
 mod cluster;
 mod cni_commands;
 mod connectivity;
+mod containers;
 mod http_codes;
 mod keep_alive;
 mod lab;
