@@ -12,6 +12,7 @@ mod chart;
 mod cluster;
 mod cni_commands;
 mod connectivity;
+mod containers;
 mod crowded_servers;
 mod http_codes;
 mod keep_alive;

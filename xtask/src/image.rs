@@ -1,18 +1,23 @@
 //! `cargo xtask image`: the OCI archives of our programs, written reproducibly and without a container engine.
 
+mod debian;
 mod oci;
 mod rootfs;
+mod spdx;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use debian::Origin;
 use oci::{Image, Layer};
 use rootfs::Rootfs;
+use spdx::Contents;
 
+use crate::crates::Crates;
 use crate::project;
 
 /// Programs of Debian's packages that the agent's image carries: Open vSwitch, the tools the agent runs, and what
@@ -59,6 +64,8 @@ pub struct Archive {
     pub reference: String,
     pub path: PathBuf,
     pub digest: String,
+    /// The SPDX document of what is in it, which the image has as well.
+    pub spdx: PathBuf,
 }
 
 /// Packages with programs that the images of core carry, and those of Multi-cluster.
@@ -90,11 +97,14 @@ pub fn build(products: Products) -> Result<Vec<Archive>> {
     let folder = project::target().join("images");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let _lock = lock(&folder)?;
-    images(&programs, products)?.into_iter().map(|content| write(&folder, content.name, content)).collect()
+    let crates = Crates::read()?;
+    let images = images(&programs, products)?.into_iter();
+    images.map(|content| write(&folder, content.name, content, &crates)).collect()
 }
 
 /// The tag of the image with a controller that reads and writes a field more, for tests of version skew.
 const NEXT: &str = "next";
+const PROGRAMS_OF_NEXT: [&str; 1] = ["antrea-mc-controller"];
 
 /// Builds that controller and writes its archive. The programs of this version are in their place again afterwards.
 pub fn build_next() -> Result<Archive> {
@@ -103,10 +113,11 @@ pub fn build_next() -> Result<Archive> {
     let _lock = lock(&folder)?;
     let programs = build_next_program(&folder);
     build_programs(Products::Both)?;
-    let layers = vec![with_programs(base()?, &programs?, &["antrea-mc-controller"])?];
-    let name = "antrea-mc-controller";
-    let content = Content { name, version: NEXT.to_owned(), entrypoint: name, layers };
-    write(&folder, &format!("{name}-{NEXT}"), content)
+    let [name] = PROGRAMS_OF_NEXT;
+    let rootfs = vec![with_programs(base()?, &programs?, &PROGRAMS_OF_NEXT)?];
+    let content =
+        Content { name, version: NEXT.to_owned(), entrypoint: name, programs: &PROGRAMS_OF_NEXT, rootfs };
+    write(&folder, &format!("{name}-{NEXT}"), content, &Crates::read()?)
 }
 
 /// Builds it where cargo has the libraries already, and returns the folder that it is kept in.
@@ -125,8 +136,14 @@ struct Content {
     version: String,
     /// A program of ours.
     entrypoint: &'static str,
-    layers: Vec<Layer>,
+    /// All of them, which are packages of the same names.
+    programs: &'static [&'static str],
+    /// A layer each, from the lowest to the topmost.
+    rootfs: Vec<Rootfs>,
 }
+
+const PROGRAMS_OF_AGENT: [&str; 3] = ["antctl", "antrea-agent", "antrea-cni"];
+const PROGRAMS_OF_CONTROLLER: [&str; 2] = ["antctl", "antrea-controller"];
 
 /// The images of core, then that of Multi-cluster.
 fn images(programs: &Path, products: Products) -> Result<Vec<Content>> {
@@ -137,13 +154,15 @@ fn images(programs: &Path, products: Products) -> Result<Vec<Content>> {
             name: "antrea-agent-debian",
             version: core.clone(),
             entrypoint: "antrea-agent",
-            layers: vec![agent_tools()?, with(Rootfs::default(), &["antctl", "antrea-agent", "antrea-cni"])?],
+            programs: &PROGRAMS_OF_AGENT,
+            rootfs: vec![agent_tools()?, with(Rootfs::default(), &PROGRAMS_OF_AGENT)?],
         },
         Content {
             name: "antrea-controller-debian",
             version: core,
             entrypoint: "antrea-controller",
-            layers: vec![with(base()?, &["antctl", "antrea-controller"])?],
+            programs: &PROGRAMS_OF_CONTROLLER,
+            rootfs: vec![with(base()?, &PROGRAMS_OF_CONTROLLER)?],
         },
     ];
     if products == Products::Both {
@@ -151,7 +170,8 @@ fn images(programs: &Path, products: Products) -> Result<Vec<Content>> {
             name: "antrea-mc-controller",
             version: format!("v{}", chart_version("antrea-mc")?),
             entrypoint: "antrea-mc-controller",
-            layers: vec![with(base()?, &["antctl-mc", "antrea-mc-controller"])?],
+            programs: &PACKAGES_OF_MULTICLUSTER,
+            rootfs: vec![with(base()?, &PACKAGES_OF_MULTICLUSTER)?],
         });
     }
     Ok(images)
@@ -165,21 +185,39 @@ fn lock(folder: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-fn write(folder: &Path, file: &str, content: Content) -> Result<Archive> {
-    let Content { name, version, entrypoint, layers } = content;
+fn write(folder: &Path, file: &str, content: Content, crates: &Crates) -> Result<Archive> {
+    let Content { name, version, entrypoint, programs, rootfs } = content;
+    let (mut layers, taken): (Vec<Layer>, Vec<_>) = rootfs.into_iter().map(Rootfs::into_parts).unzip();
+    let document = spdx_document((name, &version), &taken.into_iter().flatten().collect(), programs, crates)?;
+    let spdx = folder.join(format!("{file}.spdx.json"));
+    fs::write(&spdx, &document).with_context(|| format!("cannot write {}", spdx.display()))?;
+    let mut described = Rootfs::default();
+    described.add_file(&format!("usr/share/spdx/{name}.spdx.json"), 0o644, document.into_bytes());
+    layers.push(described.into_parts().0);
     let image = Image {
         reference: format!("docker.io/antrea/{name}:{version}"),
         entrypoint: vec![format!("/usr/local/bin/{entrypoint}")],
         labels: BTreeMap::from([
             ("org.opencontainers.image.title".to_owned(), name.to_owned()),
-            ("org.opencontainers.image.version".to_owned(), version.clone()),
+            ("org.opencontainers.image.version".to_owned(), version),
             ("org.opencontainers.image.licenses".to_owned(), "Apache-2.0".to_owned()),
         ]),
         layers,
     };
     let path = folder.join(format!("{file}.tar"));
     let digest = oci::write(&image, &path)?;
-    Ok(Archive { reference: image.reference, path, digest })
+    Ok(Archive { reference: image.reference, path, digest, spdx })
+}
+
+/// What is in an image: the packages that files of this machine come from, and the crates of our programs.
+fn spdx_document(
+    image: (&str, &str),
+    taken: &BTreeSet<PathBuf>,
+    programs: &[&str],
+    crates: &Crates,
+) -> Result<String> {
+    let origin = Origin::of(taken)?;
+    spdx::document(&Contents { image, origin: &origin, crates: crates.linked_into(programs)? })
 }
 
 /// Builds our programs for images and returns the folder they are in.
@@ -201,7 +239,7 @@ fn cargo_build(what: &[&str]) -> Result<()> {
 }
 
 /// The lower layer of the agent's image: it changes only with Debian's packages.
-fn agent_tools() -> Result<Layer> {
+fn agent_tools() -> Result<Rootfs> {
     let mut rootfs = Rootfs::new();
     for program in AGENT_PROGRAMS {
         rootfs.add_program(program)?;
@@ -209,14 +247,12 @@ fn agent_tools() -> Result<Layer> {
     rootfs.add_folder("/usr/share/openvswitch", ".ovsschema")?;
     rootfs.add_folder("/usr/lib/x86_64-linux-gnu/xtables", ".so")?;
     // Without it iptables prints numbers where rules were written with names.
-    let protocols =
-        fs::read("/etc/protocols").context("cannot read /etc/protocols of Debian's package netbase")?;
-    rootfs.add_file("etc/protocols", 0o644, protocols);
+    rootfs.add_host_file(Path::new("/etc/protocols"))?;
     for plugin in CNI_PLUGINS {
-        rootfs.add_built(&Path::new("/usr/lib/cni").join(plugin), &format!("opt/cni/bin/{plugin}"))?;
+        rootfs.add_program_as(&Path::new("/usr/lib/cni").join(plugin), &format!("opt/cni/bin/{plugin}"))?;
     }
     add_users_and_applets(&mut rootfs);
-    Ok(rootfs.into_layer())
+    Ok(rootfs)
 }
 
 /// The base of images that need no more than a shell, for people and probes, beside our own programs.
@@ -228,11 +264,11 @@ fn base() -> Result<Rootfs> {
 }
 
 /// A layer with programs of ours on top of `rootfs`.
-fn with_programs(mut rootfs: Rootfs, folder: &Path, programs: &[&str]) -> Result<Layer> {
+fn with_programs(mut rootfs: Rootfs, folder: &Path, programs: &[&str]) -> Result<Rootfs> {
     for program in programs {
         rootfs.add_built(&folder.join(program), &format!("usr/local/bin/{program}"))?;
     }
-    Ok(rootfs.into_layer())
+    Ok(rootfs)
 }
 
 fn add_users_and_applets(rootfs: &mut Rootfs) {
@@ -252,4 +288,24 @@ fn chart_version(chart: &str) -> Result<String> {
     let version =
         chart["appVersion"].as_str().with_context(|| format!("{} lacks appVersion", path.display()))?;
     Ok(version.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_agents_image_takes_from_this_machine_is_of_packages_that_are_known() {
+        let test = "what_the_agents_image_takes_from_this_machine_is_of_packages_that_are_known";
+        let tools = match agent_tools() {
+            Ok(tools) => tools,
+            Err(error) => return println!("SKIPPED {test}: {error:#}"),
+        };
+        let origin = Origin::of(&tools.into_parts().1).unwrap();
+        let has = |name: &str| origin.packages.iter().any(|package| package.name == name);
+        for name in ["containernetworking-plugins", "iptables", "libc6", "netbase", "openvswitch-switch"] {
+            assert!(has(name), "{name} is missing");
+        }
+        assert_eq!(origin.unknown, BTreeSet::new());
+    }
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask COMMAND`: everything that is done with this project, one command each.
 
+mod advisories;
 mod conformance;
 mod demo;
 mod guest;
@@ -53,6 +54,8 @@ enum Command {
     Codegen(Passed),
     /// Check the rules that neither the compiler nor clippy knows.
     Tidy,
+    /// Say which crates have known vulnerabilities, by cargo-deny.
+    Advisories,
 }
 
 fn main() -> ExitCode {
@@ -78,6 +81,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Codegen(Passed { arguments }) => {
             program("xtask-codegen", &[vec!["codegen".to_owned()], arguments].concat())
         }
+        Command::Advisories => advisories::run(),
         Command::Tidy => program("xtask-codegen", &["tidy".to_owned()]),
     }
 }
@@ -86,6 +90,7 @@ fn print_images(archives: &[image::Archive]) -> Result<ExitCode> {
     for archive in archives {
         let megabytes = std::fs::metadata(&archive.path)?.len() / 1_000_000;
         println!("{}  {}  {megabytes} MB  {}", archive.reference, archive.digest, archive.path.display());
+        println!("  what is in it: {}", archive.spdx.display());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -88,11 +88,30 @@ impl Node {
         Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
     }
 
-    /// Both daemons, as the container `antrea-ovs` runs them.
+    /// What the init container does before: without any capability it has the kernel load Open vSwitch's module.
+    fn load_module(&self) -> Result<()> {
+        let list = r#"{"cniVersion": "1.0.0", "name": "antrea", "plugins": [{"type": "antrea", "ipam": {"type": "host-local"}}]}"#;
+        self.write("list", list)?;
+        let path = |name: &str| self.folder.join(name).display().to_string();
+        fs::create_dir_all(path("bin")).context("cannot create the folder of CNI plugins")?;
+        let mut install = command("setpriv", &["--no-new-privs", "--bounding-set=-all"]);
+        install.arg(program("antrea-cni")?).args(["install", "--datapath", "system"]);
+        install.args(["--bin-dir", &path("bin"), "--conf-file", &path("list"), "--conf-dir", &path("")]);
+        install.args(["--plugin-dir", "/usr/lib/cni"]).run()?;
+        ensure!(
+            Path::new("/sys/module/openvswitch").exists(),
+            "the kernel has not loaded the module openvswitch"
+        );
+        Ok(())
+    }
+
+    /// Both daemons, as the container `antrea-ovs` runs them, with the capabilities that it has there.
     pub(crate) fn start_open_vswitch(&mut self) -> Result<()> {
+        self.load_module()?;
         let run_dir = self.folder.join("ovs").display().to_string();
-        let mut daemons = program_in(self.name, &program("antrea-agent")?);
-        daemons.args(["start-ovs", "--run-dir", &run_dir]);
+        let mut daemons = program_in(self.name, "setpriv");
+        daemons.args(["--no-new-privs", &format!("--bounding-set=-all{}", capabilities()?)]);
+        daemons.arg(program("antrea-agent")?).args(["start-ovs", "--run-dir", &run_dir]);
         self.open_vswitch = Some(self.spawn(&mut daemons, "ovs.log")?);
         Ok(())
     }
@@ -236,6 +255,16 @@ fn terminate(mut container: Child) -> Result<()> {
 }
 
 /// The path of a program of ours.
+/// Those that the chart gives the container `antrea-ovs`, as setpriv(1) wants to hear them: `,+net_admin` …
+fn capabilities() -> Result<String> {
+    let text = include_str!("../../../charts/antrea/values.yaml");
+    let values: serde_json::Value = serde_saphyr::from_str(text).context("values.yaml is not valid YAML")?;
+    let named = values["agent"]["antreaOVS"]["securityContext"]["capabilities"].as_array();
+    let names = named.context("the chart names no capabilities for antrea-ovs")?.iter();
+    let names = names.filter_map(|name| name.as_str());
+    Ok(names.map(|name| format!(",+{}", name.to_lowercase())).collect())
+}
+
 pub(crate) fn program(name: &str) -> Result<String> {
     let folder = std::env::var("ANTREA_E2E_PROGRAMS").context("ANTREA_E2E_PROGRAMS is not set")?;
     Ok(format!("{folder}/{name}"))

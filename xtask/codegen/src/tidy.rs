@@ -2,8 +2,10 @@
 
 mod arrows;
 mod defects;
+mod dependencies;
 mod files;
 mod keys;
+mod licences;
 mod versions;
 
 use anyhow::Result;
@@ -14,6 +16,7 @@ use crate::codegen;
 pub(crate) fn problems() -> Result<Vec<String>> {
     let mut problems = files::problems()?;
     problems.extend(arrows::problems()?);
+    problems.extend(dependencies::problems()?);
     problems.extend(versions::problems()?);
     problems.extend(keys::problems()?);
     problems.extend(defects::problems()?);

@@ -162,7 +162,8 @@ fn blob_path(digest: &str) -> String {
     format!("blobs/{}", digest.replace(':', "/"))
 }
 
-fn digest(content: &[u8]) -> String {
+/// `sha256:` and the digest of a content.
+pub(super) fn digest(content: &[u8]) -> String {
     let hash = Sha256::digest(content);
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")

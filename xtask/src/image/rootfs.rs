@@ -15,6 +15,8 @@ use super::oci::{Entry, Layer};
 pub(crate) struct Rootfs {
     layer: Layer,
     seen: BTreeSet<PathBuf>,
+    /// Files of this machine whose contents are in it.
+    taken: BTreeSet<PathBuf>,
 }
 
 impl Rootfs {
@@ -63,6 +65,13 @@ impl Rootfs {
         self.layer.insert(path.to_owned(), Entry::File { mode, content });
     }
 
+    /// Adds a file of this machine at another path, with its libraries.
+    pub(crate) fn add_program_as(&mut self, host: &Path, path: &str) -> Result<()> {
+        self.add_built(host, path)?;
+        self.taken.insert(host.to_owned());
+        Ok(())
+    }
+
     /// Adds a symbolic link.
     pub(crate) fn add_link(&mut self, path: &str, target: &str) {
         self.add_parents(path);
@@ -80,13 +89,13 @@ impl Rootfs {
         Ok(())
     }
 
-    /// What has been gathered, as one layer.
-    pub(crate) fn into_layer(self) -> Layer {
-        self.layer
+    /// What has been gathered, as one layer, and which files of this machine are in it.
+    pub(crate) fn into_parts(self) -> (Layer, BTreeSet<PathBuf>) {
+        (self.layer, self.taken)
     }
 
     /// Adds a file of this machine at its own path; links are added with everything they lead to.
-    fn add_host_file(&mut self, path: &Path) -> Result<()> {
+    pub(crate) fn add_host_file(&mut self, path: &Path) -> Result<()> {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
@@ -101,6 +110,7 @@ impl Rootfs {
         }
         let content = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.add_file(&name, metadata.permissions().mode() & 0o7777, content);
+        self.taken.insert(path.to_owned());
         Ok(())
     }
 
@@ -131,7 +141,7 @@ fn shared_libraries(program: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Debian merges /bin, /sbin and /lib into /usr: one file has one path.
-fn image_path(path: &Path) -> String {
+pub(super) fn image_path(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path.trim_start_matches('/');
     let merged = ["bin/", "sbin/", "lib/", "lib64/"].iter().any(|prefix| path.starts_with(prefix));
@@ -160,8 +170,9 @@ mod tests {
     fn a_dynamic_program_brings_its_libraries_and_loader() {
         let mut rootfs = Rootfs::new();
         rootfs.add_program("/usr/bin/env").unwrap();
-        let layer = rootfs.into_layer();
+        let (layer, taken) = rootfs.into_parts();
         assert!(layer.contains_key("usr/bin/env"));
+        assert!(taken.contains(Path::new("/usr/bin/env")) && taken.len() > 2, "{taken:?}");
         assert!(layer.keys().any(|path| path.ends_with("libc.so.6")), "{:?}", layer.keys());
         assert!(layer.contains_key("usr/lib64/ld-linux-x86-64.so.2"));
     }
