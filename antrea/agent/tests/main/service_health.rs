@@ -77,8 +77,11 @@ fn load_balancers_are_told_when_a_node_is_about_to_go_and_when_its_switch_is_awa
     wait_for(
         &node,
         "the switch is away",
-        [(503, "\"nodeEligible\":true"), (503, "lastUpdated"), (503, away)],
+        [(503, "\"nodeEligible\":true"), (503, "\"lastUpdated\":null"), (503, away)],
     );
+    // A change that has to wait: until it came, the Services were up to date.
+    node.write("objects/services.yaml", &SERVICE.replace("nodePort: 31080", "nodePort: 31081"));
+    wait_for(&node, "a change waits", [(503, "lastUpdated"), (503, "\"lastUpdated\":\"20"), (503, away)]);
     node.ovs.start_switch().unwrap();
     wait_for(&node, "the switch is back", well);
 }
