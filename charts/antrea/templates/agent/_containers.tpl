@@ -212,4 +212,7 @@ the Node's sysctls can be written without privileges.
     - name: host-var-log-antrea
       mountPath: /var/log/openvswitch
       subPath: openvswitch
+    # ovsdb-server keeps what it was told at run time in an unnamed file.
+    - name: ovs-tmp
+      mountPath: /tmp
 {{- end -}}
