@@ -156,15 +156,41 @@ pub fn run(request: &Request, product: &Product, test: impl FnOnce(&Lab) -> Resu
 /// Brings a lab up that ends with this process; prints the state of one that does not come up.
 ///
 /// # Errors
-/// Why it did not.
+/// Why it did not, or that none is tried any more.
 pub fn up_or_dump(request: &Request, product: &Product) -> Result<Lab> {
+    static FAILED: Failed = Failed(AtomicU32::new(0));
+    FAILED.ensure_worth_trying()?;
     let lab = Lab::up(request, product, Lifetime::OfThisProcess).inspect_err(|_| {
         if let Ok(lab) = Lab::open(&request.name) {
             dump::print(&lab);
         }
-    })?;
+    });
+    FAILED.count(lab.is_ok());
+    let lab = lab?;
     lab.prefer_nodes()?;
     Ok(lab)
+}
+
+/// How many labs in a row have not come up in this process. Where nothing works that all labs need, each takes minutes to
+/// say the same.
+struct Failed(AtomicU32);
+
+impl Failed {
+    const MOST: u32 = 3;
+
+    fn ensure_worth_trying(&self) -> Result<()> {
+        let failed = self.0.load(Ordering::Relaxed);
+        ensure!(
+            failed < Self::MOST,
+            "no lab is tried: {failed} in a row did not come up, for reasons told there"
+        );
+        Ok(())
+    }
+
+    fn count(&self, is_up: bool) {
+        let failed = if is_up { 0 } else { self.0.load(Ordering::Relaxed).saturating_add(1) };
+        self.0.store(failed, Ordering::Relaxed);
+    }
 }
 
 /// Runs `test`; prints the state of the lab when that fails.
@@ -204,5 +230,19 @@ mod tests {
             assert!(!runs(wanted, extent), "{wanted} {extent:?}");
         }
         assert!(reason_against(None, Extent::Standard).is_some(), "nobody has allowed clusters");
+    }
+
+    #[test]
+    fn when_three_labs_in_a_row_do_not_come_up_no_other_is_tried() {
+        let failed = Failed(AtomicU32::new(0));
+        for is_up in [false, false, true, false, false] {
+            failed.count(is_up);
+            assert!(failed.ensure_worth_trying().is_ok());
+        }
+        failed.count(false);
+        assert_eq!(
+            failed.ensure_worth_trying().unwrap_err().to_string(),
+            "no lab is tried: 3 in a row did not come up, for reasons told there"
+        );
     }
 }
