@@ -64,9 +64,7 @@ fn replace(stage: &Stage<'_>, pinging: &[&Peer; 2], peers: &[Talker; 2]) -> Resu
     })?;
     ensure_connected(peers, &Talker::of(&friend)?)?;
     let ((stranger, after), heard) = while_sending(peers, &friend, || {
-        for family in IpFamily::ALL {
-            vacate(stage, &friend, family)?;
-        }
+        vacate(stage, &friend, &IpFamily::ALL)?;
         ensure!(switch()? == running, "ovs-vswitchd was started again");
         let freed = SystemTime::now();
         let stranger = start(stage, "z-stranger", "stranger")?;

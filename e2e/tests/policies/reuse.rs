@@ -92,21 +92,23 @@ fn while_listening<T>(receiver: &UdpSocket, work: impl FnOnce() -> Result<T>) ->
 
 /// Deletes the first Pod and makes the second one, which gets its IPv4 address; it is ready when this returns, and has sent for some time.
 fn replace(stage: &Stage<'_>, friend: &Peer, server: &Peer) -> Result<Peer> {
-    vacate(stage, friend, IpFamily::V4)?;
+    vacate(stage, friend, &[IpFamily::V4])?;
     start(stage, "z-stranger", "stranger", server)?;
     stage.wait_for_pod("z-stranger")
 }
 
-/// Deletes a Pod of the last Node. The next one there gets its address, which is free when this returns.
-pub(super) fn vacate(stage: &Stage<'_>, friend: &Peer, family: IpFamily) -> Result<()> {
+/// Deletes a Pod of the last Node. The next one there gets its addresses; those of these families are free when this returns.
+pub(super) fn vacate(stage: &Stage<'_>, friend: &Peer, families: &[IpFamily]) -> Result<()> {
     let (cluster, node) = (&stage.services.cluster, stage.services.there.node);
     let namespace = namespace_of(&friend.name);
     let path = format!("/api/v1/namespaces/{namespace}/pods/{}?gracePeriodSeconds=1", friend.name);
     stage.api().delete_at(&path)?;
-    let file = format!("{FILES}/{}", friend.ip(family)?);
-    wait::closely(GIVEN_BACK, "the address to be free", || {
-        Ok(cluster.on_node(node, &["ls", &file]).is_err().then_some(()))
-    })?;
+    for family in families {
+        let file = format!("{FILES}/{}", friend.ip(*family)?);
+        wait::closely(GIVEN_BACK, "the address to be free", || {
+            Ok(cluster.on_node(node, &["ls", &file]).is_err().then_some(()))
+        })?;
+    }
     give_next(stage, friend)
 }
 
