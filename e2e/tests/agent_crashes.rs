@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use crate::cluster::{Cluster, on_the_cluster};
 use crate::pings::{Ping, Record};
 
-/// As fine as ping can. It looks at the clock all the time for that: runs are short.
 const INTERVAL: Duration = Duration::from_millis(1);
 const CONTROL_RUNS: usize = 3;
 /// By how much the longest silence may exceed that of the control runs.
@@ -21,7 +20,7 @@ const ATTEMPTS: usize = 3;
 /// What the pings of a run lost together, and the longest time for which one of them heard nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Figures {
-    lost: i64,
+    lost: u64,
     silence: Duration,
 }
 
@@ -37,11 +36,11 @@ fn a_ping_loses_no_more_while_an_agent_is_killed_than_while_pods_start() {
         let mut controls = Vec::new();
         for attempt in 1..=ATTEMPTS {
             let begun = Instant::now();
-            let fault = run(&paths, || cluster.crash_agent(node))?;
+            let fault = run(cluster, &paths, || cluster.crash_agent(node))?;
             let took = begun.elapsed();
             for number in 1..=CONTROL_RUNS {
                 let names = format!("control-{attempt}-{number}");
-                controls.push(run(&paths, || start_pods(cluster, node, &names, took))?);
+                controls.push(run(cluster, &paths, || start_pods(cluster, node, &names, took))?);
             }
             println!("With the fault {fault:?}, without {controls:?}");
             match worse(fault, &controls) {
@@ -67,10 +66,10 @@ fn start_pods(cluster: &Cluster<'_>, node: NodeId, names: &str, time: Duration) 
 }
 
 /// Pings along all paths at the same time while `work` is done.
-fn run(paths: &[(&Pod, &Pod)], work: impl FnOnce() -> Result<()>) -> Result<Figures> {
+fn run(cluster: &Cluster<'_>, paths: &[(&Pod, &Pod)], work: impl FnOnce() -> Result<()>) -> Result<Figures> {
     let start = |(from, to): &(&Pod, &Pod)| {
         let address = to.ips.iter().next().context("a Pod without address")?;
-        Ping::start(from, (to, *address), INTERVAL)
+        Ping::start(cluster.lab, from, (to, *address), INTERVAL)
     };
     let pings: Vec<Ping> = paths.iter().map(start).collect::<Result<_>>()?;
     work()?;

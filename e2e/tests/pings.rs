@@ -4,22 +4,19 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use antrea_e2e::echo::{Answer, EchoRequests};
+use antrea_e2e::lab::Lab;
 use antrea_e2e::names::NodeId;
-use antrea_e2e::ping_answer::PingAnswer;
 use antrea_e2e::pods::Pod;
 use antrea_e2e::wait;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-/// By its path: `setsid` is busybox's, which would run its own `ping`, without the time of each answer.
-const START: &str =
-    r#"rm -f "$1"; setsid /usr/bin/ping -D -n -i "$2" "$3" </dev/null >"$1" 2>&1 & echo $! >"$1.pid""#;
-const STOP: &str = r#"kill -INT "$(cat "$1.pid")""#;
+use crate::services::network::Network;
 
 /// A ping at work.
 pub(crate) struct Ping {
-    from: Pod,
     path: Path,
-    file: String,
+    requests: EchoRequests,
 }
 
 /// Where a ping goes: from Pod to Pod, and the Nodes of both.
@@ -29,17 +26,10 @@ pub(crate) struct Path {
     name: String,
 }
 
-/// An answer: when it came since 1970, and to which packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Answer {
-    sequence: i64,
-    at: Duration,
-}
-
 /// Packets without an answer, all between two that have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Loss {
-    pub(crate) packets: i64,
+    pub(crate) packets: u64,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
 }
@@ -53,48 +43,33 @@ pub(crate) struct Record {
 
 impl Ping {
     /// Starts it, and waits for its first answers.
-    pub(crate) fn start(from: &Pod, (to, address): (&Pod, IpAddr), interval: Duration) -> Result<Self> {
+    pub(crate) fn start(
+        lab: &Lab,
+        from: &Pod,
+        (to, address): (&Pod, IpAddr),
+        interval: Duration,
+    ) -> Result<Self> {
         let path =
             Path { nodes: [from.node, to.node], name: format!("{} → {} {address}", from.name, to.name) };
-        let (file, seconds) = (format!("/tmp/ping-{address}"), format!("{:.3}", interval.as_secs_f64()));
-        from.exec(&["bash", "-c", START, "start", &file, &seconds, &address.to_string()])?;
-        let ping = Self { from: from.clone(), path, file };
+        let network = Network::of_pod(lab, from.node, &from.name)?;
+        let requests = network.within(|| EchoRequests::start(address, interval))?;
         wait::until(Duration::from_secs(20), "the first answers to a ping", || {
-            Ok(ping.printed()?.matches("bytes from").count() >= 5)
+            Ok(requests.answers().len() >= 5)
         })?;
-        Ok(ping)
+        Ok(Self { path, requests })
     }
 
     /// Ends it.
     pub(crate) fn end(self) -> Result<Record> {
-        self.from.exec(&["bash", "-c", STOP, "stop", &self.file])?;
-        let text = wait::eventually(Duration::from_secs(20), "a ping to end", || {
-            Ok(Some(self.printed()?).filter(|text| text.contains(" packets transmitted, ")))
-        })?;
-        Record::parse(self.path, &text)
-    }
-
-    fn printed(&self) -> Result<String> {
-        self.from.exec(&["cat", &self.file])
+        Record::of(self.path, self.requests.answers())
     }
 }
 
 impl Record {
-    /// Reads what `ping -D` of iputils prints.
-    fn parse(path: Path, text: &str) -> Result<Self> {
-        let mut answers: Vec<Answer> = Vec::new();
-        // The number in the packet has 16 bits, and begins anew every 65,536 packets.
-        let mut newest: Option<Answer> = None;
-        for line in text.lines().filter(|line| line.contains(" bytes from ")) {
-            let PingAnswer { at, number } =
-                PingAnswer::read(line).with_context(|| format!("{line:?} is no answer to a ping"))?;
-            let answer = Answer { sequence: nearest(newest.map_or(0, |newest| newest.sequence), number), at };
-            newest = newest.filter(|newest| newest.sequence > answer.sequence).or(Some(answer));
-            answers.push(answer);
-        }
-        ensure!(answers.len() > 1, "{}: nothing answered the ping: {text}", path.name);
-        answers.sort_by_key(|answer| answer.sequence);
-        answers.dedup_by_key(|answer| answer.sequence);
+    fn of(path: Path, mut answers: Vec<Answer>) -> Result<Self> {
+        ensure!(answers.len() > 1, "{}: nothing answered the ping", path.name);
+        answers.sort_by_key(|answer| answer.number);
+        answers.dedup_by_key(|answer| answer.number);
         Ok(Self { path, answers })
     }
 
@@ -102,7 +77,7 @@ impl Record {
     pub(crate) fn losses(&self) -> Vec<Loss> {
         let pairs = self.answers.iter().zip(self.answers.iter().skip(1));
         let loss = |(before, after): (&Answer, &Answer)| Loss {
-            packets: after.sequence - before.sequence - 1,
+            packets: after.number - before.number - 1,
             from: before.at,
             to: after.at,
         };
@@ -110,7 +85,7 @@ impl Record {
     }
 
     /// How many packets that was.
-    pub(crate) fn lost(&self) -> i64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.losses().iter().map(|loss| loss.packets).sum()
     }
 
@@ -135,26 +110,16 @@ impl fmt::Display for Record {
     }
 }
 
-/// The sequence number next to `sequence` whose last 16 bits are `number`.
-fn nearest(sequence: i64, number: u16) -> i64 {
-    let distance = (i64::from(number) - sequence).rem_euclid(1 << 16);
-    sequence + if distance < 1 << 15 { distance } else { distance - (1 << 16) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A record of answers, each a time in milliseconds and a number.
-    fn record(answers: &[(u64, u16)]) -> Record {
-        let line = |(at, number): &(u64, u16)| {
-            let (seconds, fraction) = (1_795_285_976 + at / 1000, at % 1000 * 1000);
-            format!("[{seconds}.{fraction:06}] 64 bytes from 10.0.0.2: icmp_seq={number} ttl=62 time=1 ms\n")
-        };
-        let lines: String = answers.iter().map(line).collect();
-        let text = format!("PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n{lines}\n--- statistics ---\n");
+    fn record(answers: &[(u64, u64)]) -> Record {
+        let answer = |(at, number): &(u64, u64)| Answer { number: *number, at: Duration::from_millis(*at) };
         let node = "c1-n1".parse().unwrap();
-        Record::parse(Path { nodes: [node, node], name: "a → b".into() }, &text).unwrap()
+        let path = Path { nodes: [node, node], name: "a → b".into() };
+        Record::of(path, answers.iter().map(answer).collect()).unwrap()
     }
 
     #[test]
@@ -169,11 +134,5 @@ mod tests {
     #[test]
     fn answers_that_come_late_or_twice_are_no_loss() {
         assert_eq!(record(&[(0, 1), (10, 3), (11, 2), (12, 2), (20, 4)]).lost(), 0);
-    }
-
-    #[test]
-    fn numbers_begin_anew_after_16_bits() {
-        let record = record(&[(0, 40_000), (1, 65_534), (2, 65_535), (3, 0), (4, 2)]);
-        assert_eq!(record.lost(), 65_534 - 40_000 - 1 + 1);
     }
 }

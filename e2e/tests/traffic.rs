@@ -41,7 +41,8 @@ impl Traffic {
         let between = c.ips.iter().map(|address| (a, c, *address));
         let within = [(b, a), (c, d)].into_iter();
         let within = within.filter_map(|(from, to)| Some((from, to, *to.ips.iter().next()?)));
-        let pings = between.chain(within).map(|(from, to, ip)| Ping::start(from, (to, ip), INTERVAL));
+        let pings = between.chain(within);
+        let pings = pings.map(|(from, to, ip)| Ping::start(cluster.lab, from, (to, ip), INTERVAL));
         Ok(Self { connections, pings: pings.collect::<Result<_>>()? })
     }
 

@@ -1,19 +1,18 @@
-//! `ping` fifty times a second, and what became of each.
+//! Echo requests, fifty a second, and what became of each.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::net::IpAddr;
-use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
-use antrea_e2e::command::{KilledOnDrop, Run as _};
-use antrea_e2e::ping_answer::PingAnswer;
+use antrea_e2e::command::Run as _;
+use antrea_e2e::echo::{Answer, EchoRequests};
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 
-use crate::namespace::program_in;
+use crate::namespace::{program_in, within};
 use crate::node::PATIENCE;
+
+const INTERVAL: Duration = Duration::from_millis(20);
 
 /// How many answers show that packets pass.
 pub(crate) const MORE: usize = 50;
@@ -21,11 +20,10 @@ pub(crate) const MORE: usize = 50;
 /// A ping that goes on.
 pub(crate) struct Ping {
     to: IpAddr,
-    _program: KilledOnDrop,
-    output: PathBuf,
+    requests: EchoRequests,
     /// The last request that was answered before anything else began. Of two requests on their way at the beginning the
     /// kernel drops one, when both are the first one of their connection to it.
-    established: u16,
+    established: u64,
 }
 
 /// What became of a ping.
@@ -34,7 +32,7 @@ pub(crate) struct Outcome {
     to: IpAddr,
     answered: usize,
     /// The numbers of requests without an answer, from the connection being established up to the last that got one.
-    pub(crate) lost: Vec<u16>,
+    pub(crate) lost: Vec<u64>,
     /// Between two answers.
     longest_gap: Duration,
 }
@@ -50,41 +48,32 @@ pub(crate) fn ping(from: &str, to: IpAddr) -> Result<()> {
 impl Ping {
     /// Starts it, and waits until there are answers.
     pub(crate) fn start(from: &str, to: IpAddr) -> Result<Self> {
-        let output = PathBuf::from(format!("/run/ping-{from}-{to}"));
-        let file = File::create(&output).context("cannot write the output of ping")?;
-        let mut ping = program_in(from, "ping");
-        ping.args(["-n", "-D", "-i", "0.02", &to.to_string()]).stdin(Stdio::null()).stdout(file);
-        let program = KilledOnDrop::spawn(&mut ping)?;
-        let mut ping = Self { to, _program: program, output, established: 0 };
+        let requests = within(from, || EchoRequests::start(to, INTERVAL))?;
+        let mut ping = Self { to, requests, established: 0 };
         ping.wait_for_answers(MORE)?;
-        ping.established = last(&ping.answers()?)?;
+        ping.established = last(&ping.requests.answers())?;
         Ok(ping)
     }
 
     /// Waits until there are `more` answers than now.
     pub(crate) fn wait_for_answers(&self, more: usize) -> Result<()> {
-        let before = self.answers()?.len();
-        wait::until(PATIENCE, "answers to a ping", || Ok(self.answers()?.len() >= before + more))
+        let before = self.requests.answers().len();
+        wait::until(PATIENCE, "answers to a ping", || Ok(self.requests.answers().len() >= before + more))
     }
 
     /// Ends it after some more answers.
     pub(crate) fn stop(self) -> Result<Outcome> {
         self.wait_for_answers(MORE)?;
-        outcome(self.to, self.established, &self.answers()?)
-    }
-
-    fn answers(&self) -> Result<Vec<PingAnswer>> {
-        let text = fs::read_to_string(&self.output).context("cannot read the output of ping")?;
-        Ok(text.lines().filter_map(PingAnswer::read).collect())
+        outcome(self.to, self.established, &self.requests.answers())
     }
 }
 
-fn last(answers: &[PingAnswer]) -> Result<u16> {
+fn last(answers: &[Answer]) -> Result<u64> {
     answers.iter().map(|answer| answer.number).max().context("no answer")
 }
 
-fn outcome(to: IpAddr, established: u16, answers: &[PingAnswer]) -> Result<Outcome> {
-    let answered: BTreeSet<u16> = answers.iter().map(|answer| answer.number).collect();
+fn outcome(to: IpAddr, established: u64, answers: &[Answer]) -> Result<Outcome> {
+    let answered: BTreeSet<u64> = answers.iter().map(|answer| answer.number).collect();
     let lost = (established + 1..=last(answers)?).filter(|number| !answered.contains(number));
     let gaps = answers.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
     Ok(Outcome {
@@ -109,17 +98,8 @@ impl std::fmt::Display for Outcome {
 
 #[test]
 fn requests_without_an_answer_are_told_once_there_is_a_connection() {
-    let line = |time: &str, number: u32| {
-        format!("[{time}] 64 bytes from 10.0.0.1: icmp_seq={number} ttl=64 time=0.1 ms")
-    };
-    let lines = [
-        "PING 10.0.0.1".to_owned(),
-        line("10.000000", 1),
-        line("10.100000", 2),
-        line("10.600000", 5),
-        line("10.610000", 4),
-    ];
-    let answers: Vec<PingAnswer> = lines.iter().filter_map(|line| PingAnswer::read(line)).collect();
+    let answer = |(at, number)| Answer { number, at: Duration::from_millis(at) };
+    let answers = [(10_000, 1), (10_100, 2), (10_600, 5), (10_610, 4)].map(answer);
     let told = |established| outcome("10.0.0.1".parse().unwrap(), established, &answers).unwrap().to_string();
     assert_eq!(told(0), "10.0.0.1: 4 pings answered, 1 lost [3], longest gap 0.500 s");
     assert_eq!(told(3), "10.0.0.1: 4 pings answered, 0 lost [], longest gap 0.500 s");

@@ -94,15 +94,19 @@ fn ensure_answered_after(
     moment: Duration,
 ) -> Result<()> {
     let failed = attempts.iter().filter(|attempt| attempt.has_failed());
-    let last = failed.clone().map(|attempt| attempt.at).max();
+    let last = failed.clone().max_by_key(|attempt| attempt.at);
     println!(
         "{} → {target}: {} new connections, {} failed, the last one {:?} before the end of its time",
         from.name,
         attempts.len(),
         failed.count(),
-        last.map(|last| moment.saturating_sub(last))
+        last.map(|last| moment.saturating_sub(last.at))
     );
-    ensure!(last.is_none_or(|last| last < moment), "{} → {target}: one failed too late", from.name);
+    ensure!(
+        last.is_none_or(|last| last.at < moment),
+        "{} → {target}: one failed after {moment:?}: {last:?}",
+        from.name
+    );
     ensure!(attempts.iter().any(|attempt| attempt.at > moment), "nobody asked after that time");
     Ok(())
 }
