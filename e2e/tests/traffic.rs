@@ -15,8 +15,9 @@ use crate::pings::{Ping, Record};
 
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// TCP sends again after 0.2, 0.6, 1.4, 3, 6.2, … seconds: an answer may come twice as late as packets pass again.
-const PATIENCE_SECONDS: u8 = 15;
+/// TCP sends again after 0.2, 0.6, 1.4, 3, 6.2, 12.6, 25.4, 51 s: this is enough while Open vSwitch is away for 50 s at
+/// most. A connection that is refused or broken ends at once.
+const PATIENCE_SECONDS: u8 = 60;
 
 /// By how much a loss may begin before Open vSwitch ends or end after it forwards: the answers around it are those of
 /// packets that are 10 ms apart, and programs of a busy machine are late to see them.

@@ -20,10 +20,11 @@ const PROCESSORS: &str = "2";
 /// QEMU 7.2 gets wrong at times: kernels then die of a double fault.
 const ACCELERATION: [&str; 4] = ["-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-cx16"];
 
-/// A fault of the kernel is the end of the guest, and not the beginning of a long silence. Control groups are those of
-/// machines of today: cgroup v2 alone.
-const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable \
-     no_timer_check random.trust_cpu=on cgroup_no_v1=all";
+/// A fault of the kernel is the end of the guest, and not the beginning of a long silence; so is a processor that has not
+/// left the kernel for two minutes, and the console says where it is. Control groups are those of machines of today:
+/// cgroup v2 alone.
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 oops=panic softlockup_panic=1 watchdog_thresh=60 \
+     mitigations=off tsc=reliable no_timer_check random.trust_cpu=on cgroup_no_v1=all";
 
 /// The memory of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -254,7 +254,6 @@ fn terminate(mut container: Child) -> Result<()> {
     Ok(())
 }
 
-/// The path of a program of ours.
 /// Those that the chart gives the container `antrea-ovs`, as setpriv(1) wants to hear them: `,+net_admin` …
 fn capabilities() -> Result<String> {
     let text = include_str!("../../../charts/antrea/values.yaml");
@@ -265,6 +264,7 @@ fn capabilities() -> Result<String> {
     Ok(names.map(|name| format!(",+{}", name.to_lowercase())).collect())
 }
 
+/// The path of a program of ours.
 pub(crate) fn program(name: &str) -> Result<String> {
     let folder = std::env::var("ANTREA_E2E_PROGRAMS").context("ANTREA_E2E_PROGRAMS is not set")?;
     Ok(format!("{folder}/{name}"))
