@@ -13,7 +13,8 @@ use socket2::{Domain, Socket, Type};
 use crate::namespace::within;
 use crate::node::PATIENCE;
 
-/// Who has heard nothing by then is not let in. TCP and SCTP ask again meanwhile, and so do we with UDP.
+/// Who is to hear nothing, and has heard nothing by then, is not let in. TCP and SCTP ask again meanwhile, and so do we with
+/// UDP. Who is to be answered has longer: the guest may be busy.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Between two datagrams.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -36,8 +37,8 @@ pub(crate) struct Knock {
 }
 
 impl Knock {
-    /// Whether words go there and back.
-    pub(crate) fn is_answered(&self) -> Result<bool> {
+    /// Whether words go there and back, and begin to within that time.
+    fn is_answered_within(&self, patience: Duration) -> Result<bool> {
         let target = SocketAddr::new(self.address, self.port);
         let server = within(&self.to, || {
             let server = self.socket()?;
@@ -48,8 +49,8 @@ impl Knock {
         })?;
         let client = within(&self.from, || self.socket())?;
         match self.protocol {
-            Protocol::Udp => datagram(&client, &server, target),
-            Protocol::Tcp | Protocol::Sctp => connection(&client, &server, target),
+            Protocol::Udp => datagram(&client, &server, target, patience),
+            Protocol::Tcp | Protocol::Sctp => connection(&client, &server, target, patience),
         }
     }
 
@@ -64,9 +65,9 @@ impl Knock {
     }
 }
 
-fn connection(client: &Socket, server: &Socket, target: SocketAddr) -> Result<bool> {
+fn connection(client: &Socket, server: &Socket, target: SocketAddr, patience: Duration) -> Result<bool> {
     server.listen(1).context("cannot listen")?;
-    match client.connect_timeout(&target.into(), SILENCE) {
+    match client.connect_timeout(&target.into(), patience) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(false),
         Err(error) => return Err(error).with_context(|| format!("no connection to {target}")),
@@ -84,11 +85,11 @@ fn carry(mut from: &Socket, mut to: &Socket) -> Result<()> {
     to.read_exact(&mut received).context("nothing arrived")
 }
 
-fn datagram(client: &Socket, server: &Socket, target: SocketAddr) -> Result<bool> {
+fn datagram(client: &Socket, server: &Socket, target: SocketAddr, patience: Duration) -> Result<bool> {
     let begun = Instant::now();
     client.connect(&target.into()).context("no way")?;
     server.set_read_timeout(Some(AGAIN)).context("no timeout")?;
-    while begun.elapsed() < SILENCE {
+    while begun.elapsed() < patience {
         client.send(WORD).context("cannot send")?;
         let mut received = [MaybeUninit::uninit(); WORD.len()];
         match server.recv_from(&mut received) {
@@ -106,8 +107,10 @@ fn datagram(client: &Socket, server: &Socket, target: SocketAddr) -> Result<bool
 /// Knocks everywhere at the same time, each time at a port of its own, and compares.
 pub(crate) fn check(expected: &[(Knock, bool)]) -> Result<()> {
     let answers: Vec<Result<bool>> = std::thread::scope(|scope| {
-        let knocking: Vec<_> =
-            expected.iter().map(|(knock, _)| scope.spawn(|| knock.is_answered())).collect();
+        let knock = |(knock, expected): &(Knock, bool)| {
+            knock.is_answered_within(if *expected { PATIENCE } else { SILENCE })
+        };
+        let knocking: Vec<_> = expected.iter().map(|expected| scope.spawn(move || knock(expected))).collect();
         let join = |knocking: std::thread::ScopedJoinHandle<'_, _>| {
             knocking.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
         };
@@ -126,5 +129,5 @@ pub(crate) fn check(expected: &[(Knock, bool)]) -> Result<()> {
 
 /// Waits until somebody is let in.
 pub(crate) fn wait_until_answered(knock: &Knock) -> Result<()> {
-    wait::until(PATIENCE, &format!("an answer to {knock:?}"), || knock.is_answered())
+    wait::until(PATIENCE, &format!("an answer to {knock:?}"), || knock.is_answered_within(SILENCE))
 }
