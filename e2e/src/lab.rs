@@ -130,12 +130,19 @@ impl Lab {
         node::boot(&self.programs, &self.plan.name, cluster, self.plan.node(node)?)
     }
 
-    /// Gives Nodes ten times the processor time of what runs beside them, where there is not enough for both: on a machine
-    /// of its own, a switch does not wait for tests, API servers and other labs.
+    /// Gives Nodes, and the programs of their control planes, ten times the processor time of what runs beside them, where
+    /// there is not enough for both: on machines of their own, a switch and an API server do not wait for tests and for labs
+    /// that are being made.
     ///
     /// # Errors
-    /// When the weight of a Node's cgroup cannot be changed.
-    pub fn prefer_nodes(&self) -> Result<()> {
+    /// When the weight of one cannot be changed.
+    pub fn prefer(&self) -> Result<()> {
+        for cluster in &self.plan.clusters {
+            let control_plane = self.plan.name.namespace(Place::Cluster(cluster.id));
+            let processes = processes::in_namespace(&control_plane)?;
+            let numbers = processes.iter().map(|process| process.pid);
+            numbers.filter(|pid| processes::leads_session(*pid)).try_for_each(processes::prefer_session)?;
+        }
         let cgroups = Cgroups::of_this_machine()?;
         for node in self.plan.clusters.iter().flat_map(|cluster| &cluster.nodes) {
             let (file, weight) = cgroups.preferred(&self.plan.name.cgroup(node.id));

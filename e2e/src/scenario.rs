@@ -167,7 +167,7 @@ pub fn up_or_dump(request: &Request, product: &Product) -> Result<Lab> {
     });
     FAILED.count(lab.is_ok());
     let lab = lab?;
-    lab.prefer_nodes()?;
+    lab.prefer()?;
     Ok(lab)
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::kernel::Kernel;
 use crate::command::{KilledOnDrop, command};
-use crate::wait;
+use crate::{processes, wait};
 
 /// Of QEMU 7, as Debian 12 has it.
 pub(super) const VIRTIOFSD: &str = "/usr/lib/qemu/virtiofsd";
@@ -57,7 +57,14 @@ impl Machine {
         daemon.args([&socket, "-o", source, "-o", "sandbox=chroot"]);
         let mut machine = Self { qemu: None, _virtiofsd: spawn(&mut daemon, &log)? };
         wait::until(Duration::from_secs(30), "the socket of virtiofsd", || Ok(files.socket.exists()))?;
-        machine.qemu = Some(spawn(&mut qemu(&kernel.image(), memory, files), &log)?);
+        let qemu = spawn(&mut qemu(&kernel.image(), memory, files), &log)?;
+        let process = i32::try_from(qemu.id()).context("a process with a strange number")?;
+        machine.qemu = Some(qemu);
+        wait::until(Duration::from_secs(10), "QEMU to lead a session", || {
+            Ok(processes::leads_session(process))
+        })?;
+        // Beside labs, whose Nodes are preferred as well, it would have next to nothing.
+        processes::prefer_session(process)?;
         Ok(machine)
     }
 
@@ -84,9 +91,9 @@ fn qemu(kernel: &Path, memory: Mebibytes, files: &Files) -> Command {
     qemu
 }
 
-/// A program that is killed when this process ends, however it does.
+/// A program in a session of its own that is killed when this process ends, however it does.
 fn ending_with_us(program: &str) -> Command {
-    command("setpriv", &["--pdeathsig", "KILL", program])
+    command("setsid", &["setpriv", "--pdeathsig", "KILL", program])
 }
 
 fn spawn(command: &mut Command, log: &File) -> Result<KilledOnDrop> {
