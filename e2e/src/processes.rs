@@ -125,14 +125,15 @@ pub fn leads_session(process: i32) -> bool {
     getsid(Some(process)) == Ok(process)
 }
 
-/// Gives a session ten times the processor time of others, where there is not enough for all: sched(7), "The autogroup
-/// feature".
+/// Gives a session ten times the processor time of others, where there is not enough for all.
+///
+/// Linux groups processes by session, and shares processors among the groups by a nice value of each: sched(7), "The
+/// autogroup feature". Without that feature the nice values of the processes count.
 ///
 /// # Errors
 /// When the process leads no session, or has ended.
 pub fn prefer_session(leader: i32) -> Result<()> {
     let autogroup = format!("/proc/{leader}/autogroup");
-    // A kernel that does not group by sessions heeds the nice value, and the others do not.
     if Path::new(&autogroup).exists() {
         fs::write(&autogroup, PREFERENCE).with_context(|| format!("cannot write {autogroup}"))?;
     }

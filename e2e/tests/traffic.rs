@@ -15,8 +15,8 @@ use crate::pings::{Ping, Record};
 
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// TCP sends again after 0.2, 0.6, 1.4, 3, 6.2, 12.6, 25.4, 51 s: this is enough while Open vSwitch is away for 50 s at
-/// most. A connection that is refused or broken ends at once.
+/// TCP sends again after 0.2, 0.6, 1.4, 3, 6.2, 12.6, 25.4 and 51 s, so this covers 50 s without Open vSwitch. A connection
+/// that is refused or reset ends at once.
 const PATIENCE_SECONDS: u8 = 60;
 
 /// By how much a loss may begin before Open vSwitch ends or end after it forwards: the answers around it are those of

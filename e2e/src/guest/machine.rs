@@ -58,7 +58,7 @@ impl Machine {
         let mut machine = Self { qemu: None, _virtiofsd: spawn(&mut daemon, &log)? };
         wait::until(Duration::from_secs(30), "the socket of virtiofsd", || Ok(files.socket.exists()))?;
         let qemu = spawn(&mut qemu(&kernel.image(), memory, files), &log)?;
-        let process = i32::try_from(qemu.id()).context("a process with a strange number")?;
+        let process = i32::try_from(qemu.id()).context("the process id of QEMU is out of range")?;
         machine.qemu = Some(qemu);
         wait::until(Duration::from_secs(10), "QEMU to lead a session", || {
             Ok(processes::leads_session(process))

@@ -13,8 +13,8 @@ use socket2::{Domain, Socket, Type};
 use crate::namespace::within;
 use crate::node::PATIENCE;
 
-/// Who is to hear nothing, and has heard nothing by then, is not let in. TCP and SCTP ask again meanwhile, and so do we with
-/// UDP. Who is to be answered has longer: the guest may be busy.
+/// How long a client that should be refused waits for an answer. TCP and SCTP send again meanwhile, and so do we with UDP. One
+/// that should be answered waits longer, since the guest may be busy.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Between two datagrams.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub(crate) struct Knock {
 }
 
 impl Knock {
-    /// Whether words go there and back, and begin to within that time.
+    /// Whether words go there and back, the first of them within `patience`.
     fn is_answered_within(&self, patience: Duration) -> Result<bool> {
         let target = SocketAddr::new(self.address, self.port);
         let server = within(&self.to, || {
