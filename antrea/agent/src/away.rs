@@ -1,15 +1,18 @@
 //! Which errors only mean that a neighbour is not there yet, so that waiting helps.
 
+use antrea_host::FirewallError;
 use antrea_kit::kube_client::AccessError;
 use antrea_ovs::openflow::OpenFlowError;
 use antrea_ovs::ovsdb::OvsDbError;
 
-/// Whether Open vSwitch, which starts beside the agent, or the API server is what is missing.
+/// Whether Open vSwitch, which starts beside the agent, or the API server is what is missing, or the Node is too busy for
+/// the programs of its host rules.
 pub(crate) fn is_away(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref().is_some_and(database_is_away)
             || cause.downcast_ref().is_some_and(switch_is_away)
             || cause.downcast_ref().is_some_and(api_server_is_away)
+            || cause.downcast_ref().is_some_and(FirewallError::is_busy)
             || matches!(cause.downcast_ref(), Some(AccessError::Timeout(_)))
     })
 }

@@ -32,13 +32,30 @@ pub enum CommandError {
     },
 }
 
+/// What the `iptables` programs exit with when another one holds their lock, or has changed the rules meanwhile.
+const RESOURCE_PROBLEM: i32 = 4;
+
+impl CommandError {
+    /// Whether the same command may succeed later, though nothing else has changed.
+    pub(crate) fn is_busy(&self) -> bool {
+        match self {
+            Self::Run { source, .. } => source.kind() == io::ErrorKind::TimedOut,
+            Self::Failed { status, .. } => status.code() == Some(RESOURCE_PROBLEM),
+        }
+    }
+}
+
 /// None of these programs takes longer, unless it waits for what never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command with `input` as its standard input, and returns its standard output.
 pub(crate) async fn run(command: &[&str], input: &str) -> Result<String, CommandError> {
+    run_within(PATIENCE, command, input).await
+}
+
+async fn run_within(patience: Duration, command: &[&str], input: &str) -> Result<String, CommandError> {
     let line = || command.join(" ");
-    timeout(PATIENCE, run_process(command, input))
+    timeout(patience, run_process(command, input))
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         .map_err(|source| CommandError::Run { command: line(), source })
@@ -68,4 +85,22 @@ async fn run_process(command: &[&str], input: &str) -> io::Result<std::process::
         }
     }
     child.wait_with_output().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn check(script: &str, patience: Duration, busy: bool) {
+        let error = run_within(patience, &["sh", "-c", script], "").await.unwrap_err();
+        assert_eq!(error.is_busy(), busy, "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn whoever_finds_the_lock_held_or_takes_too_long_is_busy_and_whoever_is_refused_is_not() {
+        check("exit 4", PATIENCE, true).await;
+        check("exec sleep 1000", Duration::from_millis(50), true).await;
+        check("exit 1", PATIENCE, false).await;
+        check("no-such-program", PATIENCE, false).await;
+    }
 }

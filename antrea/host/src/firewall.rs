@@ -44,6 +44,16 @@ pub enum FirewallError {
     },
 }
 
+impl FirewallError {
+    /// Whether the Node was only too busy: another program held the lock of iptables, or a program took too long.
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Sysctl(_) => false,
+            Self::IpSets(source) | Self::Rules { source, .. } => source.is_busy(),
+        }
+    }
+}
+
 /// Applies a plan when the agent starts: IP sets without looking, rules compared with what is there where anything can
 /// be there.
 ///
