@@ -271,6 +271,18 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_is_preferred_outweighs_others() {
+        let mut child = std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        wait::closely(Duration::from_secs(10), "a session", || Ok(leads_session(pid).then_some(()))).unwrap();
+        prefer_session(pid).unwrap();
+        let autogroup = fs::read_to_string(format!("/proc/{pid}/autogroup")).unwrap();
+        assert!(autogroup.trim_end().ends_with(&format!("nice {PREFERENCE}")), "{autogroup}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
     fn names_with_parentheses_do_not_confuse() {
         assert_eq!(parent_and_state("12 (a) R (b)) S 7 12 12 0"), Some((7, 'S')));
     }

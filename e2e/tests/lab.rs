@@ -26,6 +26,7 @@ fn pods_of_a_dual_stack_cluster_without_antrea_talk() {
         pods_reach_outside_under_the_address_of_their_node(lab, &pods[0])?;
         a_cut_between_nodes_cuts_their_pods(lab, &pods[0], &pods[1])?;
         commands_run_where_they_are_told_to(lab)?;
+        a_control_plane_has_the_weight_of_a_node(lab)?;
         ensure!(status::read(&lab.plan().name)?.is_well(), "status does not call the lab well");
         Ok(())
     });
@@ -79,6 +80,18 @@ fn commands_run_where_they_are_told_to(lab: &Lab) -> Result<()> {
     ensure!(run("outside", "ip -o link show eth0").is_ok(), "outside has no eth0");
     ensure!(run("c1-n1", "exit 3").is_err(), "a failure was lost");
     ensure!(run("c1-n3", "true").is_err(), "there is no c1-n3");
+    Ok(())
+}
+
+/// Whoever waits for an API server that others keep from the processors waits for seconds.
+fn a_control_plane_has_the_weight_of_a_node(lab: &Lab) -> Result<()> {
+    let processes = processes::in_namespace(&lab.plan().name.namespace("c1".parse()?))?;
+    for program in ["etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager"] {
+        let process = processes.iter().find(|process| process.program == program);
+        let pid = process.with_context(|| format!("no {program} among {processes:?}"))?.pid;
+        let autogroup = fs::read_to_string(format!("/proc/{pid}/autogroup"))?;
+        ensure!(autogroup.trim_end().ends_with("nice -10"), "{program} is in {autogroup}");
+    }
     Ok(())
 }
 
