@@ -66,7 +66,11 @@ impl FlowRestore {
         let mut channel = self.switch.connection().channel();
         let mut retry = interval_at(Instant::now() + RETRY, RETRY);
         loop {
-            if stop.run_until_cancelled(self.end_wait()).await.is_none() {
+            let kept = async {
+                self.end_wait().await;
+                self.keep_round_noted().await;
+            };
+            if stop.run_until_cancelled(kept).await.is_none() {
                 return Ok(());
             }
             tokio::select! {
@@ -116,14 +120,29 @@ impl FlowRestore {
             return Ok(());
         }
         self.switch.delete_stale(None).await.context("cannot delete the flows of earlier rounds")?;
-        let round = self.switch.round();
-        self.database
-            .set_bridge_external_id(&self.bridge, ROUND, &round.to_string())
-            .await
-            .context("cannot note the round of the flows")?;
+        self.note_round().await?;
         self.round.send_replace(RoundState::Finished);
-        info!(%round, "All flows are of this round");
+        info!(round = %self.switch.round(), "All flows are of this round");
         Ok(())
+    }
+
+    async fn note_round(&self) -> Result<()> {
+        let round = self.switch.round().to_string();
+        let noted = self.database.set_bridge_external_id(&self.bridge, ROUND, &round).await;
+        noted.context("cannot note the round of the flows")
+    }
+
+    /// Notes the round once more on a bridge that was made anew: the next agent is to begin another one.
+    async fn keep_round_noted(&self) {
+        let there = self.database.snapshot().bridge(&self.bridge).is_some();
+        let noted = previous_round(&self.database, &self.bridge) == Some(self.switch.round());
+        if self.round_is(RoundState::Finished)
+            && there
+            && !noted
+            && let Err(error) = self.note_round().await
+        {
+            warn!(error = format!("{error:#}"), "The next agent may take flows of this one for its own");
+        }
     }
 
     /// The sets of flows that the switch does not have.

@@ -119,13 +119,13 @@ impl Commands {
     }
 
     /// The interface as it is stored now, if it is still the same but for its number.
-    fn current(&self, stored: &StoredContainer) -> Option<StoredContainer> {
+    pub(crate) fn current(&self, stored: &StoredContainer) -> Option<StoredContainer> {
         let current = self.node.store.by_container(&stored.container.owner())?;
         (current.container == stored.container).then_some(current)
     }
 
     /// Whether the kernel knows a link by that name, whatever a list of all links says.
-    async fn has_link(&self, name: &InterfaceName) -> Result<bool, CniError> {
+    pub(crate) async fn has_link(&self, name: &InterfaceName) -> Result<bool, CniError> {
         let link = self.node.netlink.link(name).await;
         link.map(|link| link.is_some()).map_err(|error| failed("cannot find the link", name, &error))
     }

@@ -5,6 +5,7 @@
 
 mod api;
 mod bad_configuration;
+mod lost_database;
 mod multicluster;
 mod node;
 mod service_health;
