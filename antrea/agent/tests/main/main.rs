@@ -8,5 +8,6 @@ mod bad_configuration;
 mod lost_database;
 mod multicluster;
 mod node;
+mod node_ports;
 mod service_health;
 mod takeover;

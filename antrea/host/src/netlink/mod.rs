@@ -1,11 +1,13 @@
 //! rtnetlink in one network namespace. What is asked for is compared with what is there; nothing is sent for what is
 //! as it should be.
 
+mod address_watch;
 mod addresses;
 mod answers;
 mod link_watch;
 mod links;
 mod neighbours;
+mod notices;
 mod routes;
 mod veth;
 
@@ -18,6 +20,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use tokio::sync::{Mutex, OnceCell};
 
+pub use address_watch::AddressWatch;
 pub use link_watch::LinkWatch;
 pub use links::{AdminState, Arp, Link, LinkSettings};
 pub use veth::{Veth, VethEnd};
