@@ -114,11 +114,6 @@ impl ServiceController {
         self.health.source().clone()
     }
 
-    /// Whether the switch has all Services.
-    pub(crate) fn realized(&self) -> watch::Receiver<Realized> {
-        self.realized.subscribe()
-    }
-
     /// Waits until all Services are known, and brings them to the switch.
     pub(crate) async fn start(&mut self) -> Result<()> {
         while !self.watches.are_complete() {

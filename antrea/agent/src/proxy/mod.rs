@@ -18,7 +18,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use antrea_agent_proxy::Realized;
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::PacketIn;
@@ -81,10 +80,5 @@ impl ServiceComponents {
         let services =
             Self { controller, refusals, notices, node_ports, stale_udp, ovs_run_dir, health_server };
         Ok((services, traffic))
-    }
-
-    /// Whether the switch has all Services.
-    pub(crate) fn realized(&self) -> watch::Receiver<Realized> {
-        self.controller.realized()
     }
 }

@@ -9,5 +9,6 @@ mod lost_database;
 mod multicluster;
 mod node;
 mod node_ports;
+mod refused_service;
 mod service_health;
 mod takeover;
