@@ -1,15 +1,16 @@
 //! Lets Open vSwitch forward again after it started: whoever starts it sets `flow-restore-wait`, and when all flows are
 //! back this removes it. Afterwards, once, what an earlier agent left in the switch goes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_agent_cni::interface_store::InterfaceStore;
+use antrea_agent_cni::interface_store::{InterfaceStore, StoredContainer};
 use antrea_agent_cni::reconcile::Inventory;
 use antrea_agent_cni::server::CniServer;
-use antrea_agent_proxy::Realized;
 use antrea_agent_routing::NodeRoutes;
 use antrea_ovs::ovsdb::OvsDb;
 use antrea_ovs::{Round, SetKey, Switch};
+use antrea_pipeline::{Pipeline, PodInterface};
 use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
@@ -37,20 +38,21 @@ pub(crate) fn previous_round(database: &OvsDb, bridge: &str) -> Option<Round> {
 pub(crate) struct FlowRestore {
     pub(crate) database: OvsDb,
     pub(crate) switch: Switch,
+    pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) bridge: String,
     pub(crate) cni: CniServer,
     pub(crate) inventory: Inventory,
     pub(crate) interfaces: InterfaceStore,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
-    /// Whether the switch has all Services; none where the host serves them.
-    pub(crate) services: Option<watch::Receiver<Realized>>,
     /// What the switch shall have for other clusters, if it shall have anything.
     pub(crate) clusters: Option<watch::Receiver<FlowSources>>,
     pub(crate) policies: PodPolicies,
     pub(crate) round: watch::Sender<RoundState>,
+    /// How many flows of earlier rounds stay, since those that are to take their place are not there.
+    pub(crate) stay: usize,
 }
 
-/// Whether flows of earlier rounds may still be in the switch.
+/// Whether flows of earlier rounds may be in the switch that nobody needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundState {
     Begun,
@@ -66,14 +68,18 @@ impl FlowRestore {
         let mut channel = self.switch.connection().channel();
         let mut retry = interval_at(Instant::now() + RETRY, RETRY);
         loop {
-            if stop.run_until_cancelled(self.end_wait()).await.is_none() {
+            let kept = async {
+                self.end_wait().await;
+                self.keep_round_noted().await;
+            };
+            if stop.run_until_cancelled(kept).await.is_none() {
                 return Ok(());
             }
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 outcome = changed.changed() => outcome.context("the connection to OVSDB ended")?,
                 outcome = channel.changed() => outcome.context("the connection to the switch ended")?,
-                _ = retry.tick(), if self.round_is(RoundState::Begun) => {
+                _ = retry.tick(), if self.is_unfinished() => {
                     stop.run_until_cancelled(self.ask_again()).await;
                 }
             }
@@ -86,9 +92,17 @@ impl FlowRestore {
         *self.round.borrow() == state
     }
 
-    /// Asks for what is missing of the round, and finishes it when nothing is.
+    /// Whether there is something left to be deleted.
+    fn is_unfinished(&self) -> bool {
+        self.round_is(RoundState::Begun) || self.stay > 0
+    }
+
+    /// Asks for Pods that are missing in the round, and deletes what is not needed any more.
     async fn ask_again(&mut self) {
-        self.restore_pods().await;
+        let pods = self.pods().into_iter().map(|(key, _)| key);
+        if !self.switch.missing(pods).await.is_empty() {
+            self.restore_pods().await;
+        }
         if let Err(error) = self.finish_round().await {
             warn!(error = format!("{error:#}"), "What an earlier agent left is not deleted yet");
         }
@@ -101,52 +115,75 @@ impl FlowRestore {
         }
     }
 
-    /// If everything was installed, the flows of earlier rounds go, and then the number of this one is noted, so that
-    /// an agent killed in between does it again. Otherwise those flows are all that connects somebody, and stay.
+    /// Once everything was asked for, the flows of earlier rounds go, but for those of whom the switch does not have what shall
+    /// take their place: they are all that connects somebody. Then the number of the round is noted, so that an agent killed in
+    /// between does it again. What stays goes when nobody needs it.
     pub(crate) async fn finish_round(&mut self) -> Result<()> {
-        if self.round_is(RoundState::Finished) {
+        if !self.is_unfinished() {
             return Ok(());
         }
-        let missing = self.missing().await;
-        if !missing.is_empty() {
-            warn!(
-                missing = missing.join(","),
-                "Flows of earlier rounds stay until all of this one are there"
-            );
+        self.claim_pods().await;
+        let unasked = self.unasked().await;
+        if !unasked.is_empty() {
+            let unasked = unasked.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            warn!(unasked, "Flows of earlier rounds stay until all of this one was asked for");
             return Ok(());
         }
-        self.switch.delete_stale(None).await.context("cannot delete the flows of earlier rounds")?;
-        let round = self.switch.round();
-        self.database
-            .set_bridge_external_id(&self.bridge, ROUND, &round.to_string())
-            .await
-            .context("cannot note the round of the flows")?;
-        self.round.send_replace(RoundState::Finished);
-        info!(%round, "All flows are of this round");
+        let deleted = self.switch.delete_stale(None).await;
+        self.stay = deleted.context("cannot delete the flows of earlier rounds")?;
+        if self.stay > 0 {
+            warn!(flows = self.stay, "Flows of earlier rounds stay in the place of what is refused");
+        }
+        if self.round_is(RoundState::Begun) {
+            self.note_round().await?;
+            self.round.send_replace(RoundState::Finished);
+            info!(round = %self.switch.round(), "What an earlier agent left is deleted");
+        }
         Ok(())
     }
 
-    /// The sets of flows that the switch does not have.
-    async fn missing(&self) -> Vec<String> {
-        let interfaces = self.interfaces.containers();
-        // Without a number on the bridge there are no flows.
-        let numbered = interfaces.iter().filter(|interface| interface.pod_interface().is_some());
+    async fn note_round(&self) -> Result<()> {
+        let round = self.switch.round().to_string();
+        let noted = self.database.set_bridge_external_id(&self.bridge, ROUND, &round).await;
+        noted.context("cannot note the round of the flows")
+    }
+
+    /// Notes the round once more on a bridge that was made anew: the next agent is to begin another one.
+    async fn keep_round_noted(&self) {
+        let there = self.database.snapshot().bridge(&self.bridge).is_some();
+        let noted = previous_round(&self.database, &self.bridge) == Some(self.switch.round());
+        if self.round_is(RoundState::Finished)
+            && there
+            && !noted
+            && let Err(error) = self.note_round().await
+        {
+            warn!(error = format!("{error:#}"), "The next agent may take flows of this one for its own");
+        }
+    }
+
+    /// The Pods of this Node, each with the set of its flows; without a number on the bridge there are none.
+    fn pods(&self) -> Vec<(SetKey, PodInterface)> {
+        let with_key =
+            |stored: &StoredContainer| Some((pods::key(&stored.name).into(), stored.pod_interface()?));
+        self.interfaces.containers().iter().filter_map(with_key).collect()
+    }
+
+    /// Pods whose flows nobody could ask for keep those that they have.
+    async fn claim_pods(&self) {
+        let pods = self.pods().into_iter();
+        self.switch.claim(pods.map(|(key, pod)| (key, self.pipeline.pod_flows(&pod).into()))).await;
+    }
+
+    /// The other sets of flows that nobody has asked for. All Services were, since they are known.
+    async fn unasked(&self) -> Vec<SetKey> {
         let peers: Vec<_> = self.routes.borrow().peers.keys().map(node_routes::key).collect();
         let clusters: Vec<_> = self
             .clusters
             .iter()
             .flat_map(|wanted| wanted.borrow().keys().cloned().collect::<Vec<_>>())
             .collect();
-        let mut missing = Vec::new();
-        if self.services.as_ref().is_some_and(|services| *services.borrow() == Realized::NotYet) {
-            missing.push("services".to_owned());
-        }
         let policies = self.policies.set().map(str::to_owned);
-        let pods = numbered.map(|interface| pods::key(&interface.name));
-        let keys = pods.chain(peers).chain(clusters).chain(policies);
-        let keys: Vec<SetKey> = keys.map(SetKey::from).collect();
-        missing.extend(self.switch.missing(keys).await.iter().map(ToString::to_string));
-        missing
+        self.switch.unasked(peers.into_iter().chain(clusters).chain(policies).map(SetKey::from)).await
     }
 
     /// Ends the wait if there is one.

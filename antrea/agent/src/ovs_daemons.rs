@@ -3,6 +3,8 @@
 //! One that ends by itself is started again alone: flows and connections outlast ovsdb-server. A new ovs-vswitchd forwards
 //! nothing until the agent has put the flows back: `flow-restore-wait` is set before it starts, and the agent removes it.
 
+mod database;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -16,8 +18,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 use tracing::{info, warn};
-
-const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
 /// What ovsdb-server gets to accept connections.
 const START: Duration = Duration::from_secs(30);
@@ -59,7 +59,7 @@ struct Crashes(Vec<Instant>);
 /// Runs both daemons until SIGTERM; one that ends by itself again and again is an error with its name.
 pub(crate) async fn run(options: &Options) -> Result<()> {
     let terminated = termination_signal().context("cannot listen for SIGTERM")?;
-    let database = prepare_database(&options.run_dir).await?;
+    let database = database::prepare(&options.run_dir).await?;
     let mut daemons = Daemons::start(options, database).await?;
     info!(run_dir = %options.run_dir.display(), datapath = %options.datapath, "Open vSwitch is running");
     let outcome = tokio::select! {
@@ -124,22 +124,6 @@ async fn start_switch(options: &Options) -> Result<Child> {
     let remote = options.run_dir.join("db.sock");
     configure(&remote, options).await?;
     spawn("ovs-vswitchd", &switch_arguments(options, &remote), &options.run_dir)
-}
-
-/// Creates the database, or converts one that an older Open vSwitch wrote.
-async fn prepare_database(run_dir: &Path) -> Result<PathBuf> {
-    tokio::fs::create_dir_all(run_dir)
-        .await
-        .with_context(|| format!("cannot create {}", run_dir.display()))?;
-    let database = run_dir.join("conf.db");
-    let text = database.to_string_lossy().into_owned();
-    if !tokio::fs::try_exists(&database).await? {
-        output_of("ovsdb-tool", &["create", &text, SCHEMA]).await?;
-    } else if output_of("ovsdb-tool", &["needs-conversion", &text, SCHEMA]).await?.trim() == "yes" {
-        output_of("ovsdb-tool", &["convert", &text, SCHEMA]).await?;
-        info!(database = %database.display(), "The database was converted to the schema of this Open vSwitch");
-    }
-    Ok(database)
 }
 
 /// The version of ovs-vswitchd: the last word of `ovs-vswitchd (Open vSwitch) 3.1.0`.

@@ -31,6 +31,9 @@ use crate::policies::PodPolicies;
 /// What the switch gets to answer while a CNI command waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How soon it is tried again to plug a Pod in.
+const PLUG_IN_AGAIN: Duration = Duration::from_secs(10);
+
 /// Installs flows of Pods in the switch: the CNI server's way to it.
 pub(crate) struct SwitchFlows {
     pub(crate) switch: Switch,
@@ -117,7 +120,7 @@ fn closed_key(address: IpAddr) -> String {
 }
 
 /// Removes what Pods that went while the agent was away have left, as soon as the API server says which Pods there
-/// are. Follows port numbers, which change when ovs-vswitchd starts anew.
+/// are. Follows port numbers, which change when ovs-vswitchd starts anew, and makes ports again that somebody deletes.
 pub(crate) async fn run(
     server: CniServer,
     inventory: Inventory,
@@ -133,8 +136,15 @@ pub(crate) async fn run(
         }
         Ok(())
     };
-    let both = async { tokio::try_join!(collect, follow_port_numbers(&server, &database)).map(drop) };
-    stop.run_until_cancelled(both).await.unwrap_or(Ok(()))
+    let all = async {
+        tokio::try_join!(
+            collect,
+            follow_port_numbers(&server, &database),
+            keep_plugged_in(&server, &database)
+        )
+        .map(drop)
+    };
+    stop.run_until_cancelled(all).await.unwrap_or(Ok(()))
 }
 
 async fn follow_port_numbers(server: &CniServer, database: &OvsDb) -> Result<()> {
@@ -146,6 +156,21 @@ async fn follow_port_numbers(server: &CniServer, database: &OvsDb) -> Result<()>
             Ok(failures) => failures.iter().for_each(|error| warn!(%error, "A port number was not followed")),
             Err(error) => warn!(%error, "Port numbers cannot be read"),
         }
+    }
+}
+
+async fn keep_plugged_in(server: &CniServer, database: &OvsDb) -> Result<()> {
+    let mut changed = database.changed();
+    loop {
+        changed.changed().await.context("the connection to OVSDB ended")?;
+        changed.borrow_and_update();
+        let failures = server.plug_in_again().await;
+        if failures.is_empty() {
+            continue;
+        }
+        failures.iter().for_each(|error| warn!(%error, "A Pod whose port is gone was not plugged in again"));
+        tokio::time::sleep(PLUG_IN_AGAIN).await;
+        changed.mark_changed();
     }
 }
 

@@ -148,15 +148,16 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     let mut restore = FlowRestore {
         database: database.clone(),
         switch: switch.clone(),
+        pipeline: Arc::clone(&pipeline),
         bridge: config.ovs.bridge.to_string(),
         cni: cni.clone(),
         inventory: inventory.clone(),
         interfaces: store.clone(),
         routes: wanted_routes.clone(),
-        services: services.as_ref().map(ServiceComponents::realized),
         clusters: clusters.as_ref().map(MulticlusterComponents::wanted),
         policies: policies.pods.clone(),
         round: watch::Sender::new(RoundState::Begun),
+        stay: 0,
     };
     ready.fail("waiting for policies");
     policies.keeper.start().await?;

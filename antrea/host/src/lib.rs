@@ -30,7 +30,7 @@ pub use echo_socket::EchoSocket;
 pub use ethtool::{EthtoolError, TxChecksumOffload, set_tx_checksum_offload, tx_checksum_offload};
 pub use firewall::FirewallError;
 pub use ingress_drop::{drop_ingress, ingress_drops, stop_dropping_ingress};
-pub use netlink::{AdminState, Link, LinkSettings, LinkWatch, Netlink, NetlinkError};
+pub use netlink::{AddressWatch, AdminState, Link, LinkSettings, LinkWatch, Netlink, NetlinkError};
 pub use netns::{Netns, NetnsError};
 pub use pod_interface::{PodInterface, PodInterfaceError};
 pub use sysctl::{SysctlError, ensure_sysctl, ensure_sysctls, ensure_sysctls_in};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its fixture is wrong")]
 
+mod address_watch;
 mod announce;
 mod firewall;
 mod forged_tunnels;

@@ -3,6 +3,7 @@
 mod difference;
 mod left_out;
 mod marks;
+mod owed;
 mod plan;
 mod realize;
 mod together;
@@ -148,6 +149,21 @@ impl Switch {
         keys.into_iter().filter(|key| !wanted.has(key)).collect()
     }
 
+    /// Those of these sets that nobody has asked for or claimed, whatever the switch said of them.
+    pub async fn unasked(&self, keys: impl IntoIterator<Item = SetKey>) -> Vec<SetKey> {
+        let wanted = self.inner.wanted.lock().await;
+        keys.into_iter().filter(|key| !(wanted.store.has(key) || wanted.owed.has(key))).collect()
+    }
+
+    /// Says what sets will hold that nobody could ask for yet: what an earlier round has in their place stays until somebody
+    /// does, or others are claimed.
+    pub async fn claim(&self, sets: impl IntoIterator<Item = (SetKey, FlowSet)>) {
+        let mut wanted = self.inner.wanted.lock().await;
+        let sets = sets.into_iter().filter(|(key, _)| !wanted.store.has(key));
+        let sets = sets.map(|(key, set)| (key, Members::pack(set, self.inner.round))).collect();
+        wanted.owed.claim(sets);
+    }
+
     /// Waits until there is a connection over which everything that was asked for is installed.
     ///
     /// # Errors
@@ -174,12 +190,13 @@ impl Switch {
 
     /// Deletes what is left of earlier rounds, and of an earlier start of this one: flows of round `previous`, or of
     /// every other round where that is not known, and flows, groups and meters that nobody asked for. To be called
-    /// when everything of this round has been asked for. While the switch is away this waits. What the switch has learned
-    /// stays, for flows that learn give it a cookie without a round.
+    /// when everything of this round has been asked for or claimed. While the switch is away this waits. What the switch has
+    /// learned stays, for flows that learn give it a cookie without a round; and so does what those are to replace that it
+    /// refuses, or that are claimed. Returns how many flows that are.
     ///
     /// # Errors
     /// See [`OpenFlowError`].
-    pub async fn delete_stale(&self, previous: Option<Round>) -> Result<(), OpenFlowError> {
+    pub async fn delete_stale(&self, previous: Option<Round>) -> Result<usize, OpenFlowError> {
         loop {
             let channel = self.inner.connection.connected().await?;
             self.realized_after(channel.generation() - 1).await?;
@@ -240,11 +257,12 @@ impl Inner {
         Ok(changes)
     }
 
-    async fn delete_stale(&self, channel: &Channel, previous: Option<Round>) -> Result<(), OpenFlowError> {
+    async fn delete_stale(&self, channel: &Channel, previous: Option<Round>) -> Result<usize, OpenFlowError> {
         let mut wanted = self.wanted.lock().await;
         // From now on also whenever everything is installed again.
         wanted.leftovers = Leftovers::Deleted;
-        wanted.settle_rounds(channel, Rounds::All { stale: previous }).await.map(|_| ())
+        wanted.settle_rounds(channel, Rounds::All { stale: previous }).await?;
+        Ok(wanted.kept_flows)
     }
 }
 

@@ -11,6 +11,8 @@ mod openflow;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod rounds;
+#[cfg(test)]
 mod scale;
 #[cfg(test)]
 mod switch;

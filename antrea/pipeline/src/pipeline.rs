@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::model::{Peer, PipelineConfig, PodInterface, PolicyEnforcement};
 use crate::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
 use crate::policy::PolicyFlows;
-use crate::service::{AdmittedSources, Backend, EndpointGroup, Frontend};
+use crate::service::{AdmittedSources, Backend, EndpointGroup, ExternalTraffic, Frontend, Services};
 use crate::tables::{
     conntrack_zone, egress_metric, egress_rule, ingress_metric, ingress_rule, service_lb, session_affinity,
 };
@@ -34,6 +34,19 @@ impl Pipeline {
             pod_connectivity::tables(&config).chain(services).chain(network_policy::tables(&config));
         let required = root::TABLES.iter().chain(features).map(|table| table.name).collect();
         Self { layout: Layout::new(&required), config }
+    }
+
+    /// The same Node with other addresses that NodePorts are served on, loopback ones left out. What differs is the flows that
+    /// do not depend on Pods and peers, and with the userspace datapath those of frontends.
+    #[must_use]
+    pub fn with_node_port_addresses(&self, addresses: Vec<IpAddr>) -> Self {
+        let mut other = self.clone();
+        if let Services::ByProxy(proxy) = &mut other.config.services
+            && let ExternalTraffic::ByAgent { node_port_addresses } = &mut proxy.external
+        {
+            *node_port_addresses = addresses;
+        }
+        other
     }
 
     /// The Node that the pipeline is for.

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
-use antrea_pipeline::NodeTraffic;
-use antrea_pipeline::service::{Destination, Origin};
+use antrea_openflow::Flow;
+use antrea_pipeline::service::{Destination, ExternalTraffic, Origin, ServiceProxy};
+use antrea_pipeline::{NodeTraffic, Pipeline};
 use antrea_types::{IpFamily, OfPort, Protocol};
 
 use crate::bridge::{Bridge, shared};
@@ -140,6 +141,20 @@ fn a_frontend_is_ready_for_an_endpoint_that_has_its_address_and_port() {
     cookie=0x30000000000, table=EndpointDNAT, priority=210,udp,reg3=0xa0a000b,reg4=0x21f90/0x307ffff,nw_dst=10.10.0.11,tp_dst=8080 actions=ct(commit,table=EgressRule,zone=65520,exec(set_field:0x10/0x10->ct_mark))
     cookie=0x30000000000, table=EndpointDNAT, priority=210,tcp,reg3=0xac120001,reg4=0xa192b/0x30fffff,nw_dst=172.18.0.1,tp_dst=6443 actions=ct(commit,table=EgressRule,zone=65520,exec(set_field:0x10/0x10->ct_mark))
     ");
+}
+
+#[test]
+fn node_ports_are_served_on_other_addresses_as_if_the_node_had_always_had_them() {
+    let others =
+        ["172.18.0.1", "172.18.7.7", "fd00:18::7"].map(|text| text.parse::<IpAddr>().unwrap()).to_vec();
+    let external = ExternalTraffic::ByAgent { node_port_addresses: others.clone() };
+    let always = serving(ServiceProxy { external, ..everything(DUAL) }, NodeTraffic::SourceMac);
+    let flows = |pipeline: &Pipeline| -> Vec<Flow> {
+        pipeline.base_flows().into_iter().chain(own_addresses().flows(pipeline)).collect()
+    };
+    let before = serving(everything(DUAL), NodeTraffic::SourceMac);
+    assert_eq!(flows(&before.with_node_port_addresses(others)), flows(&always));
+    assert_ne!(flows(&before), flows(&always));
 }
 
 /// Connections that have run out are kept for some seconds; in the meantime this one begins again.

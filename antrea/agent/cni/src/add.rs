@@ -116,17 +116,23 @@ impl Commands {
         Ok(stored)
     }
 
-    fn free_number(&self, name: &InterfaceName) -> Result<OfPort, CniError> {
+    /// A number that neither a port has, nor a Pod whose port is about to be made again.
+    pub(crate) fn free_number(&self, name: &InterfaceName) -> Result<OfPort, CniError> {
         let ports = self.node.ovsdb.ports(&self.settings.bridge);
         let ports = ports.map_err(|error| failed("cannot create the port", name, &error))?;
-        let in_use = ports.iter().flat_map(|port| port.interface.numbers()).collect();
+        let of_ports = ports.iter().flat_map(|port| port.interface.numbers());
+        let in_use = of_ports.chain(self.node.store.of_ports()).collect();
         self.port_numbers.next(&in_use).ok_or_else(|| {
             let message = format!("bridge {} has no free port number for {name}", self.settings.bridge);
             CniError::new(ErrorCode::ConfigInterfaceFailure, message)
         })
     }
 
-    async fn create_port(&self, asked: &StoredContainer, number: OfPort) -> Result<OfPort, CniError> {
+    pub(crate) async fn create_port(
+        &self,
+        asked: &StoredContainer,
+        number: OfPort,
+    ) -> Result<OfPort, CniError> {
         let kind = InterfaceKind::Container(asked.container.clone());
         let spec = PortSpec {
             external_ids: kind.to_external_ids(),

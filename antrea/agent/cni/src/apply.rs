@@ -104,6 +104,11 @@ impl Commands {
                 Some(current) => self.detach_stored(current).await,
                 None => Ok(()),
             },
+            Action::DetachWithoutLink(stored) => match self.current(&stored) {
+                Some(current) if self.has_link(&current.name).await? => self.install_flows(&current).await,
+                Some(current) => self.detach_stored(current).await,
+                None => Ok(()),
+            },
             Action::DeleteLink(name, holder) if !self.is_attached(&holder) => self.delete_link(&name).await,
             Action::Release(address, holder) if !self.is_attached(&holder) => {
                 self.give_back(&[address], &holder);
@@ -114,9 +119,15 @@ impl Commands {
     }
 
     /// The interface as it is stored now, if it is still the same but for its number.
-    fn current(&self, stored: &StoredContainer) -> Option<StoredContainer> {
+    pub(crate) fn current(&self, stored: &StoredContainer) -> Option<StoredContainer> {
         let current = self.node.store.by_container(&stored.container.owner())?;
         (current.container == stored.container).then_some(current)
+    }
+
+    /// Whether the kernel knows a link by that name, whatever a list of all links says.
+    pub(crate) async fn has_link(&self, name: &InterfaceName) -> Result<bool, CniError> {
+        let link = self.node.netlink.link(name).await;
+        link.map(|link| link.is_some()).map_err(|error| failed("cannot find the link", name, &error))
     }
 
     pub(crate) fn is_attached(&self, holder: &Owner) -> bool {

@@ -3,7 +3,7 @@
 //! It is built from OVSDB at start, and from then on changed only by who changes OVSDB: the CNI server for Pods, the
 //! agent's start-up for gateway, tunnel and uplink.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -95,6 +95,18 @@ impl InterfaceStore {
     /// All interfaces of Pods, by name.
     pub fn containers(&self) -> Vec<StoredContainer> {
         self.read().interfaces.values().filter_map(StoredContainer::of).collect()
+    }
+
+    /// The interfaces of Pods that have none of these names.
+    pub(crate) fn containers_but(&self, names: &BTreeSet<&str>) -> Vec<StoredContainer> {
+        let indexes = self.read();
+        let others = indexes.interfaces.values().filter(|interface| !names.contains(interface.name.as_str()));
+        others.filter_map(StoredContainer::of).collect()
+    }
+
+    /// The numbers of all interfaces.
+    pub(crate) fn of_ports(&self) -> Vec<OfPort> {
+        self.read().ports.keys().copied().collect()
     }
 
     /// All interfaces, by name.

@@ -19,6 +19,7 @@ pub mod interface;
 pub mod interface_store;
 pub mod ipam;
 mod link;
+mod plug_in;
 mod port_numbers;
 pub mod prev_result;
 pub mod reconcile;

@@ -1,7 +1,7 @@
 //! What a starting agent does about the Pods that are there already: a comparison, without any IO.
 //!
 //! Of what OVSDB, the kernel and the IPAM state hold at that moment, all that is fine is kept as it is. What belongs to
-//! a container whose link is gone goes at once: the kernel says so. What belongs to Pods that are gone goes when the
+//! a container whose link is gone goes at once, if the kernel says so once more. What belongs to Pods that are gone goes when the
 //! API server has said which Pods there are; while it is away, nothing is taken for gone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,8 @@ pub enum Action {
     InstallFlows(StoredContainer),
     /// Remove an interface: flows, port, link, addresses.
     Detach(StoredContainer),
+    /// The same, for want of a link; if there is one after all, install the flows.
+    DetachWithoutLink(StoredContainer),
     /// Remove a link of a container that never became a port, or no longer is one.
     DeleteLink(InterfaceName, Owner),
     /// Release an address that nothing of its holder has.
@@ -51,7 +53,9 @@ impl Action {
     /// The container that it is about; empty for an address whose holder is not known.
     pub fn container_id(&self) -> &str {
         match self {
-            Self::InstallFlows(stored) | Self::Detach(stored) => &stored.container.container_id,
+            Self::InstallFlows(stored) | Self::Detach(stored) | Self::DetachWithoutLink(stored) => {
+                &stored.container.container_id
+            }
             Self::DeleteLink(_, holder) | Self::Release(_, holder) => &holder.container_id,
         }
     }
@@ -64,6 +68,9 @@ impl fmt::Display for Action {
                 write!(f, "install flows of {} ({})", stored.name, stored.container.pod)
             }
             Self::Detach(stored) => write!(f, "detach {} ({})", stored.name, stored.container.pod),
+            Self::DetachWithoutLink(stored) => {
+                write!(f, "detach {} ({}) unless it has a link", stored.name, stored.container.pod)
+            }
             Self::DeleteLink(name, _) => write!(f, "delete link {name}"),
             Self::Release(address, holder) => write!(f, "release {address} of {holder}"),
         }
@@ -74,7 +81,7 @@ impl fmt::Display for Action {
 pub fn restore(inventory: &Inventory) -> Vec<Action> {
     let action = |stored: &StoredContainer| match inventory.links.contains(&stored.name) {
         true => Action::InstallFlows(stored.clone()),
-        false => Action::Detach(stored.clone()),
+        false => Action::DetachWithoutLink(stored.clone()),
     };
     inventory.containers.iter().map(action).collect()
 }
@@ -192,7 +199,8 @@ mod tests {
     fn a_port_whose_link_is_gone_goes_at_once() {
         let mut inventory = inventory(&TWO);
         inventory.links.retain(|link| link.as_str().starts_with('b'));
-        let expected = ["detach a-86f7e4 (default/a)", "install flows of b-e9d71f (default/b)"];
+        let expected =
+            ["detach a-86f7e4 (default/a) unless it has a link", "install flows of b-e9d71f (default/b)"];
         assert_eq!(text(&restore(&inventory)), expected);
     }
 

@@ -93,6 +93,11 @@ impl CniServer {
         self.commands.sync_port_numbers().await
     }
 
+    /// Makes ports of Pods again that somebody has deleted: to be called when OVSDB changes. Returns what failed.
+    pub async fn plug_in_again(&self) -> Vec<CniError> {
+        self.commands.plug_in_again().await
+    }
+
     /// Waits until no address of an interface that is gone waits to be given back.
     pub async fn settled(&self) {
         self.commands.giving_back.wait().await;

@@ -11,6 +11,7 @@ mod flows;
 mod gc;
 mod latency;
 mod node;
+mod plug_in;
 mod plugin;
 mod pod;
 mod port_numbers;

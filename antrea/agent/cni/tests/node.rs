@@ -198,6 +198,14 @@ impl Agent {
         }
     }
 
+    /// Waits until the agent's copy of the database is like that.
+    pub(crate) async fn until_the_database(&self, is_so: impl Fn(&OvsDb) -> bool) {
+        let mut changed = self.database.changed();
+        while !is_so(&self.database) {
+            changed.changed().await.unwrap();
+        }
+    }
+
     pub(crate) async fn status(&self) -> Result<(), CniError> {
         outcome(self.client.clone().cmd_status(on_network(&config("1.1.0", ""))).await).map(drop)
     }

@@ -72,6 +72,24 @@ fn after_the_node_was_rebooted_ports_without_links_go_at_once() {
 }
 
 #[test]
+fn a_port_whose_link_is_missing_in_the_list_of_links_alone_stays() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("a", "c1");
+        agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+        let state = node.state(&agent);
+        agent.stop().await;
+
+        let agent = node.agent().await;
+        let mut inventory = agent.server.inventory().await.unwrap();
+        inventory.links.clear();
+        assert_eq!(agent.server.restore(&inventory).await, []);
+        agent.server.settled().await;
+        assert_eq!(node.state(&agent), state);
+    });
+}
+
+#[test]
 fn what_an_agent_left_that_died_in_the_middle_of_add_goes() {
     on_node(&["10.10.0.0/24", "fd00:10:10::/64"], async move |node| {
         node.ipam().allocate(&Owner::new("c1", "eth0")).unwrap();

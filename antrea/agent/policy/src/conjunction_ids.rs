@@ -8,6 +8,15 @@ use antrea_pipeline::policy::ConjunctionId;
 /// The first number of a rule: upstream keeps 1 for the answers of DNS servers.
 const FIRST: u32 = 2;
 
+/// Whether the switch has what it was asked for: where it does not, flows of rules that are gone may be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmed {
+    /// All of it, and nothing else.
+    All,
+    /// Something was refused, or is on its way.
+    NotAll,
+}
+
 /// Gives numbers out and takes them back.
 #[derive(Debug)]
 pub struct ConjunctionIds {
@@ -16,6 +25,8 @@ pub struct ConjunctionIds {
     next: u32,
     /// Given back, and since when; the first one back is the first one out.
     resting: VecDeque<(Instant, ConjunctionId)>,
+    /// Rested, but the switch may still have flows of their rules.
+    doubtful: Vec<ConjunctionId>,
     rested: VecDeque<ConjunctionId>,
     /// Of an earlier agent.
     foreign: BTreeSet<ConjunctionId>,
@@ -32,6 +43,7 @@ impl ConjunctionIds {
             rest: rest.max(Self::SHORTEST_REST),
             next: FIRST,
             resting: VecDeque::new(),
+            doubtful: Vec::new(),
             rested: VecDeque::new(),
             foreign: in_use.into_iter().collect(),
         }
@@ -56,12 +68,16 @@ impl ConjunctionIds {
         self.resting.push_back((now, id));
     }
 
-    /// The numbers that have rested long enough by now, and were not returned before.
-    pub fn wake(&mut self, now: Instant) -> Vec<ConjunctionId> {
+    /// The numbers that have rested long enough by now, and were not returned before. None is given out while the switch may
+    /// have flows of the rules that they were of.
+    pub fn wake(&mut self, now: Instant, confirmed: Confirmed) -> Vec<ConjunctionId> {
         let awake = |(since, _): &(Instant, _)| now.saturating_duration_since(*since) >= self.rest;
         let count = self.resting.iter().take_while(|resting| awake(resting)).count();
         let woken: Vec<_> = self.resting.drain(..count).map(|(_, id)| id).collect();
-        self.rested.extend(&woken);
+        self.doubtful.extend(&woken);
+        if confirmed == Confirmed::All {
+            self.rested.extend(self.doubtful.drain(..));
+        }
         woken
     }
 
@@ -105,8 +121,13 @@ mod tests {
         /// Takes as many as are expected.
         #[track_caller]
         fn check(&mut self, second: u64, expected: &[u32]) {
+            self.check_while(Confirmed::All, second, expected);
+        }
+
+        #[track_caller]
+        fn check_while(&mut self, confirmed: Confirmed, second: u64, expected: &[u32]) {
             let now = self.at(second);
-            self.ids.wake(now);
+            self.ids.wake(now, confirmed);
             let taken: Vec<_> =
                 expected.iter().filter_map(|_| self.ids.take()).map(ConjunctionId::get).collect();
             assert_eq!(taken, expected);
@@ -127,6 +148,17 @@ mod tests {
         numbers.check(14, &[5]);
         numbers.check(15, &[3, 6]);
         numbers.check(60, &[2, 7]);
+    }
+
+    #[test]
+    fn a_number_is_not_given_out_again_while_the_switch_may_have_flows_of_its_last_rule() {
+        let mut numbers = Numbers::new(&[]);
+        numbers.check(0, &[2, 3, 4]);
+        numbers.release(1, &[3]);
+        numbers.check_while(Confirmed::NotAll, 60, &[5]);
+        numbers.release(60, &[2]);
+        numbers.check_while(Confirmed::NotAll, 120, &[6]);
+        numbers.check(121, &[3, 2, 7]);
     }
 
     #[test]

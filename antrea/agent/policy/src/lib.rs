@@ -29,7 +29,7 @@ mod unknown;
 
 pub use cache::RuleCache;
 pub use completed::CompletedRule;
-pub use conjunction_ids::ConjunctionIds;
+pub use conjunction_ids::{Confirmed, ConjunctionIds};
 pub use event::{PolicyEvent, Refused, Watch};
 pub use problem::Problem;
 pub use reconciler::{Batch, Reconciler, RuleName};

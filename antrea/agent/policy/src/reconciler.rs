@@ -12,7 +12,7 @@ use crate::numbers::{Numbers, Wish};
 use crate::plan::{LocalPods, Plan, plan};
 use crate::shape::Shape;
 use crate::unknown::Unknown;
-use crate::{ConjunctionIds, Problem, Rule, RuleCache, RuleId};
+use crate::{Confirmed, ConjunctionIds, Problem, Rule, RuleCache, RuleId};
 
 /// What the switch was told of rules, and what it has to be told next.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ pub struct Reconciler {
     former: BTreeMap<ConjunctionId, Vec<Arc<RuleName>>>,
     pub(crate) unconfirmed: BTreeSet<String>,
     pub(crate) refusal: Option<String>,
+    pub(crate) confirmed: Confirmed,
 }
 
 /// The rules of a shape, and what has become of them.
@@ -87,6 +88,7 @@ impl Reconciler {
             former: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             refusal: None,
+            confirmed: Confirmed::All,
         }
     }
 
@@ -114,7 +116,7 @@ impl Reconciler {
         if !cache.is_ready() {
             return Batch::default();
         }
-        for id in self.numbers.ids().wake(now) {
+        for id in self.numbers.ids().wake(now, self.confirmed) {
             self.former.remove(&id);
         }
         let (mut touched, gone) = self.take_changed(cache);
@@ -127,6 +129,9 @@ impl Reconciler {
         let mut changes = self.assign(wishes, now);
         changes.extend(self.unknown.changes(self.numbers.ids()));
         self.forget(&gone);
+        if !changes.is_empty() {
+            self.confirmed = Confirmed::NotAll;
+        }
         Batch { changes, planned }
     }
 

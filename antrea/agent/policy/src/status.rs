@@ -8,7 +8,7 @@ use antrea_shared_api::controlplane::v1beta2::{
 use antrea_shared_api::meta::Metadata;
 use antrea_types::NodeName;
 
-use crate::{CompletedRule, Reconciler, RuleCache, RuleId};
+use crate::{CompletedRule, Confirmed, Reconciler, RuleCache, RuleId};
 
 /// How far a policy, in the generation that the controller sent last, is enforced; what is worse comes later.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +35,7 @@ impl Reconciler {
     pub fn confirm(&mut self) {
         self.unconfirmed.clear();
         self.refusal = None;
+        self.confirmed = Confirmed::All;
     }
 
     /// The switch did not take what is not confirmed, and why.

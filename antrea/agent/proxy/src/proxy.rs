@@ -119,7 +119,8 @@ impl Proxy {
         }
     }
 
-    fn all_changed(&mut self) {
+    /// What Services stand on is another: all are planned anew.
+    pub fn all_changed(&mut self) {
         self.changed.extend(self.services.keys().cloned());
     }
 

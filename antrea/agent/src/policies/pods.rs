@@ -94,20 +94,22 @@ impl PodPolicies {
     }
 
     /// Whether it is known what policies want of an interface. Of a new one it is when the controller says what there is, and
-    /// knows the Pod; otherwise that is noted before anything else happens, so that a later agent knows, too.
+    /// knows the Pod; otherwise that is noted before anything else happens, so that a later agent knows, too; and once more
+    /// whenever the interface changes, for its port may be another one.
     async fn judge(&self, name: &InterfaceName, pod: Option<&PodUid>) -> Result<Standing, FlowError> {
-        let known = {
+        let standing = {
             let enforcement = self.enforcement();
-            if let Some(standing) = enforcement.standing(name) {
-                return Ok(standing);
+            let admitted = || self.new_pods == NewPods::Admit || enforcement.cache.knows(pod);
+            match enforcement.standing(name) {
+                Some(standing) => standing,
+                None if admitted() => Standing::Known,
+                None => Standing::Unknown,
             }
-            enforcement.cache.knows(pod)
         };
-        if known || self.new_pods == NewPods::Admit {
-            return Ok(Standing::Known);
+        if standing == Standing::Unknown {
+            self.notes.note_unknown(name).await?;
         }
-        self.notes.note_unknown(name).await?;
-        Ok(Standing::Unknown)
+        Ok(standing)
     }
 
     /// A Pod's interface is gone, and its flows are.

@@ -1,6 +1,7 @@
 //! Keeps the switch in line with Services, and tells the kernel, load balancers and users what they have to know.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use super::ProxySetup;
 use super::events::Notices;
 use super::health::HealthServers;
 use super::proxy_health::ProxyHealthSource;
+use super::settings::on_the_bridge;
 use super::stale_udp::{StaleUdpQueue, StaleUdpRequests};
 use super::watches::{ServiceWatches, Update, watch_services};
 use crate::events::{Notice, NoticeQueue};
@@ -41,6 +43,9 @@ pub(crate) struct ServiceController {
     pub(crate) switch: Switch,
     watches: ServiceWatches,
     nodes: watch::Receiver<NodeFacts>,
+    /// The addresses that NodePorts are served on.
+    node_ports: watch::Receiver<BTreeSet<IpAddr>>,
+    base: Base,
     stale_udp: StaleUdpQueue,
     traffic: watch::Sender<ServiceTraffic>,
     realized: watch::Sender<Realized>,
@@ -54,6 +59,13 @@ pub(crate) struct ServiceController {
     retry: Option<Instant>,
 }
 
+/// Whether the switch has the flows of the pipeline for the addresses of this Node as they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Current,
+    Stale,
+}
+
 impl ServiceController {
     /// Begins to watch Services, and with what an earlier agent left in the switch. The other values are for
     /// [`crate::events::report_notices`] and [`super::forget_stale_udp`].
@@ -63,6 +75,7 @@ impl ServiceController {
         pipeline: Arc<Pipeline>,
         switch: Switch,
         nodes: watch::Receiver<NodeFacts>,
+        node_ports: watch::Receiver<BTreeSet<IpAddr>>,
     ) -> Result<(Self, mpsc::Receiver<Notice>, StaleUdpRequests)> {
         let watches = watch_services(client, &setup.settings);
         let realized = watch::Sender::new(Realized::NotYet);
@@ -77,6 +90,8 @@ impl ServiceController {
             switch,
             watches,
             nodes,
+            node_ports,
+            base: Base::Current,
             stale_udp,
             traffic: watch::Sender::new(setup.traffic),
             realized,
@@ -97,11 +112,6 @@ impl ServiceController {
     /// How the proxy is, for load balancers.
     pub(crate) fn health_source(&self) -> ProxyHealthSource {
         self.health.source().clone()
-    }
-
-    /// Whether the switch has all Services.
-    pub(crate) fn realized(&self) -> watch::Receiver<Realized> {
-        self.realized.subscribe()
     }
 
     /// Waits until all Services are known, and brings them to the switch.
@@ -136,6 +146,7 @@ impl ServiceController {
                     self.learn(update);
                 }
                 Ok(()) = self.nodes.changed() => self.learn_nodes(),
+                Ok(()) = self.node_ports.changed() => self.learn_node_ports(),
                 Ok(()) = round.changed() => {}
                 () = time_for(self.retry) => self.retry = None,
             }
@@ -164,6 +175,15 @@ impl ServiceController {
         self.note_changes();
     }
 
+    fn learn_node_ports(&mut self) {
+        let addresses = on_the_bridge(&self.node_ports.borrow_and_update());
+        self.pipeline = Arc::new(self.pipeline.with_node_port_addresses(addresses));
+        self.base = Base::Stale;
+        // With the userspace datapath frontends of NodePorts have flows for each of them.
+        self.proxy.all_changed();
+        self.note_changes();
+    }
+
     /// What has to be done is not done yet.
     fn note_changes(&self) {
         if self.proxy.has_changes() {
@@ -180,24 +200,40 @@ impl ServiceController {
         if self.retry.is_none() {
             std::mem::take(&mut self.refused).into_iter().for_each(|service| self.proxy.try_again(service));
         }
+        if self.base == Base::Stale && self.retry.is_none() {
+            self.realize_base().await;
+        }
         while self.proxy.has_changes() {
             let changes = self.proxy.take_changes(&self.pipeline, PORTION);
             self.apply(changes).await;
         }
-        if !self.refused.is_empty() && self.retry.is_none() {
+        let lacks_nothing = self.refused.is_empty() && self.base == Base::Current;
+        if !lacks_nothing && self.retry.is_none() {
             self.retry = Some(Instant::now() + RETRY);
         }
-        if self.refused.is_empty() {
+        if lacks_nothing {
             self.realized.send_replace(Realized::Yes);
         }
         self.tell_kernel();
     }
 
+    async fn realize_base(&mut self) {
+        match self.switch.apply("base", self.pipeline.base_flows()).await {
+            Ok(()) => self.base = Base::Current,
+            Err(error) => warn!(
+                error = &error as &dyn std::error::Error,
+                "NodePorts are not served on all addresses of this Node; trying again"
+            ),
+        }
+    }
+
     fn tell_kernel(&self) {
-        let services = Some(self.proxy.host_services());
+        let (services, addresses) = (Some(self.proxy.host_services()), self.node_ports.borrow().clone());
         self.traffic.send_if_modified(|traffic| match traffic {
-            ServiceTraffic::ByAgent(agent) if agent.services != services => {
-                agent.services = services;
+            ServiceTraffic::ByAgent(agent)
+                if agent.services != services || agent.node_port_addresses != addresses =>
+            {
+                (agent.services, agent.node_port_addresses) = (services, addresses);
                 true
             }
             ServiceTraffic::ByAgent(_) | ServiceTraffic::ByHost => false,

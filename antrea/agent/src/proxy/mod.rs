@@ -6,6 +6,7 @@
 mod controller;
 mod events;
 mod health;
+mod node_ports;
 mod proxy_health;
 mod refusal;
 mod service_cidrs;
@@ -17,7 +18,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use antrea_agent_proxy::Realized;
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::PacketIn;
@@ -33,6 +33,7 @@ pub(crate) use refusal::refuse_connections;
 pub(crate) use settings::{ProxySetup, set_up};
 pub(crate) use stale_udp::forget_stale_udp;
 
+use node_ports::NodePortAddresses;
 use stale_udp::StaleUdpRequests;
 
 use crate::events::Notice;
@@ -50,6 +51,7 @@ pub(crate) struct ServiceComponents {
     pub(crate) controller: ServiceController,
     pub(crate) refusals: mpsc::Receiver<PacketIn>,
     pub(crate) notices: mpsc::Receiver<Notice>,
+    pub(crate) node_ports: Option<NodePortAddresses>,
     pub(crate) stale_udp: StaleUdpRequests,
     pub(crate) ovs_run_dir: PathBuf,
     pub(crate) health_server: Option<SocketAddr>,
@@ -59,21 +61,24 @@ impl ServiceComponents {
     /// Begins to watch Services, and with what an earlier agent left in the switch. The second value is what the kernel
     /// has to know.
     pub(crate) async fn new(
-        setup: ProxySetup,
+        mut setup: ProxySetup,
         client: &Client,
         base: ServiceBase,
     ) -> Result<(Self, watch::Receiver<ServiceTraffic>)> {
         let ServiceBase { pipeline, switch, nodes, refusals } = base;
         let ProxySetup { health_server, ref ovs_run_dir, .. } = setup;
         let ovs_run_dir = ovs_run_dir.clone();
+        let node_ports = setup.node_ports.take();
+        // Where nobody follows them, they never change.
+        let addresses = match &node_ports {
+            Some(followed) => followed.addresses(),
+            None => watch::Sender::default().subscribe(),
+        };
         let (controller, notices, stale_udp) =
-            ServiceController::new(setup, client, pipeline, switch, nodes).await?;
+            ServiceController::new(setup, client, pipeline, switch, nodes, addresses).await?;
         let traffic = controller.traffic();
-        Ok((Self { controller, refusals, notices, stale_udp, ovs_run_dir, health_server }, traffic))
-    }
-
-    /// Whether the switch has all Services.
-    pub(crate) fn realized(&self) -> watch::Receiver<Realized> {
-        self.controller.realized()
+        let services =
+            Self { controller, refusals, notices, node_ports, stale_udp, ovs_run_dir, health_server };
+        Ok((services, traffic))
     }
 }

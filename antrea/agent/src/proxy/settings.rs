@@ -12,11 +12,12 @@ use antrea_config::{
     AgentConfig, AntreaProxy, ExternalServices as ExternalConfig, LoadBalancerIps, LoadBalancerMode,
     ProxyConfig, SkippedService, Status,
 };
-use antrea_host::{Netlink, find_node_port_addresses};
+use antrea_host::Netlink;
 use antrea_hostplan::{AgentServices, ServiceTraffic};
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy};
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use super::node_ports::NodePortAddresses;
 use super::stale_udp::StaleUdpConnections;
 use crate::node::OwnNode;
 
@@ -26,6 +27,8 @@ pub(crate) struct ProxySetup {
     pub(crate) pipeline: ServiceProxy,
     /// For decisions.
     pub(crate) settings: Settings,
+    /// Follows the addresses that NodePorts are served on; none where that is the host's matter.
+    pub(crate) node_ports: Option<NodePortAddresses>,
     /// For the kernel, which does not know of any Service yet.
     pub(crate) traffic: ServiceTraffic,
     /// UDP connections whose endpoint is gone.
@@ -43,19 +46,20 @@ pub(crate) async fn set_up(
     netlink: &Netlink,
 ) -> Result<Option<ProxySetup>> {
     let AntreaProxy::On(proxy) = &config.antrea_proxy else { return Ok(None) };
-    let (external, traffic, health_server) = match &proxy.external {
-        ExternalConfig::ByHost => (ExternalTraffic::ByHost, ServiceTraffic::ByHost, None),
+    let (external, traffic, health_server, node_ports) = match &proxy.external {
+        ExternalConfig::ByHost => (ExternalTraffic::ByHost, ServiceTraffic::ByHost, None, None),
         ExternalConfig::ByAgent { node_port_addresses, health_check_server } => {
-            let addresses = find_node_port_addresses(netlink, &config.host_gateway, node_port_addresses)
-                .await
-                .context("cannot find the addresses of this Node for NodePorts")?;
-            (by_agent(&addresses), kernel(addresses, *health_check_server), *health_check_server)
+            let found = NodePortAddresses::find(netlink, &config.host_gateway, node_port_addresses).await?;
+            let addresses = found.addresses().borrow().clone();
+            let external = ExternalTraffic::ByAgent { node_port_addresses: on_the_bridge(&addresses) };
+            (external, kernel(addresses, *health_check_server), *health_check_server, Some(found))
         }
     };
     let direct_server_return = direct_server_return(proxy);
     Ok(Some(ProxySetup {
         settings: settings(proxy, node, direct_server_return),
         pipeline: ServiceProxy { external, direct_server_return, refusal_rate: config.packet_in_rate },
+        node_ports,
         traffic,
         stale_udp: match proxy.cleanup_stale_udp {
             Status::Enabled => StaleUdpConnections::Forgotten,
@@ -67,9 +71,8 @@ pub(crate) async fn set_up(
 }
 
 /// Packets to loopback addresses never reach the bridge.
-fn by_agent(addresses: &BTreeSet<IpAddr>) -> ExternalTraffic {
-    let node_port_addresses = addresses.iter().filter(|address| !address.is_loopback()).copied().collect();
-    ExternalTraffic::ByAgent { node_port_addresses }
+pub(super) fn on_the_bridge(addresses: &BTreeSet<IpAddr>) -> Vec<IpAddr> {
+    addresses.iter().filter(|address| !address.is_loopback()).copied().collect()
 }
 
 fn kernel(node_port_addresses: BTreeSet<IpAddr>, health_server: Option<SocketAddr>) -> ServiceTraffic {

@@ -129,12 +129,23 @@ fn add_services(
     node: &NodeName,
     restore: &FlowRestore,
 ) {
-    let ServiceComponents { controller, refusals, notices, stale_udp, ovs_run_dir, health_server } = services;
+    let ServiceComponents {
+        controller,
+        refusals,
+        notices,
+        node_ports,
+        stale_udp,
+        ovs_run_dir,
+        health_server,
+    } = services;
     let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
     let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
     let health = controller.health_source();
     let for_stale_udp = connection.clone();
     components.add("services", |stop| controller.run(round, stop));
+    if let Some(node_ports) = node_ports {
+        components.add("node-port-addresses", |stop| node_ports.keep(stop));
+    }
     components
         .add("service-refusals", |stop| proxy::refuse_connections(refusals, connection, pipeline, stop));
     components

@@ -5,7 +5,10 @@
 
 mod api;
 mod bad_configuration;
+mod lost_database;
 mod multicluster;
 mod node;
+mod node_ports;
+mod refused_service;
 mod service_health;
 mod takeover;

@@ -2,10 +2,10 @@
 
 use crate::node::{Node, node};
 
-const PROXY_ALL: &str = "antreaProxy: {proxyAll: true}\n";
+pub(crate) const PROXY_ALL: &str = "antreaProxy: {proxyAll: true}\n";
 
 /// A Service with an endpoint on the Node, and a port for questions about it.
-const SERVICE: &str = "apiVersion: v1
+pub(crate) const SERVICE: &str = "apiVersion: v1
 kind: Service
 metadata: {name: web, namespace: shop, uid: u-1, creationTimestamp: 2026-01-01T00:00:00Z}
 spec:

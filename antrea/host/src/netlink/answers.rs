@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netlink_packet_core::{NetlinkBuffer, NetlinkMessage, NetlinkPayload};
+use netlink_packet_core::{NLM_F_DUMP_INTR, NetlinkBuffer, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 
 /// struct nlmsghdr of linux/netlink.h.
@@ -14,6 +14,16 @@ pub(super) struct Answers {
     sequence: u32,
     /// The objects that were told.
     pub(super) objects: Vec<RouteNetlinkMessage>,
+    whole: Whole,
+}
+
+/// Whether all objects of a kind were told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// As far as the kernel knows.
+    Yes,
+    /// Some came or went between two parts of the list, and others may have been skipped for it.
+    No,
 }
 
 /// Whether there is more to come.
@@ -22,7 +32,7 @@ pub(super) enum Progress {
     /// There is.
     More,
     /// There is not: all is told, or done.
-    Done,
+    Done(Whole),
     /// The kernel does not do it.
     Refused(io::Error),
 }
@@ -30,7 +40,7 @@ pub(super) enum Progress {
 impl Answers {
     /// To the request of that number.
     pub(super) const fn to(sequence: u32) -> Self {
-        Self { sequence, objects: Vec::new() }
+        Self { sequence, objects: Vec::new(), whole: Whole::Yes }
     }
 
     /// Reads what one receive brought. Answers to other requests, of which somebody stopped reading, are passed over,
@@ -39,15 +49,18 @@ impl Answers {
         while let Ok(header) = NetlinkBuffer::new_checked(bytes) {
             let length = header.length() as usize;
             let ours = header.sequence_number() == self.sequence;
+            if ours && header.flags() & NLM_F_DUMP_INTR != 0 {
+                self.whole = Whole::No;
+            }
             if ours && let Ok(message) = NetlinkMessage::deserialize(bytes) {
                 match message.payload {
                     NetlinkPayload::InnerMessage(object) => self.objects.push(object),
-                    NetlinkPayload::Done(_) => return Progress::Done,
+                    NetlinkPayload::Done(_) => return Progress::Done(self.whole),
                     NetlinkPayload::Error(error) if error.code.is_some() => {
                         return Progress::Refused(error.to_io());
                     }
                     // An error without a number is an acknowledgement.
-                    NetlinkPayload::Error(_) => return Progress::Done,
+                    NetlinkPayload::Error(_) => return Progress::Done(self.whole),
                     _ => {}
                 }
             }
@@ -55,5 +68,50 @@ impl Answers {
             bytes = bytes.get(next..).unwrap_or_default();
         }
         Progress::More
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MULTI: u16 = 0x2;
+    const INTERRUPTED: u16 = 0x10;
+    const LINK: u16 = 16;
+    const DONE: u16 = 3;
+
+    /// struct nlmsghdr and a payload of zeros, which is a struct ifinfomsg or the number of an error.
+    fn message(kind: u16, flags: u16, sequence: u32) -> Vec<u8> {
+        let mut bytes = 32_u32.to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend((flags | MULTI).to_ne_bytes());
+        bytes.extend(sequence.to_ne_bytes());
+        bytes.resize(32, 0);
+        bytes
+    }
+
+    /// What is told at the end of a list of links whose messages have those flags.
+    fn check(links: &[u16], done: u16, expected: Whole) {
+        let mut answers = Answers::to(7);
+        for flags in links {
+            assert!(matches!(answers.read(&message(LINK, *flags, 7)), Progress::More));
+        }
+        let Progress::Done(whole) = answers.read(&message(DONE, done, 7)) else { panic!("not done") };
+        assert_eq!((answers.objects.len(), whole), (links.len(), expected), "{links:?} {done}");
+    }
+
+    #[test]
+    fn a_list_is_whole_unless_the_kernel_says_that_it_was_interrupted() {
+        check(&[0, 0], 0, Whole::Yes);
+        check(&[0, INTERRUPTED], 0, Whole::No);
+        check(&[INTERRUPTED, 0], 0, Whole::No);
+        check(&[0, 0], INTERRUPTED, Whole::No);
+    }
+
+    #[test]
+    fn interrupted_answers_to_others_are_passed_over() {
+        let mut answers = Answers::to(7);
+        let bytes = [message(LINK, INTERRUPTED, 6), message(DONE, 0, 7)].concat();
+        assert!(matches!(answers.read(&bytes), Progress::Done(Whole::Yes)));
     }
 }

@@ -1,18 +1,14 @@
 //! Notices when an interface is made anew, such as by Open vSwitch: what others had set on it went with the former one.
 
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixDatagram as StdDatagram;
 
 use antrea_types::InterfaceName;
-use nix::errno::Errno;
 use nix::libc::{BPF_ABS, BPF_B, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET};
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, socket};
-use socket2::{SockFilter, SockRef};
-use tokio::net::UnixDatagram;
+use socket2::SockFilter;
 
 use super::NetlinkError;
+use super::notices::Notices;
 
 /// The group of messages about links, as a bit (linux/rtnetlink.h).
 const RTMGRP_LINK: u32 = 1;
@@ -24,7 +20,7 @@ const NAME_OFFSET: usize = 16 + 16 + 4;
 /// Watches for one interface in one namespace.
 #[derive(Debug)]
 pub struct LinkWatch {
-    messages: UnixDatagram,
+    notices: Notices,
     name: InterfaceName,
     index: Option<u32>,
 }
@@ -35,8 +31,10 @@ impl LinkWatch {
     /// # Errors
     /// No socket can be opened.
     pub fn current(name: &InterfaceName) -> Result<Self, NetlinkError> {
-        let messages = subscribe(name).map_err(NetlinkError::Socket)?;
-        Ok(Self { messages, name: name.clone(), index: index(name) })
+        let filter = only_of(name.as_str());
+        let notices = filter.and_then(|filter| Notices::of(RTMGRP_LINK, Some(&filter)));
+        let notices = notices.map_err(NetlinkError::Socket)?;
+        Ok(Self { notices, name: name.clone(), index: index(name) })
     }
 
     /// Waits until there is an interface of that name which is not the one that was there before. One that came while
@@ -51,31 +49,13 @@ impl LinkWatch {
                 self.index = index;
                 return Ok(());
             }
-            self.message().await.map_err(NetlinkError::Socket)?;
-        }
-    }
-
-    /// Waits for a message. What it says may be over by now: it is a reason to look, and is not read.
-    async fn message(&self) -> io::Result<()> {
-        match self.messages.recv(&mut [0]).await {
-            // Some found no room.
-            Err(error) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => Ok(()),
-            received => received.map(drop),
+            self.notices.next().await.map_err(NetlinkError::Socket)?;
         }
     }
 }
 
 fn index(name: &InterfaceName) -> Option<u32> {
     if_nametoindex(name.as_str()).ok()
-}
-
-fn subscribe(name: &InterfaceName) -> io::Result<UnixDatagram> {
-    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let messages = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
-    SockRef::from(&messages).attach_filter(&only_of(name.as_str())?)?;
-    bind(messages.as_raw_fd(), &NetlinkAddr::new(0, RTMGRP_LINK))?;
-    // The calls that receive are those of local datagrams.
-    UnixDatagram::from_std(StdDatagram::from(messages))
 }
 
 /// A filter that lets messages about one interface through: where many Pods start, there are a dozen about each of theirs.

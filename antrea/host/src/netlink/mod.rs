@@ -1,11 +1,13 @@
 //! rtnetlink in one network namespace. What is asked for is compared with what is there; nothing is sent for what is
 //! as it should be.
 
+mod address_watch;
 mod addresses;
 mod answers;
 mod link_watch;
 mod links;
 mod neighbours;
+mod notices;
 mod routes;
 mod veth;
 
@@ -18,6 +20,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use tokio::sync::{Mutex, OnceCell};
 
+pub use address_watch::AddressWatch;
 pub use link_watch::LinkWatch;
 pub use links::{AdminState, Arp, Link, LinkSettings};
 pub use veth::{Veth, VethEnd};
@@ -25,7 +28,11 @@ pub use veth::{Veth, VethEnd};
 use crate::kernel_socket::KernelSocket;
 use crate::nfnetlink::Nftables;
 use crate::{Netns, NetnsError};
-use answers::{Answers, Progress};
+use answers::{Answers, Progress, Whole};
+
+/// How often a list is asked for that changes each time while it is told. One that is long enough for that takes
+/// milliseconds.
+const LISTINGS: usize = 32;
 
 /// A connection to the kernel's routing and link tables, on which one request is made at a time. Clones share it; it
 /// closes with the last of them.
@@ -127,7 +134,7 @@ impl Netlink {
         flags: u16,
         operation: impl Fn() -> String,
     ) -> Result<(), NetlinkError> {
-        self.request(message, NLM_F_ACK | flags, &operation).await.map(drop)
+        self.request(&message, NLM_F_ACK | flags, &operation).await.map(drop)
     }
 
     /// Asks for one object.
@@ -136,27 +143,32 @@ impl Netlink {
         message: RouteNetlinkMessage,
         operation: impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
-        self.request(message, NLM_F_ACK, &operation).await
+        self.request(&message, NLM_F_ACK, &operation).await.map(|(objects, _)| objects)
     }
 
-    /// Asks for all objects of a kind.
+    /// Asks for all objects of a kind. What is not in the list is not there: a list that was interrupted, where the kernel may
+    /// have skipped some, counts for nothing.
     async fn dump(
         &self,
         message: RouteNetlinkMessage,
         operation: impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
-        self.request(message, NLM_F_DUMP, &operation).await
+        let whole = whole(|| self.request(&message, NLM_F_DUMP, &operation)).await?;
+        whole.ok_or_else(|| NetlinkError::Unanswered {
+            operation: operation(),
+            source: io::Error::other(format!("it was interrupted {LISTINGS} times by changes")),
+        })
     }
 
     async fn request(
         &self,
-        message: RouteNetlinkMessage,
+        message: &RouteNetlinkMessage,
         flags: u16,
         operation: &impl Fn() -> String,
-    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+    ) -> Result<(Vec<RouteNetlinkMessage>, Whole), NetlinkError> {
         let mut socket = self.socket.lock().await;
         let unanswered = |source| NetlinkError::Unanswered { operation: operation(), source };
-        let mut request = NetlinkMessage::from(message);
+        let mut request = NetlinkMessage::from(message.clone());
         request.header.flags = NLM_F_REQUEST | flags;
         request.header.sequence_number = socket.take(1);
         request.finalize();
@@ -167,11 +179,50 @@ impl Netlink {
         loop {
             match answers.read(&socket.receive().map_err(unanswered)?) {
                 Progress::More => {}
-                Progress::Done => return Ok(answers.objects),
+                Progress::Done(whole) => return Ok((answers.objects, whole)),
                 Progress::Refused(source) => {
                     return Err(NetlinkError::Refused { operation: operation(), source });
                 }
             }
         }
+    }
+}
+
+/// Asks until the list is whole; nothing if it never is.
+async fn whole<T, E, F>(mut ask: impl FnMut() -> F) -> Result<Option<T>, E>
+where
+    F: Future<Output = Result<(T, Whole), E>>,
+{
+    for _ in 0..LISTINGS {
+        if let (list, Whole::Yes) = ask().await? {
+            return Ok(Some(list));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::ready;
+
+    use super::*;
+
+    /// Which of the lists is taken, counted from one, where so many are interrupted first.
+    async fn taken(interrupted: usize) -> Option<usize> {
+        let mut asked = 0;
+        let list = whole(|| {
+            asked += 1;
+            let whole = if asked > interrupted { Whole::Yes } else { Whole::No };
+            ready(Ok::<_, Infallible>((asked, whole)))
+        });
+        list.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_list_that_was_interrupted_is_asked_for_again_and_not_for_ever() {
+        assert_eq!(taken(0).await, Some(1));
+        assert_eq!(taken(3).await, Some(4));
+        assert_eq!(taken(LISTINGS).await, None);
     }
 }

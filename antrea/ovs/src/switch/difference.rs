@@ -8,6 +8,7 @@ use antrea_openflow::{
 };
 
 use super::marks::{Found, Marks};
+use super::owed::Kept;
 use super::wanted::Leftovers;
 use crate::flow_store::FlowStore;
 use crate::modification::Modification;
@@ -23,6 +24,8 @@ pub(super) struct Comparison<'a> {
     round: Round,
     rounds: Rounds,
     stale: BTreeSet<(TableId, Round)>,
+    kept: &'a Kept,
+    kept_flows: usize,
     surplus_flows: Vec<PackedFlow>,
     surplus_groups: Vec<GroupId>,
     buffer: Vec<u8>,
@@ -40,7 +43,7 @@ pub(super) enum Sent {
 pub(super) enum Rounds {
     /// Those of the round.
     Ours,
-    /// And those of round `stale`, or of every other one where that is not known, of which none shall be left.
+    /// And those of round `stale`, or of every other one where that is not known, of which none shall be left but what is kept.
     All { stale: Option<Round> },
 }
 
@@ -64,11 +67,13 @@ enum Surplus {
 
 impl<'a> Comparison<'a> {
     /// Of all that `store` holds but meters.
-    pub(super) fn of(store: &'a FlowStore, leftovers: Leftovers, rounds: Rounds) -> Self {
+    pub(super) fn of(store: &'a FlowStore, leftovers: Leftovers, rounds: Rounds, kept: &'a Kept) -> Self {
         Self {
             round: store.round(),
             rounds,
             stale: BTreeSet::new(),
+            kept,
+            kept_flows: 0,
             flows: Marks::of(store.flows()),
             groups: Marks::of(store.groups()),
             surplus: match leftovers {
@@ -111,7 +116,8 @@ impl<'a> Comparison<'a> {
     }
 
     fn note_group(&mut self, found: Found, id: GroupId) {
-        if found == Found::NotWanted && matches!(self.surplus, Surplus::Deleted { .. }) {
+        let surplus = found == Found::NotWanted && matches!(self.surplus, Surplus::Deleted { .. });
+        if surplus && !self.kept.has_group(id) {
             self.surplus_groups.push(id);
         }
     }
@@ -126,7 +132,7 @@ impl<'a> Comparison<'a> {
             let round = Round::of(part.cookie());
             if round != self.round {
                 if self.rounds.have(round) && self.surplus.has(&part) {
-                    self.stale.insert((part.table(), round));
+                    self.note_stale(&part, round);
                 }
                 continue;
             }
@@ -142,6 +148,28 @@ impl<'a> Comparison<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A flow of an earlier round goes with all of its table, unless some of these stay; what is wanted in its place takes it
+    /// by itself.
+    fn note_stale(&mut self, part: &FlowPart<'_>, round: Round) {
+        if !self.kept.concerns(part.table()) {
+            self.stale.insert((part.table(), round));
+            return;
+        }
+        let sent = part.as_sent(&mut self.buffer).to_owned();
+        // What cannot be read is none of ours.
+        let flow = part.packed(&mut self.buffer).map_or(sent, |packed| packed.to_owned());
+        if self.kept.has_flow(&flow) {
+            self.kept_flows += 1;
+        } else if self.flows.find(flow.key(), flow.bytes()) == Found::NotWanted {
+            self.surplus_flows.push(flow);
+        }
+    }
+
+    /// How many flows of earlier rounds stay.
+    pub(super) const fn kept_flows(&self) -> usize {
+        self.kept_flows
     }
 
     /// What is left when all has been seen.

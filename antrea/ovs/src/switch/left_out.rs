@@ -61,6 +61,11 @@ impl LeftOut {
         self.members.extend(members.iter().map(|member| (Identity::from(member), error.clone())));
     }
 
+    /// What is left out.
+    pub(super) fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.members.keys()
+    }
+
     /// Whether nothing is.
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()

@@ -7,6 +7,7 @@ use antrea_openflow::{Band, Meter, MeterFlags, MeterId, MeterMod, TableId};
 
 use super::difference::{Comparison, Difference, Rounds, Sent};
 use super::left_out::{Identity, LeftOut};
+use super::owed::Kept;
 use super::plan::Plan;
 use super::wanted::Leftovers;
 use crate::flow_store::FlowStore;
@@ -47,11 +48,13 @@ pub(super) struct Realized {
     /// What it took: changes of flows, groups and meters.
     pub(super) changes: usize,
     pub(super) left_out: LeftOut,
+    /// How many flows of earlier rounds stay.
+    pub(super) kept_flows: usize,
 }
 
 /// Brings to the switch what it lacks of the store, and what differs; deletes groups, meters and flows of this round
-/// that the store does not hold, unless leftovers are kept, and flows of other `rounds`. What the switch refuses keeps nothing else out.
-/// `known` is what was refused the last time, `sent` what is known of groups that cannot be read.
+/// that the store does not hold, unless leftovers are kept, and flows of other `rounds`, but for what is `kept`. What the switch
+/// refuses keeps nothing else out. `known` is what was refused the last time, `sent` what is known of groups that cannot be read.
 pub(super) async fn everything(
     channel: &Channel,
     store: &FlowStore,
@@ -59,12 +62,13 @@ pub(super) async fn everything(
     known: &LeftOut,
     sent: Sent,
     rounds: Rounds,
+    kept: &Kept,
 ) -> Result<Realized, OpenFlowError> {
-    let realized = Realized { changes: 0, left_out: LeftOut::default() };
+    let realized = Realized { changes: 0, left_out: LeftOut::default(), kept_flows: 0 };
     let mut installation = Installation { channel, known, realized };
     let meters = channel.dump_meters().await?;
     installation.meters(store, &meters).await?;
-    let mut comparison = Comparison::of(store, leftovers, rounds);
+    let mut comparison = Comparison::of(store, leftovers, rounds, kept);
     let large = channel.read_groups(|message| comparison.groups(message)).await?;
     comparison.large_groups(&large, sent);
     let filter = match rounds {
@@ -72,6 +76,7 @@ pub(super) async fn everything(
         Rounds::All { .. } => FlowFilter::table(TableId::ALL),
     };
     channel.read_flows(filter, |message| comparison.flows(message)).await?;
+    installation.realized.kept_flows = comparison.kept_flows();
     installation.members(comparison.difference()).await?;
     if leftovers == Leftovers::Deleted {
         installation.delete_meters(store, &meters).await?;

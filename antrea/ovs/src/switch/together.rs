@@ -121,7 +121,7 @@ impl Wanted {
         }
         match channel.bundle(&batch.bundle).await {
             Err(error) if !matches!(error, OpenFlowError::ConnectionLost) => {
-                self.take_back(batch, &error, jobs)
+                self.take_back_batch(batch, &error, jobs)
             }
             outcome => answer(batch.sets.into_iter().map(|set| set.reply), &outcome, channel),
         }
@@ -136,7 +136,7 @@ impl Wanted {
                 jobs.push_front(Job { key, wish, reply });
                 break;
             };
-            let known = self.refusal(&key).is_ok();
+            let known = self.refusal(&key).is_ok() && !self.owed.has(&key);
             let before = self.store.members(&key);
             let plan = Plan::of(self.store.put(&key, members));
             let size = batch.size.and(Size::of(&plan.bundle));
@@ -156,18 +156,19 @@ impl Wanted {
 
     /// Takes back what was refused. A set that is refused alone, or that the error is about, is done with; the others
     /// wait again in their order.
-    fn take_back(&mut self, batch: Batch, error: &OpenFlowError, jobs: &mut VecDeque<Job>) -> Progress {
+    fn take_back_batch(&mut self, batch: Batch, error: &OpenFlowError, jobs: &mut VecDeque<Job>) -> Progress {
         let Batch { sets, size, .. } = batch;
         let guilty = match sets.len() {
             1 => Some(0),
             _ => error.position().and_then(|position| sets.iter().position(|set| position < set.end)),
         };
         for (position, Gathered { key, before, reply, .. }) in sets.into_iter().enumerate().rev() {
-            let members = self.store.members(&key);
-            self.store.put(&key, before);
             if guilty == Some(position) {
+                self.take_back(&key, before);
                 let _ = reply.send(Err(error.clone()));
             } else {
+                let members = self.store.members(&key);
+                self.store.put(&key, before);
                 jobs.push_front(Job { key, wish: Wish::Replace(members), reply });
             }
         }

@@ -5,13 +5,14 @@ use tracing::warn;
 
 use super::difference::{Rounds, Sent};
 use super::left_out::LeftOut;
+use super::owed::Owed;
 use super::plan::Plan;
 use super::realize;
 use super::together::Wish;
 use crate::flow_store::{FlowChanges, FlowStore, Members};
 use crate::openflow::{Channel, OpenFlowError};
 use crate::round::Round;
-use crate::store::{Edit, SetKey};
+use crate::store::{Change, Edit, SetKey};
 
 /// Groups and meters, which carry no round, and flows of this round, that nobody asked for. Until all of this round
 /// has been asked for, flows of earlier rounds may use the former, and the latter may have been installed by an earlier
@@ -27,6 +28,9 @@ pub(super) struct Wanted {
     pub(super) store: FlowStore,
     pub(super) leftovers: Leftovers,
     left_out: LeftOut,
+    pub(super) owed: Owed,
+    /// How many flows of earlier rounds stayed when these were deleted last.
+    pub(super) kept_flows: usize,
     /// The generation of the last connection over which everything was installed; 0 before the first.
     sent_over: u64,
 }
@@ -37,12 +41,15 @@ impl Wanted {
             store: FlowStore::new(round),
             leftovers: Leftovers::Kept,
             left_out: LeftOut::default(),
+            owed: Owed::default(),
+            kept_flows: 0,
             sent_over: 0,
         }
     }
 
     /// Changes a set, to be installed with everything.
     pub(super) fn remember(&mut self, key: &SetKey, wish: Wish) {
+        drop(self.owed.take(key));
         match wish {
             Wish::Replace(members) => drop(self.store.put(key, members)),
             Wish::Edit(edits) => drop(self.store.edit(key, edits)),
@@ -80,7 +87,11 @@ impl Wanted {
     ) -> Result<(), OpenFlowError> {
         let before = self.store.members(key);
         let uncertain = self.left_out.why(&before).is_some();
-        let changes = self.store.put(key, members);
+        let owed = self.owed.take(key);
+        let mut changes = self.store.put(key, members);
+        // What stayed for want of this set, and it does not have.
+        let former = owed.flows.into_iter().map(Change::Delete);
+        changes.flows.extend(former.filter(|change| self.store.lacks(change)));
         if uncertain || self.refusal(key).is_err() {
             // What the switch has of it is not known.
             self.settle(channel, changes.deletions()).await?;
@@ -106,11 +117,21 @@ impl Wanted {
         if matches!(error, OpenFlowError::ConnectionLost) {
             return Err(error);
         }
-        let back = self.store.put(key, before);
+        let back = self.take_back(key, before);
         if !at_once && let Err(error) = self.settle(channel, back.deletions()).await {
             warn!(%key, error = &error as &dyn std::error::Error, "Cannot take back a refused change");
         }
         Err(error)
+    }
+
+    /// Makes a set what it was before it was refused. Where it was nothing, what an earlier agent has in its place stays.
+    pub(super) fn take_back(&mut self, key: &SetKey, before: Members) -> FlowChanges {
+        let refused = self.store.members(key);
+        let changes = self.store.put(key, before);
+        if !self.store.has(key) {
+            self.owed.refuse(key.clone(), refused);
+        }
+        changes
     }
 
     /// Brings everything to the switch, whatever it has, then does `deletions`. Returns how much that changed.
@@ -132,9 +153,14 @@ impl Wanted {
     ) -> Result<usize, OpenFlowError> {
         let generation = channel.generation();
         let sent = if self.sent_over == generation { Sent::OverThisConnection } else { Sent::Perhaps };
+        let kept = self.owed.kept(&self.left_out);
+        let (store, known) = (&self.store, &self.left_out);
         let realized =
-            realize::everything(channel, &self.store, self.leftovers, &self.left_out, sent, rounds).await?;
+            realize::everything(channel, store, self.leftovers, known, sent, rounds, &kept).await?;
         self.left_out = realized.left_out;
+        if rounds != Rounds::Ours {
+            self.kept_flows = realized.kept_flows;
+        }
         self.sent_over = generation;
         Ok(realized.changes)
     }

@@ -73,8 +73,23 @@ fn a_number_means_its_rule_until_it_is_anothers() {
     assert_eq!(policies(&node, 2), "p In");
     node.check("wait 4\nnp ADDED q to=a | In - -", &["3 in 1 from nobody"]);
     assert_eq!(policies(&node, 2), "p In");
+    node.reconciler.confirm();
     node.check("wait 1\nnp ADDED r to=a | Out - -", &["2 out 1 to nobody"]);
     assert_eq!(policies(&node, 2), "r Out");
+}
+
+/// A flow that carries it may be left, which would make the new rule's members of the old one's.
+#[test]
+fn a_number_is_not_anothers_while_the_switch_refuses_something() {
+    let mut node = Node::told(&format!("{PODS}\nnp ADDED p to=a | In g Allow"));
+    node.check("np DELETED p", &["2 gone"]);
+    node.reconciler.refuse("too many".to_owned());
+    node.check("wait 60\nnp ADDED q to=a | In - -", &["3 in 1 from nobody"]);
+    node.reconciler.refuse("too many".to_owned());
+    node.check("wait 60\nnp ADDED r to=a | Out - -", &["4 out 1 to nobody"]);
+    assert_eq!(policies(&node, 2), "", "whose it was is not kept for ever");
+    node.reconciler.confirm();
+    node.check("np ADDED s to=ab | Out - -", &["2 out 1,2 to nobody"]);
 }
 
 #[test]

@@ -170,6 +170,20 @@ impl Node {
         self.noted("port", &format!("pod-{}", pod.name))
     }
 
+    /// Takes what is noted of a Pod away, as a new port would, and waits until that is known.
+    pub(super) async fn forget_note(&self, pod: Pod) {
+        let port = format!("pod-{}", pod.name);
+        let mut changed = self.database.changed();
+        self.ovs.vsctl(["remove", "port", &port, "external_ids", "antrea-policies"]).unwrap();
+        let is_noted = || {
+            let port = self.database.snapshot().port(&port).unwrap().port;
+            port.external_ids.contains_key("antrea-policies")
+        };
+        while is_noted() {
+            changed.changed().await.unwrap();
+        }
+    }
+
     fn noted(&self, table: &str, name: &str) -> Option<String> {
         let column = "external_ids:antrea-policies";
         let note = self.ovs.vsctl(["--if-exists", "get", table, name, column]).unwrap();

@@ -60,6 +60,16 @@ async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_bac
 }
 
 #[tokio::test]
+async fn that_nothing_is_known_of_a_pod_is_noted_again_when_its_port_is_another_one() {
+    let test = "that_nothing_is_known_of_a_pod_is_noted_again_when_its_port_is_another_one";
+    let Some(node) = node(test).await else { return };
+    let agent = with_one_that_came_too_late(&node).await;
+    node.forget_note(B).await;
+    agent.attach(B).await.unwrap();
+    assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
+}
+
+#[tokio::test]
 async fn where_new_pods_are_admitted_one_that_comes_while_the_controller_is_away_is_open() {
     let test = "where_new_pods_are_admitted_one_that_comes_while_the_controller_is_away_is_open";
     let Some(node) = node(test).await else { return };

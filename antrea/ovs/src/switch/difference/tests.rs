@@ -7,7 +7,9 @@ use antrea_openflow::{
 use antrea_types::OfPort;
 
 use super::*;
-use crate::flow_store::FlowSet;
+use crate::flow_store::{FlowSet, Members};
+use crate::switch::left_out::LeftOut;
+use crate::switch::owed::Owed;
 
 fn flow(table: u8, port: u32) -> Flow {
     Flow::new(TableId(table), FlowPriority(200)).matching(Match::new().in_port(OfPort(port)))
@@ -38,7 +40,18 @@ fn reply(body: ReplyBody) -> Vec<u8> {
 
 /// What a switch with these flows and groups gets; each comes in a message of its own.
 fn text(store: &FlowStore, leftovers: Leftovers, flows: &[Flow], groups: &[Group]) -> Vec<String> {
-    let mut comparison = Comparison::of(store, leftovers, Rounds::All { stale: None });
+    text_but(&Kept::default(), store, leftovers, flows, groups).0
+}
+
+/// The same where something is kept; and how many flows are.
+fn text_but(
+    kept: &Kept,
+    store: &FlowStore,
+    leftovers: Leftovers,
+    flows: &[Flow],
+    groups: &[Group],
+) -> (Vec<String>, usize) {
+    let mut comparison = Comparison::of(store, leftovers, Rounds::All { stale: None }, kept);
     for group in groups {
         comparison.groups(&reply(ReplyBody::Groups(vec![group.clone()]))).unwrap();
     }
@@ -46,7 +59,8 @@ fn text(store: &FlowStore, leftovers: Leftovers, flows: &[Flow], groups: &[Group
         let entry = FlowEntry { flow: flow.clone(), statistics: FlowStatistics::default() };
         comparison.flows(&reply(ReplyBody::Flows(vec![entry]))).unwrap();
     }
-    comparison.difference().members().map(|member| member.to_string()).collect()
+    let kept = comparison.kept_flows();
+    (comparison.difference().members().map(|member| member.to_string()).collect(), kept)
 }
 
 #[test]
@@ -105,4 +119,27 @@ fn flows_of_other_rounds_go_from_each_table_at_once() {
             "flow DEL table:1 cookie:0x3000000000000/0xffff000000000000 actions=drop",
         ]
     );
+}
+
+#[test]
+fn of_flows_of_other_rounds_those_of_sets_that_are_owed_stay_and_no_others() {
+    let mut owed = Owed::default();
+    let set = FlowSet { flows: vec![flow(1, 8), flow(2, 8)], groups: vec![group(9, 1)], meters: vec![] };
+    owed.refuse("b".into(), Members::pack(set, Round(1)));
+    let of_other = |table, port| flow(table, port).cookie(Cookie(2 << 48));
+    // One whose place is taken, two that nobody wants, one that is owed, and one of a table where nothing is.
+    let flows = [of_other(1, 3), of_other(1, 9), of_other(1, 8), of_other(2, 7), of_other(3, 8)];
+    let groups = [group(7, 1), group(8, 1), group(9, 1), group(10, 1)];
+    let kept = owed.kept(&LeftOut::default());
+    let expected = [
+        "flow ADD table:1 priority=200,in_port=3 cookie:0x1000000000000 actions=drop",
+        "flow ADD priority=200,in_port=2 cookie:0x1000000000000 actions=drop",
+        "flow ADD priority=200,in_port=1 cookie:0x1000000000000 actions=drop",
+        "flow DEL_STRICT table:1 priority=200,in_port=9 actions=drop",
+        "flow DEL_STRICT table:2 priority=200,in_port=7 actions=drop",
+        "flow DEL table:3 cookie:0x2000000000000/0xffff000000000000 actions=drop",
+        "group 10",
+    ];
+    let (text, count) = text_but(&kept, &store(), Leftovers::Deleted, &flows, &groups);
+    assert_eq!((text, count), (expected.map(str::to_owned).to_vec(), 1));
 }
