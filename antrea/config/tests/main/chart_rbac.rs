@@ -61,6 +61,7 @@ const REQUESTS: &[Request] = requests! {
     BOTH "shared-api/kit/src/auth/authorization.rs" ["Api<SubjectAccessReview>", "reviews.create("] => "authorization.k8s.io" "subjectaccessreviews": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "create(&self.api,"] => "" "configmaps": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
+    CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "config_maps.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<Node>::all("] => "" "nodes": "list watch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<AntreaAgentInfo>::all(", "watch(api,", "create(&self.api,", "delete(&self.api,"] => "crd.antrea.io" "antreaagentinfos": "list watch create delete";
     CONTROLLER "antrea/controller/src/info/controller.rs" ["Api::<AntreaControllerInfo>::all(", "api.get_opt(", "api.replace(", "api.create("] => "crd.antrea.io" "antreacontrollerinfos": "get create update";

@@ -1,6 +1,7 @@
 //! The API: what agents watch and antctl asks, and what says how the controller is.
 
 mod cluster;
+mod feature_gates;
 mod other;
 pub(crate) mod token_nodes;
 pub(crate) mod trust;
@@ -17,6 +18,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use cluster::Controller;
+pub(crate) use feature_gates::Gates;
 pub(crate) use other::Other;
 
 /// What the API is served with.

@@ -190,6 +190,12 @@ impl Cluster {
         self.remove(NETWORK_POLICIES, policy);
     }
 
+    /// The ConfigMap that agents are configured with.
+    pub(crate) fn configure_agents(&self, text: &str) {
+        let map = json!({"metadata": {"name": "antrea-config"}, "data": {"antrea-agent.conf": text}});
+        self.put(CONFIG_MAPS, "antrea-config", map);
+    }
+
     pub(crate) fn add_api_service(&self, name: &str) {
         let service = json!({"name": "antrea", "namespace": "kube-system"});
         let spec = json!({"service": service, "groupPriorityMinimum": 100, "versionPriority": 100});
