@@ -45,7 +45,8 @@ impl Cluster {
             };
         }
         let path = path.strip_suffix("/status").unwrap_or(&path);
-        let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
+        let Some((kind, name)) = self.place(path) else { return refuse(StatusCode::NOT_FOUND) };
+        let (kind, name) = (kind.as_str(), name.as_str());
         if *request.method() == Method::DELETE {
             self.count(kind);
         }
@@ -69,6 +70,18 @@ impl Cluster {
             }
             _ => not_found(),
         }
+    }
+
+    /// Where the object at a path is kept: of a kind whose objects are listed together, whatever their Namespaces are, it is
+    /// `NAMESPACE/NAME`.
+    fn place(&self, path: &str) -> Option<(String, String)> {
+        let (kind, name) = path.rsplit_once('/')?;
+        if self.store.lock().unwrap().kinds.contains_key(kind) {
+            return Some((kind.to_owned(), name.to_owned()));
+        }
+        let (group, rest) = kind.split_once("/namespaces/")?;
+        let (namespace, plural) = rest.split_once('/')?;
+        Some((format!("{group}/{plural}"), format!("{namespace}/{name}")))
     }
 
     fn create(&self, path: &str, object: Value) -> Answer {
