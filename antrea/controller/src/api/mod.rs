@@ -47,7 +47,8 @@ impl Serving<'_> {
     /// When somebody else has the port.
     pub(crate) async fn bind(self, config: &ControllerConfig) -> Result<Bound> {
         let (client, lifetimes) = (self.client.clone(), Lifetimes::default());
-        let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes);
+        let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes)
+            .accepting(config.controller_token_audience.clone());
         let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
         let guard = guard.trusting(self.certificates).explaining_to(self.token);
         let watches = CancellationToken::new();

@@ -1,5 +1,7 @@
 //! What antrea-controller serves to agents and users.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::api_server::{
@@ -182,6 +184,39 @@ async fn the_token_of_an_agent_is_good_for_its_node_alone() {
         assert_eq!(list(&format!("{AGENT}@n1-token"), "n2").await, 403, "{minor}");
         assert_eq!(list(&format!("{AGENT}-token"), "n2").await, without_node, "{minor}");
         assert_eq!(list("agent-token", "n2").await, 200, "not an agent, with {minor}");
+    }
+}
+
+/// A token that says for whom it is.
+fn token_for(audience: &str, user: &str) -> String {
+    let claims = json!({"aud": audience, "sub": user}).to_string();
+    format!("head.{}.signature", URL_SAFE_NO_PAD.encode(claims))
+}
+
+#[tokio::test]
+async fn a_token_is_for_the_controller_or_for_the_api_server_and_for_its_node_either_way() {
+    const API_SERVER: &str = "https://kubernetes.default.svc";
+    for (configured, codes) in [
+        ("", [200, 200, 401]),
+        ("controllerTokenAudience: other\n", [401, 200, 200]),
+        ("controllerTokenAudience: ''\n", [401, 200, 401]),
+    ] {
+        let cluster = cluster();
+        let server = ApiServer::start(&cluster, None).await;
+        let mut controller = Controller::configured(&server, configured);
+        let api = ControllerApi::of(&cluster, &controller).await;
+        controller.until_log("Version of the API server learned").await;
+        api.until_ready().await;
+        for (audience, code) in ["antrea-controller", API_SERVER, "other"].into_iter().zip(codes) {
+            let token = token_for(audience, "system:serviceaccount:kube-system:antrea-agent@n1");
+            let list = async |node: &str| {
+                let path = format!("GET {CONTROLPLANE}/networkpolicies?fieldSelector=nodeName%3D{node}");
+                api.ask(&token, &path, &Value::Null).await.0
+            };
+            assert_eq!(list("n1").await, code, "{configured:?} {audience}");
+            let of_another = if code == 200 { 403 } else { code };
+            assert_eq!(list("n2").await, of_another, "{configured:?} {audience}");
+        }
     }
 }
 
