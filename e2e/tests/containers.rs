@@ -30,3 +30,23 @@ fn the_agent_alone_has_a_token_on_its_node_and_no_container_can_write_its_root()
         },
     );
 }
+
+/// As upstream's agent asks `ovs-vswitchd`: from another container, whose processes have other numbers.
+const AS_UPSTREAMS_AGENT: &str = "folder=/var/run/openvswitch; ovs-appctl -t $folder/ovs-vswitchd.$(cat $folder/ovs-vswitchd.pid).ctl version";
+
+#[test]
+fn daemons_of_open_vswitch_are_found_where_its_programs_and_upstreams_agent_look() {
+    let name = "daemons_of_open_vswitch_are_found_where_its_programs_and_upstreams_agent_look";
+    on_the_cluster(name, |cluster| {
+        let pod = cluster.agent(cluster.two_nodes()?.0)?.pod;
+        let ask = |container: &str, words: &[&str], daemon: &str| {
+            let exec = ["exec", "-n", NAMESPACE, &pod, "-c", container, "--"];
+            let version = cluster.kubectl.text(&[&exec[..], words].concat())?;
+            ensure!(version.starts_with(daemon), "{words:?} in {container}: {version}");
+            Ok(())
+        };
+        ask("antrea-ovs", &["ovs-appctl", "version"], "ovs-vswitchd")?;
+        ask("antrea-ovs", &["ovs-appctl", "-t", "ovsdb-server", "version"], "ovsdb-server")?;
+        ask("antrea-agent", &["sh", "-c", AS_UPSTREAMS_AGENT], "ovs-vswitchd")
+    });
+}

@@ -3,6 +3,7 @@
 //! One that ends by itself is started again alone: flows and connections outlast ovsdb-server. A new ovs-vswitchd forwards
 //! nothing until the agent has put the flows back: `flow-restore-wait` is set before it starts, and the agent removes it.
 
+mod control_socket;
 mod database;
 
 use std::io;
@@ -187,7 +188,7 @@ fn daemon_arguments(options: &Options, name: &str) -> Vec<String> {
     let run_dir = options.run_dir.display();
     vec![
         format!("--pidfile={run_dir}/{name}.pid"),
-        format!("--unixctl={run_dir}/{name}.ctl"),
+        format!("--unixctl={}", control_socket::path(&options.run_dir, name).display()),
         "-vconsole:info".to_owned(),
         "-vsyslog:off".to_owned(),
         "-vfile:off".to_owned(),
@@ -196,12 +197,17 @@ fn daemon_arguments(options: &Options, name: &str) -> Vec<String> {
 
 /// The sockets of bridges are where the environment says, whatever the arguments are.
 fn spawn(name: &'static str, arguments: &[String], run_dir: &Path) -> Result<Child> {
-    Command::new(name)
+    control_socket::forget_former(run_dir, name)?;
+    let child = Command::new(name)
         .args(arguments)
         .env("OVS_RUNDIR", run_dir)
         .kill_on_drop(true)
         .spawn()
-        .with_context(|| format!("cannot start {name}"))
+        .with_context(|| format!("cannot start {name}"))?;
+    if let Some(pid) = child.id() {
+        control_socket::name_by_process(run_dir, name, pid)?;
+    }
+    Ok(child)
 }
 
 async fn stop(name: &'static str, child: &mut Child) {
@@ -219,7 +225,72 @@ async fn stop(name: &'static str, child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
+    use antrea_ovs::testing::why_unavailable;
+
     use super::*;
+
+    /// Asks for the version as people do who look for daemons in this folder; by default ovs-vswitchd is asked.
+    async fn appctl(run_dir: &Path, target: Option<&str>) -> String {
+        let mut command = Command::new("ovs-appctl");
+        command.env("OVS_RUNDIR", run_dir).arg("--timeout=30");
+        if let Some(target) = target {
+            command.args(["-t", target]);
+        }
+        let output = command.arg("version").output().await.unwrap();
+        assert!(output.status.success(), "{target:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().split(' ').next().unwrap().to_owned()
+    }
+
+    async fn until_it_listens(run_dir: &Path, name: &str, daemon: &Child) {
+        let pid = daemon.id().unwrap().to_string();
+        let begun = Instant::now();
+        let (file, socket) = (run_dir.join(format!("{name}.pid")), control_socket::path(run_dir, name));
+        let is_own = || std::fs::read_to_string(&file).is_ok_and(|text| text.trim() == pid);
+        while !is_own() || std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            assert!(begun.elapsed() < START, "{name} does not listen");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// As upstream's agent looks for ovs-vswitchd: by the number in the file, of whichever PID namespace that is.
+    fn by_process_id_file(run_dir: &Path, name: &str) -> String {
+        let pid = std::fs::read_to_string(run_dir.join(format!("{name}.pid"))).unwrap();
+        run_dir.join(format!("{name}.{}.ctl", pid.trim())).display().to_string()
+    }
+
+    #[tokio::test]
+    async fn daemons_are_found_by_their_names_and_by_their_processes_also_after_a_crash() {
+        if let Some(why) = why_unavailable() {
+            println!("SKIPPED TEST: {why}");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let run_dir = folder.path();
+        let options =
+            Options { run_dir: run_dir.to_owned(), datapath: DatapathType::Netdev, hw_offload: false };
+        let database = prepare_database(run_dir).await.unwrap();
+        let mut daemons = Daemons::start(&options, database).await.unwrap();
+        for crashes in 0..2 {
+            if crashes > 0 {
+                daemons.switch.kill().await.unwrap();
+                daemons.switch = start_switch(&options).await.unwrap();
+            }
+            until_it_listens(run_dir, "ovs-vswitchd", &daemons.switch).await;
+            assert_eq!(appctl(run_dir, None).await, "ovs-vswitchd");
+            for name in ["ovs-vswitchd", "ovsdb-server"] {
+                let socket = control_socket::path(run_dir, name).display().to_string();
+                for target in [name, &socket, &by_process_id_file(run_dir, name)] {
+                    assert_eq!(appctl(run_dir, Some(target)).await, name, "{target}");
+                }
+                let names = std::fs::read_dir(run_dir).unwrap().map(|entry| entry.unwrap().file_name());
+                let sockets = names.filter(|file| {
+                    let file = file.to_string_lossy();
+                    file.starts_with(name) && file.ends_with(".ctl")
+                });
+                assert_eq!(sockets.count(), 2, "{name} after {crashes} crashes");
+            }
+        }
+    }
 
     #[test]
     fn daemons_that_end_again_and_again_are_given_up_and_rare_crashes_are_forgotten() {

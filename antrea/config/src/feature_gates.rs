@@ -11,6 +11,7 @@ use crate::section::{Setting, shown};
 pub use table::FEATURE_GATES;
 
 mod document;
+mod of_file;
 mod table;
 
 /// A program that has feature gates.

@@ -106,3 +106,12 @@ pub(crate) fn tls_min_version(setting: &Setting<String>, problems: &mut Problems
         TlsMinVersion::Tls10 | TlsMinVersion::Tls11 | TlsMinVersion::Tls12 => MinimumTls::V1_2,
     }
 }
+
+/// For whom tokens are that agents show antrea-controller.
+pub(crate) const CONTROLLER_TOKEN_AUDIENCE: &str = "antrea-controller";
+
+/// That audience; nothing where it is said to be none, which stands for the API server's tokens.
+pub(crate) fn controller_token_audience(setting: &Setting<String>) -> Option<String> {
+    let audience = setting.as_ref().map_or(CONTROLLER_TOKEN_AUDIENCE, |value| &value.value);
+    Some(audience.to_owned()).filter(|audience| !audience.is_empty())
+}

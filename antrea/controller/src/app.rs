@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use crate::api::{self, Controller, Other, Serving};
+use crate::api::{self, Controller, Gates, Other, Serving};
 use crate::computation::{self, Computation};
 use crate::identity::Identity;
 use crate::info::controller::Facts;
@@ -70,7 +70,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
         other: Other {
             checks,
             log,
-            gates: config.feature_gates.clone(),
+            gates: Gates::new(client.clone(), identity.namespace(), config.feature_gates.clone()),
             metrics: config.metrics,
             computation: Arc::clone(&computation),
         },

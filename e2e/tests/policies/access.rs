@@ -68,6 +68,10 @@ fn the_controller_answers_nobody_who_may_not_ask() {
         controller.ensure_answered(&watched(own), Some(&agent), "200").context("an agent")?;
         controller.ensure_answered(&watched(other), Some(&agent), "403").context("about another Node")?;
         controller.ensure_answered(&watched(own), Some(&unbound), "403").context("a token without a Node")?;
+        let bound = ["--audience=antrea-controller", "--bound-object-kind=Pod", "--bound-object-name", &pod];
+        let for_it_alone = token(&[&account[..], &bound].concat())?;
+        controller.ensure_answered(&watched(own), Some(&for_it_alone), "200").context("for it alone")?;
+        controller.ensure_answered(&watched(other), Some(&for_it_alone), "403").context("about another")?;
         let public = ["/healthz", "/livez", "/readyz"].map(str::to_owned);
         controller.ensure_answered(&public, None, "200").context("a probe")
     });

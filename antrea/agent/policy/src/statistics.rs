@@ -138,8 +138,8 @@ const fn is_counted(source: &NetworkPolicyReference) -> bool {
 impl Untold {
     /// Of policies of Antrea each rule by itself, as upstream's agents tell it: the controller adds them up.
     fn stats(&self) -> NetworkPolicyStats {
-        let (network_policy, rules) = (self.source.clone(), self.rules.iter());
-        if network_policy.policy_type == NetworkPolicyType::K8sNetworkPolicy {
+        let (network_policy, rules) = ((&self.source).into(), self.rules.iter());
+        if self.source.policy_type == NetworkPolicyType::K8sNetworkPolicy {
             let mut traffic_stats = TrafficStats::default();
             rules.for_each(|(_, traffic)| traffic_stats.add(*traffic));
             return NetworkPolicyStats { network_policy, traffic_stats, rule_traffic_stats: Vec::new() };

@@ -1,7 +1,7 @@
 //! antrea-controller, as the agent reaches it: where it is, who vouches for it, the watches of policies, and reports.
 //!
 //! Its endpoints are found without anybody who routes Services: they are those of the Service `antrea`. The ConfigMap
-//! `antrea-ca` has the certificate that vouches for it, the ServiceAccount's token says who asks. All three are followed
+//! `antrea-ca` has the certificate that vouches for it, a token of the ServiceAccount says who asks. All three are followed
 //! while they change.
 
 mod answer;
@@ -14,6 +14,7 @@ mod reports;
 mod state;
 #[cfg(test)]
 mod tests;
+mod token;
 mod trust;
 mod watcher;
 
@@ -34,9 +35,6 @@ use link::Link;
 use state::Connected;
 pub(crate) use state::LinkState;
 use watcher::Watcher;
-
-/// Where Kubernetes puts the token of the Pod's ServiceAccount, and replaces it before it expires.
-const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /// What the three watches say.
 #[expect(clippy::large_enum_variant, reason = "nearly all that is heard is events")]
@@ -63,9 +61,9 @@ pub(crate) struct AntreaController {
 
 impl AntreaController {
     /// The controller of the cluster that `client` asks. Nothing is asked before the watches run.
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client, token_audience: Option<&str>) -> Self {
         let namespace = std::env::var(environment::POD_NAMESPACE).unwrap_or_else(|_| NAMESPACE.to_owned());
-        Self::with(client, namespace, TOKEN_FILE.into())
+        Self::with(client, namespace, token::file(token_audience).into())
     }
 
     fn with(client: Client, namespace: String, token_file: PathBuf) -> Self {

@@ -72,7 +72,7 @@ impl PolicyComponents {
         let PolicyBase { config, client, node, database, switch, pipeline } = base;
         let flows = pipeline.policy_flows().context("the pipeline has no tables for policies")?;
         let (sender, heard) = mpsc::channel(HEARD);
-        let controller = AntreaController::new(client.clone());
+        let controller = AntreaController::new(client.clone(), config.controller_token_audience.as_deref());
         let watches = PolicyWatches::begin(controller.clone(), node.clone(), sender);
         let in_use = numbers_in_use(switch, pipeline).await?;
         let ids = ConjunctionIds::new(in_use, ConjunctionIds::SHORTEST_REST);

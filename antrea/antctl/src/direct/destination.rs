@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo};
-use antrea_shared_api::well_known::{CONTROLLER_INFO, NAMESPACE, config_map};
+use antrea_shared_api::well_known::{CONTROLLER_INFO, CONTROLLER_SERVICE, NAMESPACE, config_map};
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::{Api, Client};
@@ -18,6 +18,8 @@ const CA_KEY: &str = "ca.crt";
 pub(crate) struct Destination {
     pub(super) name: String,
     pub(super) address: SocketAddr,
+    /// The name that its certificate has to be for.
+    pub(super) server_name: String,
     /// PEM.
     pub(super) ca: Vec<u8>,
     /// Where it and the ServiceAccount of antctl are.
@@ -36,7 +38,7 @@ impl Destination {
             info => info.with_context(|| format!("cannot read AntreaAgentInfo {node}"))?,
         };
         let ca = info.api_ca_bundle.map(|ca| ca.0).unwrap_or_default();
-        Self::new(format!("the agent of Node {node}"), &found, info.api_port, ca, info.pod_ref.namespace)
+        Self::new(Component::Agent(node), &found, info.api_port, ca, info.pod_ref.namespace)
     }
 
     /// As AntreaControllerInfo, its Node and the ConfigMap with its CA say.
@@ -54,10 +56,17 @@ impl Destination {
             format!("cannot read ConfigMap {namespace}/{}, which vouches for the controller", config_map::CA)
         })?;
         let ca = map.data.unwrap_or_default().remove(CA_KEY).unwrap_or_default();
-        Self::new("antrea-controller".to_owned(), &node, info.api_port, ca.into_bytes(), Some(namespace))
+        Self::new(Component::Controller, &node, info.api_port, ca.into_bytes(), Some(namespace))
     }
 
-    fn new(name: String, node: &Node, port: i32, ca: Vec<u8>, namespace: Option<String>) -> Result<Self> {
+    fn new(
+        component: Component<'_>,
+        node: &Node,
+        port: i32,
+        ca: Vec<u8>,
+        namespace: Option<String>,
+    ) -> Result<Self> {
+        let name = component.to_string();
         let ip = node_ip(node).with_context(|| format!("the Node of {name} has no address"))?;
         let port = u16::try_from(port).ok().filter(|port| *port > 0);
         let port = port
@@ -67,7 +76,37 @@ impl Destination {
             "{name} has not said yet what vouches for its API: wait until it is ready"
         );
         let namespace = namespace.unwrap_or_else(|| NAMESPACE.to_owned());
-        Ok(Self { name, address: SocketAddr::new(ip, port), ca, namespace })
+        let server_name = component.server_name(&namespace);
+        Ok(Self { name, address: SocketAddr::new(ip, port), server_name, ca, namespace })
+    }
+}
+
+/// Whose API it is.
+#[derive(Clone, Copy)]
+enum Component<'a> {
+    /// That of the agent of this Node.
+    Agent(&'a str),
+    /// That of the controller.
+    Controller,
+}
+
+impl Component<'_> {
+    /// A name that its certificate is for, also that of upstream's: agents have theirs for their own Nodes, the controller
+    /// for its Service.
+    fn server_name(self, namespace: &str) -> String {
+        match self {
+            Self::Agent(_) => "localhost".to_owned(),
+            Self::Controller => format!("{CONTROLLER_SERVICE}.{namespace}.svc"),
+        }
+    }
+}
+
+impl fmt::Display for Component<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(node) => write!(f, "the agent of Node {node}"),
+            Self::Controller => f.write_str("antrea-controller"),
+        }
     }
 }
 
@@ -102,14 +141,14 @@ mod tests {
         ]}});
         let node = serde_json::from_value(node).unwrap();
         let namespace = namespace.map(str::to_owned);
-        Destination::new("it".to_owned(), &node, port, ca.into(), namespace)
+        Destination::new(Component::Agent("n"), &node, port, ca.into(), namespace)
             .map_err(|error| error.to_string())
     }
 
     #[test]
     fn it_is_at_its_node_and_port() {
         let found = check(10350, "CA", Some("antrea")).unwrap();
-        assert_eq!(found.to_string(), "it (172.18.0.1:10350)");
+        assert_eq!(found.to_string(), "the agent of Node n (172.18.0.1:10350)");
         assert_eq!((found.ca.as_slice(), found.namespace.as_str()), (b"CA".as_slice(), "antrea"));
         assert_eq!(check(10350, "CA", None).unwrap().namespace, "kube-system");
     }
@@ -117,8 +156,11 @@ mod tests {
     #[test]
     fn what_has_said_nothing_yet_is_waited_for() {
         let error = check(0, "CA", None).unwrap_err();
-        assert_eq!(error, "it has not said yet where its API is: wait until it is ready");
+        assert_eq!(error, "the agent of Node n has not said yet where its API is: wait until it is ready");
         let error = check(10350, "", None).unwrap_err();
-        assert_eq!(error, "it has not said yet what vouches for its API: wait until it is ready");
+        assert_eq!(
+            error,
+            "the agent of Node n has not said yet what vouches for its API: wait until it is ready"
+        );
     }
 }

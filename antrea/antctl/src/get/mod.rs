@@ -54,7 +54,7 @@ pub(crate) enum Get {
         #[command(flatten)]
         output: Output,
     },
-    /// Print the feature gates of the agent
+    /// Print the feature gates of agents and controller
     #[command(name = "featuregates")]
     FeatureGates,
     /// Print policies as the controller computes them and agents get them
@@ -89,7 +89,8 @@ pub(crate) async fn run(way: &Way, what: &Get) -> Result<ExitCode> {
     let question = what.question(component)?;
     let api = match component {
         Component::Agent => ComponentApi::of_agent(way.server.as_deref())?,
-        Component::Controller => ComponentApi::of_controller(way).await?,
+        Component::Controller if what.is_in_a_group() => ComponentApi::of_controller(way).await?,
+        Component::Controller => ComponentApi::of_controller_itself(way).await?,
     };
     let answer = api.get(&question.path, &question.parameters).await?;
     print!("{}", what.text(&answer)?);
@@ -100,16 +101,21 @@ impl Get {
     /// Who is asked. What both know is asked of the agent where there is one.
     fn component(&self, own: Option<Component>, way: &Way) -> Component {
         match self {
-            Self::AgentInfo { .. }
-            | Self::FeatureGates
-            | Self::OvsFlows { .. }
-            | Self::PodInterface { .. } => Component::Agent,
+            Self::AgentInfo { .. } | Self::OvsFlows { .. } | Self::PodInterface { .. } => Component::Agent,
             Self::ControllerInfo { .. } => Component::Controller,
-            Self::NetworkPolicy { .. } | Self::AddressGroup { .. } | Self::AppliedToGroup { .. } => {
+            Self::FeatureGates
+            | Self::NetworkPolicy { .. }
+            | Self::AddressGroup { .. }
+            | Self::AppliedToGroup { .. } => {
                 let in_agent = own == Some(Component::Agent) && !way.names_cluster();
                 if in_agent || way.proxy().is_some() { Component::Agent } else { Component::Controller }
             }
         }
+    }
+
+    /// Whether the API server passes the question on to the controller.
+    const fn is_in_a_group(&self) -> bool {
+        !matches!(self, Self::FeatureGates)
     }
 
     fn question(&self, component: Component) -> Result<Question<'_>> {
@@ -139,7 +145,7 @@ impl Get {
             Self::ControllerInfo { output } => {
                 output::text(&controller_info::shown(answer), output.format, controller_info::table)
             }
-            Self::FeatureGates => feature_gates::table(answer),
+            Self::FeatureGates => feature_gates::tables(answer),
             Self::NetworkPolicy { options, output } => {
                 network_policy::KIND.text(answer, options.order(), output.format)?
             }
@@ -193,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_both_know_is_asked_of_the_agent_where_there_is_one() {
-        for kind in ["networkpolicy", "addressgroup", "appliedtogroup"] {
+        for kind in ["networkpolicy", "addressgroup", "appliedtogroup", "featuregates"] {
             assert_eq!(asked(kind, Some(Component::Agent), None), Component::Agent);
             assert_eq!(asked(kind, Some(Component::Controller), None), Component::Controller);
             assert_eq!(asked(kind, None, None), Component::Controller);

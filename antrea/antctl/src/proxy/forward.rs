@@ -15,7 +15,7 @@ use kube::client::Body;
 use tokio::sync::Mutex;
 
 use crate::access::Access;
-use crate::direct::{Destination, SERVER_NAME, client, renewal};
+use crate::direct::{Destination, client, renewal};
 
 /// The longest body of a request, and of an answer.
 const LONGEST_REQUEST: usize = 1 << 20;
@@ -100,7 +100,7 @@ fn is_own_host(headers: &HeaderMap, listens_on: IpAddr) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let name = name.map_or(host, |(name, _)| name).trim_start_matches('[').trim_end_matches(']');
-    name == SERVER_NAME
+    name == "localhost"
         || name
             .parse::<IpAddr>()
             .is_ok_and(|ip| ip.is_loopback() || ip == listens_on || listens_on.is_unspecified())

@@ -14,7 +14,7 @@ use super::node_port_local::NodePortLocal;
 use super::secondary_network::SecondaryNetwork;
 use crate::feature_gates::Gates;
 use crate::section::section;
-use crate::shared::ClientConnection;
+use crate::shared::{CONTROLLER_TOKEN_AUDIENCE, ClientConnection};
 
 section! {
     /// The raw file. Where upstream's default depends on the platform or on another key, the default is empty or 0.
@@ -41,6 +41,7 @@ section! {
         transport_interface: String = "transportInterface", "";
         transport_interface_cidrs: Vec<String> = "transportInterfaceCIDRs", [];
         new_pods_without_controller: String = "newPodsWithoutController", "isolate";
+        controller_token_audience: String = "controllerTokenAudience", CONTROLLER_TOKEN_AUDIENCE;
         cni_socket: String = "cniSocket", "/var/run/antrea/cni.sock";
         api_port: i64 = "apiPort", 10350;
         cluster_port: i64 = "clusterPort", 10351;

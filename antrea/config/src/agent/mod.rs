@@ -34,7 +34,7 @@ use crate::feature_gates::{self, Component, FeatureGates};
 use crate::modes::{Metrics, NewPods};
 use crate::parse;
 use crate::section::{Key, Section, Setting, refuse};
-use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
+use crate::shared::{ApiServerAddress, controller_token_audience, parsed, port, tls_min_version};
 use file::AgentFile;
 
 /// What antrea-agent.conf says, validated. Only what is available is in it.
@@ -65,6 +65,8 @@ pub struct AgentConfig {
     pub transport_interface: TransportInterface,
     /// What becomes of Pods that come while antrea-controller is away.
     pub new_pods_without_controller: NewPods,
+    /// For whom the tokens are that antrea-controller is shown; `None` for those of the API server, which upstream's takes.
+    pub controller_token_audience: Option<String>,
     /// The socket that antrea-cni connects to.
     pub cni_socket: PathBuf,
     /// The port of the agent's own API, health included.
@@ -132,6 +134,7 @@ impl AgentConfig {
                 problems,
             )
             .unwrap_or(NewPods::Isolate),
+            controller_token_audience: controller_token_audience(&file.controller_token_audience),
             cni_socket: path(&file.cni_socket, "cniSocket", "/var/run/antrea/cni.sock", problems),
             api_port: port(&file.api_port, "apiPort", problems).unwrap_or(10350),
             tls_min_version: tls_min_version(&file.tls_min_version, problems),

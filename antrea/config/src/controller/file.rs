@@ -2,7 +2,7 @@
 
 use crate::feature_gates::Gates;
 use crate::section::section;
-use crate::shared::ClientConnection;
+use crate::shared::{CONTROLLER_TOKEN_AUDIENCE, ClientConnection};
 
 section! {
     /// `nodeIPAM`: Pod CIDRs of Nodes, given out by the controller.
@@ -43,6 +43,7 @@ section! {
         tls_min_version: String = "tlsMinVersion", "";
         client_ca_file: String = "clientCAFile", "";
         kube_api_server_override: String = "kubeAPIServerOverride", "";
+        controller_token_audience: String = "controllerTokenAudience", CONTROLLER_TOKEN_AUDIENCE;
     } with sections {
         client_connection: ClientConnection = "clientConnection";
         node_ipam: NodeIpam = "nodeIPAM";

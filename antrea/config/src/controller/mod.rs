@@ -12,7 +12,7 @@ use crate::feature_gates::{self, Component, FeatureGates, Status};
 use crate::modes::Metrics;
 use crate::parse;
 use crate::section::{Key, Section, allow_default_only};
-use crate::shared::{ApiServerAddress, parsed, port, tls_min_version};
+use crate::shared::{ApiServerAddress, controller_token_audience, parsed, port, tls_min_version};
 use file::ControllerFile;
 
 /// What antrea-controller.conf says, validated. Only what is available is in it.
@@ -28,6 +28,8 @@ pub struct ControllerConfig {
     pub kubeconfig: Option<PathBuf>,
     /// The Kubernetes API server, where not the one of the environment or the kubeconfig.
     pub kube_api_server_override: Option<ApiServerAddress>,
+    /// For whom tokens may be beside the API server, whose own are always taken.
+    pub controller_token_audience: Option<String>,
     /// Which features are on.
     pub feature_gates: FeatureGates,
     /// What was accepted although nothing comes of it, a sentence each, to be logged at start.
@@ -67,6 +69,7 @@ impl ControllerConfig {
                 "kubeAPIServerOverride",
                 problems,
             ),
+            controller_token_audience: controller_token_audience(&file.controller_token_audience),
             feature_gates,
             notices,
         }

@@ -122,6 +122,35 @@ fn the_agents_token_is_mounted_as_kubernetes_mounts_tokens() {
     assert_eq!(volume["projected"]["sources"], expected);
 }
 
+#[test]
+fn the_agent_has_a_token_for_the_controller_alone_unless_the_values_say_otherwise() {
+    let Some(chart) = Chart::open() else { return };
+    let audience = |values: &str| {
+        let pod = pod(&chart, AGENT, values);
+        let named = |list: &Value| {
+            let all = list.as_array().unwrap().iter();
+            all.cloned().find(|one| one["name"] == "controller-token")
+        };
+        let holders = containers(&pod).filter_map(|container| {
+            Some((container["name"].clone(), named(&container["volumeMounts"])?["mountPath"].clone()))
+        });
+        let holders: Vec<_> = holders.collect();
+        let Some(volume) = named(&pod["volumes"]) else {
+            assert!(holders.is_empty(), "{values}: {holders:?}");
+            return Value::Null;
+        };
+        assert_eq!(holders, [(json!("antrea-agent"), json!("/var/run/secrets/antrea.io/controller"))]);
+        let sources = volume["projected"]["sources"].as_array().unwrap();
+        let [source] = sources.as_slice() else { panic!("{volume}") };
+        let token = &source["serviceAccountToken"];
+        assert_eq!((&token["path"], &token["expirationSeconds"]), (&json!("token"), &json!(3607)));
+        token["audience"].clone()
+    };
+    assert_eq!(audience(""), "antrea-controller");
+    assert_eq!(audience("controllerTokenAudience: other"), "other");
+    assert_eq!(audience("controllerTokenAudience: ''"), Value::Null);
+}
+
 /// The arguments of an init container; none where there is no such container.
 fn arguments(chart: &Chart, name: &str, values: &str) -> Vec<String> {
     let pod = pod(chart, AGENT, values);

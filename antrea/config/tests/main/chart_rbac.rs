@@ -61,14 +61,15 @@ const REQUESTS: &[Request] = requests! {
     BOTH "shared-api/kit/src/auth/authorization.rs" ["Api<SubjectAccessReview>", "reviews.create("] => "authorization.k8s.io" "subjectaccessreviews": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "create(&self.api,"] => "" "configmaps": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
+    CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "config_maps.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<Node>::all("] => "" "nodes": "list watch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<AntreaAgentInfo>::all(", "watch(api,", "create(&self.api,", "delete(&self.api,"] => "crd.antrea.io" "antreaagentinfos": "list watch create delete";
     CONTROLLER "antrea/controller/src/info/controller.rs" ["Api::<AntreaControllerInfo>::all(", "api.get_opt(", "api.replace(", "api.create("] => "crd.antrea.io" "antreacontrollerinfos": "get create update";
     CONTROLLER "antrea/controller/src/tiers/keeper.rs" ["Api::<Tier>::all(", "watch(api.clone(),", "create(&self.api,", "api.patch("] => "crd.antrea.io" "tiers": "list watch create patch";
     CONTROLLER "antrea/controller/src/computation/run.rs" ["follow::<Namespace>", "follow::<WatchedPod>"] => "" "namespaces pods": "list watch";
     CONTROLLER "antrea/controller/src/computation/run.rs" ["follow::<NetworkPolicy>"] => "networking.k8s.io" "networkpolicies": "list watch";
-    CONTROLLER "antrea/controller/src/policies/keeper.rs" ["Api::<ClusterNetworkPolicy>::all(", "watch(api.clone(),"] => "crd.antrea.io" "clusternetworkpolicies": "list watch";
-    CONTROLLER "antrea/controller/src/policies/keeper.rs" ["api.patch_status("] => "crd.antrea.io" "clusternetworkpolicies/status": "patch";
+    CONTROLLER "antrea/controller/src/policies/keeper.rs" ["Api::<ClusterNetworkPolicy>::all(", "Api::<NetworkPolicy>::all(", "watch(api.clone(),"] => "crd.antrea.io" "clusternetworkpolicies networkpolicies": "list watch";
+    CONTROLLER "antrea/controller/src/policies/keeper.rs" ["api.patch_status("] => "crd.antrea.io" "clusternetworkpolicies/status networkpolicies/status": "patch";
     CONTROLLER "antrea/controller/src/api/trust/mod.rs" ["keep_in::<APIService>", "watch(api,"] => "apiregistration.k8s.io" "apiservices": "list watch";
     CONTROLLER "antrea/controller/src/api/trust/mod.rs" ["keep_in::<APIService>", "self.api.patch("] => "apiregistration.k8s.io" "apiservices=v1beta2.controlplane.antrea.io apiservices=v1alpha1.stats.antrea.io apiservices=v1beta1.system.antrea.io": "patch";
     CONTROLLER "antrea/controller/src/api/trust/mod.rs" ["keep_in::<MutatingWebhookConfiguration>", "keep_in::<ValidatingWebhookConfiguration>", "watch(api,"] => "admissionregistration.k8s.io" "mutatingwebhookconfigurations validatingwebhookconfigurations": "list watch";

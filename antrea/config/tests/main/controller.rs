@@ -40,6 +40,18 @@ fn what_is_available_can_be_set() {
 }
 
 #[test]
+fn tokens_of_agents_have_an_audience_unless_it_is_said_to_be_none() {
+    let audience = |text: &str| {
+        let of_agent = crate::agent(text).controller_token_audience;
+        assert_eq!(of_agent, controller(text).controller_token_audience, "{text}");
+        of_agent
+    };
+    assert_eq!(audience("").as_deref(), Some("antrea-controller"));
+    assert_eq!(audience("controllerTokenAudience: other").as_deref(), Some("other"));
+    assert_eq!(audience("controllerTokenAudience: ''"), None);
+}
+
+#[test]
 fn keys_of_features_that_are_not_available_yet_keep_their_defaults() {
     controller_refuses(
         "nodeIPAM:\n  enableNodeIPAM: true",
@@ -69,7 +81,7 @@ fn every_key_is_listed_with_its_default() {
     assert_eq!(
         keys.join(" "),
         "featureGates apiPort enablePrometheusMetrics selfSignedCert tlsCipherSuites tlsMinVersion clientCAFile \
-         kubeAPIServerOverride clientConnection.kubeconfig clientConnection.acceptcontenttypes \
+         kubeAPIServerOverride controllerTokenAudience clientConnection.kubeconfig clientConnection.acceptcontenttypes \
          clientConnection.contenttype clientConnection.qps clientConnection.burst nodeIPAM.enableNodeIPAM \
          nodeIPAM.clusterCIDRs nodeIPAM.serviceCIDR nodeIPAM.serviceCIDRv6 nodeIPAM.nodeCIDRMaskSizeIPv4 \
          nodeIPAM.nodeCIDRMaskSizeIPv6 ipsecCSRSigner.autoApprove ipsecCSRSigner.selfSignedCA \

@@ -1,6 +1,7 @@
 //! The API: what agents watch and antctl asks, and what says how the controller is.
 
 mod cluster;
+mod feature_gates;
 mod other;
 pub(crate) mod token_nodes;
 pub(crate) mod trust;
@@ -17,6 +18,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use cluster::Controller;
+pub(crate) use feature_gates::Gates;
 pub(crate) use other::Other;
 
 /// What the API is served with.
@@ -45,7 +47,8 @@ impl Serving<'_> {
     /// When somebody else has the port.
     pub(crate) async fn bind(self, config: &ControllerConfig) -> Result<Bound> {
         let (client, lifetimes) = (self.client.clone(), Lifetimes::default());
-        let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes);
+        let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes)
+            .accepting(config.controller_token_audience.clone());
         let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
         let guard = guard.trusting(self.certificates).explaining_to(self.token);
         let watches = CancellationToken::new();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use antrea_config::{Component, FeatureGates, Metrics};
+use antrea_config::Metrics;
 use antrea_kit::health::{Checks, text};
 use antrea_kit::log_level;
 use antrea_kit::logging::LogLevel;
@@ -14,6 +14,7 @@ use antrea_kit::status::{json_answer, method_not_allowed, no_such_path};
 use antrea_kit::version;
 use hyper::{Method, StatusCode, Uri};
 
+use super::feature_gates::Gates;
 use crate::app::VERSION;
 use crate::computation::Computation;
 
@@ -21,33 +22,38 @@ use crate::computation::Computation;
 pub(crate) struct Other {
     pub(crate) checks: Checks,
     pub(crate) log: LogLevel,
-    pub(crate) gates: FeatureGates,
+    pub(crate) gates: Gates,
     pub(crate) metrics: Metrics,
     pub(crate) computation: Arc<Computation>,
 }
 
 impl Other {
     pub(super) fn handler(self) -> Handler {
+        let this = Arc::new(self);
         Arc::new(move |request| {
-            let health = self.checks.answer(&request);
-            let answer = health.unwrap_or_else(|| self.answer(request.method(), request.uri()));
-            Box::pin(std::future::ready(answer))
+            if let Some(health) = this.checks.answer(&request) {
+                return Box::pin(std::future::ready(health));
+            }
+            let (this, method, uri) = (Arc::clone(&this), request.method().clone(), request.uri().clone());
+            Box::pin(async move { this.answer(&method, &uri).await })
         })
     }
 
-    fn answer(&self, method: &Method, uri: &Uri) -> Answer {
+    async fn answer(&self, method: &Method, uri: &Uri) -> Answer {
         let query = Query::parse(uri.query().unwrap_or_default());
-        let answer: fn(&Self, &Query) -> Answer = match (uri.path(), self.metrics) {
-            (log_level::PATH, _) => return log_level::answer(&self.log, method, &query),
-            ("/featuregates", _) => {
-                |this, _| json_answer(StatusCode::OK, &this.gates.document(Component::Controller))
+        match (uri.path(), self.metrics) {
+            (log_level::PATH, _) => log_level::answer(&self.log, method, &query),
+            ("/featuregates" | "/version" | "/endpoint", _) | ("/metrics", Metrics::Served)
+                if method != Method::GET =>
+            {
+                method_not_allowed("GET")
             }
-            ("/version", _) => |_, _| json_answer(StatusCode::OK, &version::document(VERSION)),
-            ("/endpoint", _) => |this, query| this.computation.endpoint(query),
-            ("/metrics", Metrics::Served) => |this, _| text(StatusCode::OK, this.print()),
-            _ => return no_such_path(),
-        };
-        if method == Method::GET { answer(self, &query) } else { method_not_allowed("GET") }
+            ("/featuregates", _) => self.gates.answer().await,
+            ("/version", _) => json_answer(StatusCode::OK, &version::document(VERSION)),
+            ("/endpoint", _) => self.computation.endpoint(&query),
+            ("/metrics", Metrics::Served) => text(StatusCode::OK, self.print()),
+            _ => no_such_path(),
+        }
     }
 
     fn print(&self) -> String {

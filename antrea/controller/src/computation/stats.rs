@@ -73,7 +73,7 @@ impl Tallies {
 #[cfg(test)]
 mod tests {
     use antrea_policy::SourceKind;
-    use antrea_shared_api::controlplane::v1beta2::{NetworkPolicyReference, NetworkPolicyType};
+    use antrea_shared_api::controlplane::v1beta2::CountedPolicy;
 
     use super::*;
 
@@ -86,12 +86,7 @@ mod tests {
         for report in reports {
             let (uid, packets) = report.split_once(' ').unwrap();
             let packets = packets.parse().unwrap();
-            let network_policy = NetworkPolicyReference {
-                policy_type: NetworkPolicyType::K8sNetworkPolicy,
-                namespace: String::new(),
-                name: String::new(),
-                uid: uid.to_owned(),
-            };
+            let network_policy = CountedPolicy { uid: uid.to_owned(), ..CountedPolicy::default() };
             let traffic_stats = TrafficStats { packets, bytes: 10 * packets, sessions: 1 };
             tallies.add(&[reported::NetworkPolicyStats {
                 network_policy,

@@ -1,16 +1,17 @@
-//! ClusterNetworkPolicies, which this controller does not enforce yet: each says so in its status.
+//! Policies of Antrea, which this controller does not enforce yet: each says so in its status.
 //!
 //! `phase` is upstream's `Pending`: accepted by the API server, not processed by Antrea.
 
 pub(crate) mod keeper;
 
-use antrea_shared_api::crd::v1beta1::ClusterNetworkPolicy;
+use antrea_shared_api::crd::v1beta1::{ClusterNetworkPolicy, NetworkPolicy};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
 const TYPE: &str = "Realizable";
 const REASON: &str = "NotEnforced";
-const MESSAGE: &str = "antrea-controller of this version does not enforce ClusterNetworkPolicies: no traffic is denied or allowed by it";
+const MESSAGE: &str = "antrea-controller of this version does not enforce policies of Antrea: no traffic is denied or allowed by this one";
 
 /// What matters of a policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,10 +20,21 @@ pub(crate) struct Policy {
     status: Value,
 }
 
+impl From<ClusterNetworkPolicy> for Policy {
+    fn from(object: ClusterNetworkPolicy) -> Self {
+        Self::new(&object.metadata, object.status)
+    }
+}
+
+impl From<NetworkPolicy> for Policy {
+    fn from(object: NetworkPolicy) -> Self {
+        Self::new(&object.metadata, object.status)
+    }
+}
+
 impl Policy {
-    pub(crate) fn of(object: ClusterNetworkPolicy) -> Self {
-        let generation = object.metadata.generation.unwrap_or_default();
-        Self { generation, status: object.status.unwrap_or_default() }
+    fn new(metadata: &ObjectMeta, status: Option<Value>) -> Self {
+        Self { generation: metadata.generation.unwrap_or_default(), status: status.unwrap_or_default() }
     }
 
     /// The status that tells users at `now`; nothing where they are told. Conditions of other types stay. What an earlier

@@ -1,5 +1,7 @@
 //! What antrea-controller serves to agents and users.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::api_server::{
@@ -185,6 +187,39 @@ async fn the_token_of_an_agent_is_good_for_its_node_alone() {
     }
 }
 
+/// A token that says for whom it is.
+fn token_for(audience: &str, user: &str) -> String {
+    let claims = json!({"aud": audience, "sub": user}).to_string();
+    format!("head.{}.signature", URL_SAFE_NO_PAD.encode(claims))
+}
+
+#[tokio::test]
+async fn a_token_is_for_the_controller_or_for_the_api_server_and_for_its_node_either_way() {
+    const API_SERVER: &str = "https://kubernetes.default.svc";
+    for (configured, codes) in [
+        ("", [200, 200, 401]),
+        ("controllerTokenAudience: other\n", [401, 200, 200]),
+        ("controllerTokenAudience: ''\n", [401, 200, 401]),
+    ] {
+        let cluster = cluster();
+        let server = ApiServer::start(&cluster, None).await;
+        let mut controller = Controller::configured(&server, configured);
+        let api = ControllerApi::of(&cluster, &controller).await;
+        controller.until_log("Version of the API server learned").await;
+        api.until_ready().await;
+        for (audience, code) in ["antrea-controller", API_SERVER, "other"].into_iter().zip(codes) {
+            let token = token_for(audience, "system:serviceaccount:kube-system:antrea-agent@n1");
+            let list = async |node: &str| {
+                let path = format!("GET {CONTROLPLANE}/networkpolicies?fieldSelector=nodeName%3D{node}");
+                api.ask(&token, &path, &Value::Null).await.0
+            };
+            assert_eq!(list("n1").await, code, "{configured:?} {audience}");
+            let of_another = if code == 200 { 403 } else { code };
+            assert_eq!(list("n2").await, of_another, "{configured:?} {audience}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_nodes_count_adds_up_until_the_policy_goes() {
     let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
@@ -223,14 +258,61 @@ async fn without_the_feature_nothing_is_counted_and_users_are_told() {
     assert_eq!((code, said.contains("feature NetworkPolicyStats disabled")), (400, true), "{said}");
 }
 
+/// What antctl of upstream Antrea main at fc70f2bb7 (v2.8.0-dev) printed of what its controller answered, recorded.
+const GATES_OF_UPSTREAM: &str =
+    include_str!("../../../antctl/tests/golden/upstream/controller-featuregates.txt");
+
+/// `COMPONENT NAME VERSION` of each gate that upstream's controller tells of.
+fn gates_of_upstream() -> Vec<String> {
+    let mut component = String::new();
+    let mut gates = Vec::new();
+    for line in GATES_OF_UPSTREAM.lines() {
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["Antrea", program, "Feature", "Gates"] => component = program.to_lowercase(),
+            [name, "Enabled" | "Disabled", version] => gates.push(format!("{component} {name} {version}")),
+            _ => {}
+        }
+    }
+    gates
+}
+
 #[tokio::test]
-async fn antctl_asks_for_feature_gates_and_for_the_level_of_the_log_and_sets_that() {
+async fn feature_gates_are_those_of_agents_and_controller_as_with_upstream() {
+    let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
+    api.until_ready().await;
+    let (code, said) = api.ask("agent-token", "GET /featuregates", &Value::Null).await;
+    assert_eq!((code, said.contains("cannot read the ConfigMap antrea-config")), (503, true), "{said}");
+    cluster.configure_agents(include_str!("../../../config/tests/golden/upstream-antrea-agent.conf"));
+    let told = api.get("/featuregates").await;
+    let text = |gate: &Value, key: &str| gate[key].as_str().unwrap().to_owned();
+    let told = told.as_array().unwrap().iter();
+    let told = told.map(|gate| ["component", "name", "version"].map(|key| text(gate, key)).join(" "));
+    // Upstream's controller has this one, too, and does not tell.
+    let told: Vec<_> = told.filter(|gate| gate != "controller ExternalNode ALPHA").collect();
+    assert_eq!(told, gates_of_upstream());
+}
+
+#[tokio::test]
+async fn feature_gates_of_agents_are_as_their_configuration_is_now() {
+    let Running { cluster, api, controller: _controller, server: _server } = run(cluster()).await;
+    api.until_ready().await;
+    for (text, expected) in [("", "Enabled"), ("featureGates: {AntreaProxy: false}", "Disabled")] {
+        cluster.configure_agents(text);
+        let gates = api.get("/featuregates").await;
+        let of = |component: &str, name: &str| {
+            let gates = gates.as_array().unwrap();
+            let found = gates.iter().find(|gate| gate["component"] == component && gate["name"] == name);
+            found.unwrap()["status"].clone()
+        };
+        assert_eq!(of("agent", "AntreaProxy"), expected);
+        assert_eq!(of("controller", "NetworkPolicyStats"), "Enabled");
+    }
+}
+
+#[tokio::test]
+async fn antctl_asks_for_the_level_of_the_log_and_sets_that() {
     let Running { mut controller, api, server: _server, .. } = run(cluster()).await;
     api.until_ready().await;
-    let gates = api.get("/featuregates").await;
-    let statistics = gates.as_array().unwrap().iter().find(|gate| gate["name"] == "NetworkPolicyStats");
-    let expected = json!({"component": "controller", "name": "NetworkPolicyStats", "status": "Enabled", "version": "BETA"});
-    assert_eq!(statistics, Some(&expected));
     assert_eq!(api.get("/loglevel").await, json!(0));
     assert_eq!(api.ask("agent-token", "PUT /loglevel?level=4", &Value::Null).await.0, 200);
     controller.until_log("The log level was changed").await;

@@ -1,6 +1,6 @@
 //! The objects that antrea-controller keeps.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, Cluster, Objects};
 use crate::process::Controller;
@@ -125,6 +125,30 @@ async fn each_policy_says_that_it_is_not_enforced() {
     cluster.edit(kind, "old", |policy| policy["status"]["conditions"] = json!([]));
     cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "old")).await;
     assert_eq!(cluster.objects(kind)["old"]["spec"]["priority"], 1);
+}
+
+/// The policy `team-x/annp-1`, with the status that the controller of upstream Antrea main at fc70f2bb7 (v2.8.0-dev) had
+/// written, recorded.
+fn policy_of_upstream() -> Value {
+    serde_saphyr::from_str(include_str!("golden/upstream-networkpolicy.yaml")).unwrap()
+}
+
+#[tokio::test]
+async fn so_does_each_policy_of_a_namespace_also_one_that_upstreams_controller_enforced() {
+    let cluster = Cluster::with_crds();
+    cluster.add_policy_of_namespace(policy_of_upstream());
+    let server = ApiServer::start(&cluster, None).await;
+    let _controller = Controller::start(&server);
+    let kind = "networkpolicies";
+    cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "team-x/annp-1")).await;
+    let mut new = policy_of_upstream();
+    new["metadata"]["name"] = json!("new");
+    new["status"] = json!({});
+    cluster.add_policy_of_namespace(new);
+    cluster.until(kind, |policies| says_that_it_is_not_enforced(policies, "team-x/new")).await;
+    let policy = &cluster.objects(kind)["team-x/annp-1"];
+    assert_eq!(policy["status"]["phase"], "Pending");
+    assert_eq!(policy["spec"], policy_of_upstream()["spec"]);
 }
 
 #[tokio::test]

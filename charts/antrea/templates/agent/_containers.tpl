@@ -133,6 +133,11 @@ the Node's sysctls can be written without privileges.
     - name: service-account
       mountPath: /var/run/secrets/kubernetes.io/serviceaccount
       readOnly: true
+    {{- if .Values.controllerTokenAudience }}
+    - name: controller-token
+      mountPath: /var/run/secrets/antrea.io/controller
+      readOnly: true
+    {{- end }}
     # The CNI socket, and state that outlives the Pod but not a reboot of the Node.
     - name: host-var-run-antrea
       mountPath: /var/run/antrea

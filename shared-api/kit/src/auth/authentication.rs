@@ -7,6 +7,7 @@ use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenRe
 use kube::api::PostParams;
 use kube::{Api, Client};
 
+use super::audience::is_for;
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
@@ -42,6 +43,8 @@ pub enum Unauthenticated {
 pub struct Authenticator {
     reviews: Api<TokenReview>,
     loopback: Option<TokenHash>,
+    /// Beside the API server's.
+    audience: Option<String>,
     lifetimes: Lifetimes,
     strangers: Turns,
     acquaintances: Turns,
@@ -64,12 +67,20 @@ impl Authenticator {
         Self {
             reviews: Api::all(client),
             loopback,
+            audience: None,
             lifetimes,
             strangers: Turns::new(STRANGERS, PATIENCE_WITH_STRANGERS),
             acquaintances: Turns::new(ACQUAINTANCES, PATIENCE_WITH_ACQUAINTANCES),
             were_good: Mutex::default(),
             decisions: Mutex::default(),
         }
+    }
+
+    /// Takes tokens for this audience as well, which are good for nobody else. Those that are not for it have to be for the API
+    /// server.
+    #[must_use]
+    pub fn accepting(self, audience: Option<String>) -> Self {
+        Self { audience, ..self }
     }
 
     /// Who has this token, which comes from `source`; nobody without one.
@@ -118,13 +129,16 @@ impl Authenticator {
     }
 
     async fn review(&self, token: &str, hash: TokenHash) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let review = TokenReview {
-            spec: TokenReviewSpec { token: Some(token.to_owned()), ..TokenReviewSpec::default() },
-            ..TokenReview::default()
+        let audience = self.audience.as_deref().filter(|audience| is_for(token, audience));
+        let spec = TokenReviewSpec {
+            token: Some(token.to_owned()),
+            // Without any, those of the API server.
+            audiences: audience.map(|audience| vec![audience.to_owned()]),
         };
+        let review = TokenReview { spec, ..TokenReview::default() };
         let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
         let status = answer.map_err(Unauthenticated::Unavailable)?.status;
-        let user = user(status.unwrap_or_default()).map(Arc::new);
+        let user = user(status.unwrap_or_default(), audience).map(Arc::new);
         let now = Instant::now();
         let lifetime = if user.is_some() { self.lifetimes.accepted } else { self.lifetimes.refused };
         if user.is_some() {
@@ -137,9 +151,12 @@ impl Authenticator {
     }
 }
 
-/// Somebody without a name is nobody.
-fn user(status: TokenReviewStatus) -> Option<User> {
-    let authenticated = status.authenticated.unwrap_or(false);
+/// Somebody without a name is nobody. An API server that does not know of audiences, and so does not confirm the one that it
+/// was asked about, has looked whether the token is for itself.
+fn user(status: TokenReviewStatus, audience: Option<&str>) -> Option<User> {
+    let confirmed = status.audiences.unwrap_or_default();
+    let is_meant = audience.is_none_or(|audience| confirmed.iter().any(|one| one == audience));
+    let authenticated = status.authenticated.unwrap_or(false) && is_meant;
     status.user.filter(|_| authenticated).map(User::from).filter(|user| !user.name.is_empty())
 }
 
@@ -150,7 +167,7 @@ mod tests {
     use super::*;
 
     fn check(status: serde_json::Value) -> Option<String> {
-        user(serde_json::from_value(status).unwrap()).map(|user| user.name)
+        user(serde_json::from_value(status).unwrap(), None).map(|user| user.name)
     }
 
     #[test]
@@ -161,5 +178,16 @@ mod tests {
         assert_eq!(check(json!({"user": bob})), None);
         assert_eq!(check(json!({"authenticated": true, "user": {}})), None);
         assert_eq!(check(json!({"authenticated": true})), None);
+    }
+
+    #[test]
+    fn an_audience_that_is_asked_for_has_to_be_confirmed() {
+        let check = |audiences: serde_json::Value| {
+            let status = json!({"authenticated": true, "user": {"username": "bob"}, "audiences": audiences});
+            user(serde_json::from_value(status).unwrap(), Some("antrea-controller")).is_some()
+        };
+        assert!(check(json!(["antrea-controller"])));
+        assert!(!check(json!(["https://kubernetes.default.svc"])));
+        assert!(!check(json!([])) && !check(json!(null)));
     }
 }

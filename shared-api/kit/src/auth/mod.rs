@@ -2,6 +2,7 @@
 //! remembered for seconds; while it is away nobody new is let in.
 
 mod action;
+mod audience;
 mod authentication;
 mod authorization;
 mod client_certificate;

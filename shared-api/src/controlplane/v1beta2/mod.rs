@@ -36,7 +36,7 @@ pub use network_policy_evaluation::{
     Entity, NetworkPolicyEvaluation, NetworkPolicyEvaluationRequest, NetworkPolicyEvaluationResponse, RuleRef,
 };
 pub use network_policy_status::{NetworkPolicyNodeStatus, NetworkPolicyStatus};
-pub use node_stats_summary::{MulticastGroupInfo, NetworkPolicyStats, NodeStatsSummary};
+pub use node_stats_summary::{CountedPolicy, MulticastGroupInfo, NetworkPolicyStats, NodeStatsSummary};
 pub use peer::{IpBlock, NetworkPolicyPeer};
 pub use port::Port;
 pub use rule::{Direction, NetworkPolicyRule, RuleAction};

@@ -175,7 +175,7 @@ fn every_field_comes_through_both_encodings() {
             "trafficStats": {"packets": 3, "bytes": 200, "sessions": 1}}],
         "antreaClusterNetworkPolicies": [{"networkPolicy": {"type": "AntreaClusterNetworkPolicy", "name": "p", "uid": "u"},
             "trafficStats": {}, "ruleTrafficStats": [{"name": "r", "trafficStats": {"packets": 1}}]}],
-        "antreaNetworkPolicies": [{"networkPolicy": {"type": "AntreaNetworkPolicy"}, "trafficStats": {}}],
+        "antreaNetworkPolicies": [{"networkPolicy": {"uid": "u"}, "trafficStats": {}}],
         "multicast": [{"group": "224.3.4.5", "pods": [{"name": "p", "namespace": "n"}]}]}));
     check_object::<NetworkPolicyEvaluation>(json!({"metadata": {},
         "request": {"source": {"pod": {"name": "a", "namespace": "n"}}, "destination": {"pod": {"name": "b", "namespace": "n"}}},

@@ -7,6 +7,8 @@ use antrea_kit::health::{not_found, text};
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::Answer;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http_body_util::BodyExt;
 use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request, StatusCode};
@@ -14,6 +16,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{Cluster, Expired};
+
+/// Whom its own tokens are for.
+const API_SERVER: &str = "https://kubernetes.default.svc";
 
 /// The minor version of an API server of which a test says nothing.
 const NEWEST: &str = "34";
@@ -45,7 +50,8 @@ impl Cluster {
             };
         }
         let path = path.strip_suffix("/status").unwrap_or(&path);
-        let Some((kind, name)) = path.rsplit_once('/') else { return not_found() };
+        let Some((kind, name)) = self.place(path) else { return refuse(StatusCode::NOT_FOUND) };
+        let (kind, name) = (kind.as_str(), name.as_str());
         if *request.method() == Method::DELETE {
             self.count(kind);
         }
@@ -69,6 +75,18 @@ impl Cluster {
             }
             _ => not_found(),
         }
+    }
+
+    /// Where the object at a path is kept: of a kind whose objects are listed together, whatever their Namespaces are, it is
+    /// `NAMESPACE/NAME`.
+    fn place(&self, path: &str) -> Option<(String, String)> {
+        let (kind, name) = path.rsplit_once('/')?;
+        if self.store.lock().unwrap().kinds.contains_key(kind) {
+            return Some((kind.to_owned(), name.to_owned()));
+        }
+        let (group, rest) = kind.split_once("/namespaces/")?;
+        let (namespace, plural) = rest.split_once('/')?;
+        Some((format!("{group}/{plural}"), format!("{namespace}/{name}")))
     }
 
     fn create(&self, path: &str, object: Value) -> Answer {
@@ -121,20 +139,42 @@ fn is_selected(query: &Query, object: &Value) -> bool {
     name.is_none_or(|name| object["metadata"]["name"] == name)
 }
 
-/// Knows the tokens `NAME-token`, and `NAME@NODE-token` of Pods on Nodes. Users `agent…` and agents by their ServiceAccount
+/// Knows the tokens `NAME-token`, and `NAME@NODE-token` of Pods on Nodes, both for itself; and JSON Web Tokens, of whose claims
+/// `sub` is such a name. Users `agent…` and agents by their ServiceAccount
 /// may do everything, nobody else anything.
 fn review(mut review: Value) -> Value {
     let spec = &review["spec"];
     review["status"] = match (&spec["token"], &spec["user"]) {
-        (Value::String(token), _) => match token.strip_suffix("-token") {
-            Some(name) => json!({"authenticated": true, "user": user(name)}),
-            None => json!({"authenticated": false}),
-        },
+        (Value::String(token), _) => review_token(token, &spec["audiences"]),
         (_, user) => json!({"allowed": user.as_str().is_some_and(|user| {
             user.starts_with("agent") || user == "system:serviceaccount:kube-system:antrea-agent"
         })}),
     };
     review
+}
+
+fn review_token(token: &str, audiences: &Value) -> Value {
+    let asked: Vec<&str> = match audiences {
+        Value::Array(audiences) => audiences.iter().filter_map(Value::as_str).collect(),
+        _ => vec![API_SERVER],
+    };
+    let (name, of_token) = match (token.strip_suffix("-token"), claims(token)) {
+        (Some(name), _) => (name.to_owned(), API_SERVER.to_owned()),
+        (None, Some(claims)) => {
+            let claim = |name: &str| claims[name].as_str().unwrap().to_owned();
+            (claim("sub"), claim("aud"))
+        }
+        (None, None) => return json!({"authenticated": false}),
+    };
+    match asked.contains(&of_token.as_str()) {
+        true => json!({"authenticated": true, "user": user(&name), "audiences": [of_token]}),
+        false => json!({"authenticated": false}),
+    }
+}
+
+fn claims(token: &str) -> Option<Value> {
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    serde_json::from_slice(&claims).ok()
 }
 
 fn user(name: &str) -> Value {

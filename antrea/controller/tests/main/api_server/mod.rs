@@ -38,6 +38,7 @@ const BUILT_IN: [&str; 8] = [
     NETWORK_POLICIES,
 ];
 const POLICIES: &str = "clusternetworkpolicies";
+const POLICIES_OF_NAMESPACES: &str = "networkpolicies";
 const GROUP: &str = "/apis/crd.antrea.io/v1beta1";
 
 /// The objects of a kind, by name.
@@ -190,6 +191,12 @@ impl Cluster {
         self.remove(NETWORK_POLICIES, policy);
     }
 
+    /// The ConfigMap that agents are configured with.
+    pub(crate) fn configure_agents(&self, text: &str) {
+        let map = json!({"metadata": {"name": "antrea-config"}, "data": {"antrea-agent.conf": text}});
+        self.put(CONFIG_MAPS, "antrea-config", map);
+    }
+
     pub(crate) fn add_api_service(&self, name: &str) {
         let service = json!({"name": "antrea", "namespace": "kube-system"});
         let spec = json!({"service": service, "groupPriorityMinimum": 100, "versionPriority": 100});
@@ -210,7 +217,7 @@ impl Cluster {
     }
 
     pub(crate) fn install_crds(&self) {
-        for kind in ["tiers", "antreaagentinfos", "antreacontrollerinfos", POLICIES] {
+        for kind in ["tiers", "antreaagentinfos", "antreacontrollerinfos", POLICIES, POLICIES_OF_NAMESPACES] {
             self.store.lock().unwrap().kinds.entry(format!("{GROUP}/{kind}")).or_default();
         }
     }
@@ -222,6 +229,13 @@ impl Cluster {
     pub(crate) fn add_policy(&self, name: &str) {
         let policy = json!({"metadata": {"name": name, "generation": 1}, "spec": {"priority": 1}});
         self.put(&format!("{GROUP}/{POLICIES}"), name, policy);
+    }
+
+    /// A policy of Antrea in a Namespace, written out.
+    pub(crate) fn add_policy_of_namespace(&self, object: Value) {
+        let name = |key: &str| object["metadata"][key].as_str().unwrap();
+        let name = format!("{}/{}", name("namespace"), name("name"));
+        self.put(&format!("{GROUP}/{POLICIES_OF_NAMESPACES}"), &name, object);
     }
 
     pub(crate) fn delete_node(&self, name: &str) {
