@@ -50,6 +50,12 @@ pub const NAMESPACE: &str = "kube-system";
 /// The Service of antrea-controller.
 pub const CONTROLLER_SERVICE: &str = "antrea";
 
+/// The APIService that the API server has where antrea-controller is installed.
+pub const CONTROLLER_API_SERVICE: &str = "v1beta2.controlplane.antrea.io";
+
+/// The reason of an agent's condition ControllerConnectionUp where the cluster has no antrea-controller.
+pub const NO_CONTROLLER: &str = "NoController";
+
 /// The one AntreaControllerInfo.
 pub const CONTROLLER_INFO: &str = "antrea-controller";
 

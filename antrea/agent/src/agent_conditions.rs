@@ -1,10 +1,15 @@
 //! The conditions of AntreaAgentInfo: what works, and what keeps Pods from being reached.
 
 use antrea_shared_api::crd::v1beta1::{AgentCondition, AgentConditionType, ConditionStatus};
+use antrea_shared_api::well_known::NO_CONTROLLER;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::agent_info::{ConnectionState, Observation};
+
+/// What is told of antrea-controller where the cluster has none.
+const NOT_ENFORCED: &str =
+    "the cluster has no antrea-controller (controller.enable is false): NetworkPolicies are not enforced";
 
 /// How many problems are told; the log has them all.
 const MOST_PROBLEMS: usize = 5;
@@ -16,7 +21,7 @@ pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<Agent
     };
     let states = [
         (AgentConditionType::AgentHealthy, ConditionStatus::True),
-        (AgentConditionType::ControllerConnectionUp, status(observation.controller)),
+        (AgentConditionType::ControllerConnectionUp, status(observation.controller.unwrap_or_default())),
         (AgentConditionType::OvsdbConnectionUp, status(observation.ovsdb)),
         (AgentConditionType::OpenflowConnectionUp, status(observation.openflow)),
     ];
@@ -28,12 +33,15 @@ pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<Agent
         reason: String::new(),
         message: String::new(),
     };
-    let [mut health, others @ ..] = states.map(condition);
+    let [mut health, mut controller, others @ ..] = states.map(condition);
     if !observation.problems.is_empty() {
         health.reason = "PodsUnreachable".to_owned();
         health.message = problems(&observation.problems);
     }
-    [health].into_iter().chain(others).collect()
+    if observation.controller.is_none() {
+        (controller.reason, controller.message) = (NO_CONTROLLER.to_owned(), NOT_ENFORCED.to_owned());
+    }
+    [health, controller].into_iter().chain(others).collect()
 }
 
 /// As many as a person reads.
@@ -48,6 +56,21 @@ fn problems(all: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_without_antrea_controller_is_told_with_the_condition_of_its_connection() {
+        let told = |controller| {
+            let observation = Observation { controller, ..Observation::default() };
+            let condition = conditions(&observation, Timestamp::UNIX_EPOCH).remove(1);
+            assert_eq!(condition.condition_type, AgentConditionType::ControllerConnectionUp);
+            format!("{:?} {} {}", condition.status, condition.reason, condition.message)
+        };
+        let absent = "False NoController the cluster has no antrea-controller (controller.enable is false): \
+                      NetworkPolicies are not enforced";
+        assert_eq!(told(None), absent);
+        assert_eq!(told(Some(ConnectionState::Down)), "False  ");
+        assert_eq!(told(Some(ConnectionState::Up)), "True  ");
+    }
 
     #[test]
     fn problems_are_told_with_the_condition_that_the_agent_runs() {

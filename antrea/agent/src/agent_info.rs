@@ -86,7 +86,8 @@ pub(crate) struct Observation {
     pub(crate) ovs_version: String,
     pub(crate) ovsdb: ConnectionState,
     pub(crate) openflow: ConnectionState,
-    pub(crate) controller: ConnectionState,
+    /// None where the cluster has no antrea-controller.
+    pub(crate) controller: Option<ConnectionState>,
     /// What is known of policies.
     pub(crate) policies: NetworkPolicyControllerInfo,
     /// How many flows each table holds.
@@ -218,7 +219,7 @@ mod tests {
             ovs_version: "3.1.0".into(),
             ovsdb: ConnectionState::Up,
             openflow: ConnectionState::Down,
-            controller: ConnectionState::Up,
+            controller: Some(ConnectionState::Up),
             policies: NetworkPolicyControllerInfo::default(),
             flow_table: BTreeMap::from([("Output".into(), 2)]),
             local_pods: 3,

@@ -106,10 +106,15 @@ fn read_config(path: &Path) -> Result<AgentConfig> {
     Ok(AgentConfig::parse(&name, &text)?)
 }
 
+/// Threads for calls that block: the kernel's tables of links and of packets, addresses, files of policies, names, and as
+/// many again. Each costs memory, and goes after 10 seconds without work.
+const BLOCKING_THREADS: usize = 10;
+
 /// Two workers: the agent waits more than it computes, and each thread costs memory.
 fn block_on(future: impl Future<Output = Result<()>>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;

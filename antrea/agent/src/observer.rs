@@ -25,7 +25,8 @@ pub(crate) struct Observer {
     pub(crate) store: InterfaceStore,
     pub(crate) tables: Vec<(TableId, String)>,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
-    pub(crate) controller: AntreaController,
+    /// None where the cluster has none.
+    pub(crate) controller: Option<AntreaController>,
     pub(crate) policies: PodPolicies,
 }
 
@@ -36,7 +37,7 @@ impl Observe for Observer {
             ovs_version: self.database.ovs_version().unwrap_or_default(),
             ovsdb: state(*self.database.link().borrow() == Link::Up),
             openflow: state(flow_table.is_some()),
-            controller: self.controller.state().connection,
+            controller: self.controller.as_ref().map(|controller| controller.state().connection),
             policies: self.policies.counts(),
             flow_table: flow_table.unwrap_or_default(),
             local_pods: i32::try_from(self.store.containers().len()).unwrap_or(i32::MAX),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use antrea_config::AgentConfig;
+use antrea_config::{AgentConfig, Controller};
 use antrea_kit::auth::LoopbackToken;
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
@@ -115,7 +115,10 @@ async fn connect_pods(
     let ready = shown.checks.add("pod-network", Kind::Readiness);
     let neighbours = Neighbours {
         open_vswitch: shown.checks.add("ovs", Kind::Readiness),
-        controller: shown.checks.add("watcher", Kind::Neighbour),
+        controller: match config.controller {
+            Controller::Installed => Some(shown.checks.add("watcher", Kind::Neighbour)),
+            Controller::Absent => None,
+        },
     };
     let mut told = std::pin::pin!(told);
     let agent = tokio::select! {

@@ -14,8 +14,8 @@ mod shared;
 use antrea_config_file::{error, parse, section, values};
 
 pub use agent::{
-    AgentConfig, AntreaProxy, ExternalServices, InvalidSkippedService, LoadBalancerIps, Multicluster,
-    MulticlusterConfig, Ovs, ProxyConfig, SkippedService, TransportInterface, Tunnel,
+    AgentConfig, AntreaProxy, Controller, ExternalServices, InvalidSkippedService, LoadBalancerIps,
+    Multicluster, MulticlusterConfig, Ovs, ProxyConfig, SkippedService, TransportInterface, Tunnel,
 };
 pub use antrea_config_file::{ConfigError, InvalidChoice, Key, Problem};
 pub use controller::ControllerConfig;

@@ -8,6 +8,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::blocking;
+
 /// A program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
@@ -70,13 +72,15 @@ async fn run_within(patience: Duration, command: &[&str], input: &str) -> Result
 
 async fn run_process(command: &[&str], input: &str) -> io::Result<std::process::Output> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
+        .kill_on_drop(true);
+    // The program is read from the disk before this returns.
+    let mut child = blocking(|| command.spawn())?;
     if let Some(mut stdin) = child.stdin.take() {
         match stdin.write_all(input.as_bytes()).await {
             // The program ended early and says why on standard error.

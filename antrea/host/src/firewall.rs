@@ -16,7 +16,7 @@ use antrea_types::IpFamily;
 
 use crate::command::{self, CommandError};
 use crate::firewall_presence::{Presence, presence};
-use crate::{Outcome, SysctlError, ensure_sysctls};
+use crate::{Outcome, SysctlError, blocking, ensure_sysctls};
 
 /// How the names of all our sets begin.
 const IP_SET_PREFIX: &str = "ANTREA-";
@@ -60,7 +60,7 @@ impl FirewallError {
 /// # Errors
 /// The first part that fails; parts before it are applied.
 pub async fn apply_at_start(plan: &HostPlan) -> Result<(), FirewallError> {
-    ensure_sysctls(&plan.sysctls)?;
+    blocking(|| ensure_sysctls(&plan.sysctls))?;
     set_ip_sets(&plan.ip_sets).await?;
     for (family, ruleset) in families(plan) {
         let fresh = presence(family).await == Presence::Absent;
@@ -76,7 +76,7 @@ pub async fn apply_at_start(plan: &HostPlan) -> Result<(), FirewallError> {
 /// The first part that fails; parts before it are applied.
 pub async fn sync(plan: &HostPlan) -> Result<Outcome, FirewallError> {
     let mut outcome = Outcome::Unchanged;
-    if !ensure_sysctls(&plan.sysctls)?.is_empty() {
+    if !blocking(|| ensure_sysctls(&plan.sysctls))?.is_empty() {
         outcome = Outcome::Changed;
     }
     let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;

@@ -5,6 +5,7 @@ use std::fs;
 use antrea_hostplan::iptables::CHAIN_PREFIX;
 use antrea_types::IpFamily;
 
+use crate::blocking;
 use crate::nfnetlink::{Attributes, NftFamily, NftMessage, Nftables, text_attribute};
 
 const NFTA_CHAIN_NAME: u16 = 3;
@@ -25,7 +26,7 @@ pub(crate) async fn presence(family: IpFamily) -> Presence {
         IpFamily::V4 => (NftFamily::Ipv4, "/proc/thread-self/net/ip_tables_names"),
         IpFamily::V6 => (NftFamily::Ipv6, "/proc/thread-self/net/ip6_tables_names"),
     };
-    if fs::read_to_string(legacy_tables).is_ok_and(|tables| !tables.trim().is_empty()) {
+    if blocking(|| fs::read_to_string(legacy_tables)).is_ok_and(|tables| !tables.trim().is_empty()) {
         return Presence::Possible;
     }
     let ours = |attributes: &[u8]| {

@@ -1,5 +1,6 @@
 //! A netlink socket that waits: the kernel does what it is asked while the request is sent, so that its answer is there
-//! when sending is over. Nothing is gained by waiting in a runtime, where each answer would wake a thread.
+//! when sending is over. Nothing is gained by waiting in a runtime, where each answer would wake a thread; but the kernel may
+//! take long, as while many namespaces go, so that tasks of a runtime ask it in [`crate::blocking()`].
 
 use std::io;
 

@@ -4,6 +4,7 @@
 //! The decisions are values of `antrea-hostplan`; this crate compares them with what is there and applies them.
 
 pub mod announce;
+mod blocking;
 pub mod bridge_uplink;
 mod command;
 mod device_chain;
@@ -24,6 +25,7 @@ mod pod_interface_check;
 mod sysctl;
 mod transport;
 
+pub use blocking::blocking;
 pub use command::CommandError;
 pub use device_chain::{DeviceChainError, remove_device_chains};
 pub use echo_socket::EchoSocket;

@@ -13,6 +13,7 @@ pub(crate) use attributes::{Attributes, attribute, attributes, text_attribute};
 pub(crate) use message::{Batch, NftFamily, NftMessage};
 use message::{Message, dump_request, messages};
 
+use crate::blocking;
 use crate::kernel_socket::KernelSocket;
 
 /// A connection to nf_tables, on which one request is made at a time.
@@ -36,19 +37,7 @@ impl Nftables {
     /// Sends a batch, which the kernel takes as a whole or refuses as a whole.
     pub(crate) async fn commit(&self, batch: Batch) -> io::Result<()> {
         let mut socket = self.0.lock().await;
-        let count = u32::try_from(batch.len()).map_err(io::Error::other)?;
-        let first = socket.take(count.saturating_add(2));
-        socket.send(&batch.messages(first))?;
-        let mut acknowledged = 0;
-        while acknowledged < count {
-            for message in receive(&socket, first)? {
-                if let Some(result) = message.acknowledgement() {
-                    result?;
-                    acknowledged += 1;
-                }
-            }
-        }
-        Ok(())
+        blocking(|| commit(&mut socket, &batch))
     }
 
     /// Asks for all objects of a kind, and returns the attributes of each that `read` finds something in.
@@ -60,19 +49,46 @@ impl Nftables {
         read: impl Fn(&[u8]) -> Option<T>,
     ) -> io::Result<Vec<T>> {
         let mut socket = self.0.lock().await;
-        let first = socket.take(1);
-        socket.send(&dump_request(family, message, attributes, first))?;
-        let mut found = Vec::new();
-        loop {
-            for message in receive(&socket, first)? {
-                if message.ends_dump() {
-                    return Ok(found);
-                }
-                if let Some(result) = message.acknowledgement() {
-                    result?;
-                }
-                found.extend(message.attributes().and_then(&read));
+        blocking(|| {
+            let first = socket.take(1);
+            dump(&socket, &dump_request(family, message, attributes, first), first, read)
+        })
+    }
+}
+
+fn commit(socket: &mut KernelSocket, batch: &Batch) -> io::Result<()> {
+    let count = u32::try_from(batch.len()).map_err(io::Error::other)?;
+    let first = socket.take(count.saturating_add(2));
+    socket.send(&batch.messages(first))?;
+    let mut acknowledged = 0;
+    while acknowledged < count {
+        for message in receive(socket, first)? {
+            if let Some(result) = message.acknowledgement() {
+                result?;
+                acknowledged += 1;
             }
+        }
+    }
+    Ok(())
+}
+
+fn dump<T>(
+    socket: &KernelSocket,
+    request: &[u8],
+    first: u32,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> io::Result<Vec<T>> {
+    socket.send(request)?;
+    let mut found = Vec::new();
+    loop {
+        for message in receive(socket, first)? {
+            if message.ends_dump() {
+                return Ok(found);
+            }
+            if let Some(result) = message.acknowledgement() {
+                result?;
+            }
+            found.extend(message.attributes().and_then(&read));
         }
     }
 }

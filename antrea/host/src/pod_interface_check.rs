@@ -7,7 +7,7 @@ use crate::ethtool::{TxChecksumOffload, tx_checksum_offload};
 use crate::ingress_drop::IngressDrops;
 use crate::netlink::{AdminState, Link};
 use crate::pod_interface::{HostIngress, PodInterface, PodInterfaceError, PodNetns};
-use crate::{Netlink, NetnsError};
+use crate::{Netlink, NetnsError, blocking};
 
 /// What is wrong with a Pod's interface.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -133,7 +133,7 @@ async fn network_problems(
     let missing = interface.routes().filter(|wanted| !routes.iter().any(|there| leads_there(there, wanted)));
     problems.extend(missing.map(Problem::NoRoute));
     if interface.checksum_offload == TxChecksumOffload::Off
-        && tx_checksum_offload(&pod.socket, &interface.name)? == TxChecksumOffload::On
+        && blocking(|| tx_checksum_offload(&pod.socket, &interface.name))? == TxChecksumOffload::On
     {
         problems.push(Problem::ChecksumOffload(interface.name.clone()));
     }

@@ -126,6 +126,14 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- end }}
 {{- end -}}
 
+{{/* The same for what antrea-controller does, where there is to be none. */}}
+{{- define "antrea.uselessWithoutController" -}}
+{{- if not .Values.controller.enable -}}
+- because: controller.enable is false
+  only: {controller.apiNodePort: 0, newPodsWithoutController: isolate, featureGates.NetworkPolicyStats: false}
+{{- end }}
+{{- end -}}
+
 {{/* The same for Multi-cluster. */}}
 {{- define "antrea.uselessForMulticluster" -}}
 {{- $gates := default dict .Values.featureGates -}}
@@ -156,7 +164,7 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{/* Fails with a line for each value that is refused: all of them at once. */}}
 {{- define "antrea.refusals" -}}
 {{- $problems := list -}}
-{{- range $feature := concat (include "antrea.unavailable" . | fromYamlArray) (include "antrea.uselessForProxy" . | fromYamlArray) (include "antrea.uselessForMulticluster" . | fromYamlArray) -}}
+{{- range $feature := concat (include "antrea.unavailable" . | fromYamlArray) (include "antrea.uselessForProxy" . | fromYamlArray) (include "antrea.uselessWithoutController" . | fromYamlArray) (include "antrea.uselessForMulticluster" . | fromYamlArray) -}}
 {{- range $path, $only := $feature.only -}}
 {{- $value := $.Values -}}
 {{- range splitList "." $path }}{{ $value = index (default dict $value) . }}{{ end -}}
@@ -179,7 +187,7 @@ antrea/config/tests/main/chart.rs compares it with what the programs accept.
 {{- if eq .Values.hostGateway .Values.ovs.bridgeName -}}
 {{- $problems = append $problems (printf "hostGateway: the bridge has the name %s already (ovs.bridgeName); choose another" .Values.hostGateway) -}}
 {{- end -}}
-{{- if eq (int .Values.agent.apiPort) (int .Values.controller.apiPort) -}}
+{{- if and .Values.controller.enable (eq (int .Values.agent.apiPort) (int .Values.controller.apiPort)) -}}
 {{- $problems = append $problems (printf "agent.apiPort: the controller has port %d of the same Node (controller.apiPort); choose another" (int .Values.agent.apiPort)) -}}
 {{- end -}}
 {{- with $problems }}{{ fail (join "\n" .) }}{{ end -}}

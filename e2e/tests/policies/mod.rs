@@ -15,6 +15,7 @@ pub(crate) mod kube_proxy;
 mod kubectl;
 mod named_ports;
 mod new_pods;
+mod no_controller;
 mod paths;
 mod peers;
 mod pings;

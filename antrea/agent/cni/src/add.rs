@@ -171,7 +171,7 @@ impl Commands {
 
     /// The addresses of an interface with the networks they are from; without those of former Pod CIDRs.
     pub(crate) fn allocations_of(&self, stored: &StoredContainer) -> Vec<Allocation> {
-        let ranges = self.node.ipam.ranges();
+        let ranges = self.ipam.ranges();
         let allocation = |ip: &IpAddr| ranges.iter().find_map(|range| range.allocation(*ip));
         stored.container.ips.iter().filter_map(allocation).collect()
     }

@@ -17,6 +17,7 @@ use crate::flows::PodFlows;
 use crate::giving_back::FormerAddresses;
 use crate::interface_store::{InterfaceStore, StoredContainer};
 use crate::ipam::host_local::HostLocal;
+use crate::ipam::shared::SharedIpam;
 use crate::ipam::{IpamError, Owner};
 use crate::port_numbers::PortNumbers;
 use crate::settings::Settings;
@@ -46,6 +47,7 @@ const IPAM_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Commands {
     pub(crate) settings: Settings,
     pub(crate) node: Dependencies,
+    pub(crate) ipam: SharedIpam,
     pub(crate) locks: ContainerLocks,
     pub(crate) port_numbers: PortNumbers,
     /// Held while a link is made: the kernel makes one at a time, and who waits for it there keeps a thread.
@@ -62,6 +64,7 @@ impl Commands {
         giving_back.close();
         Self {
             settings,
+            ipam: SharedIpam::new(node.ipam.clone()),
             node,
             locks: ContainerLocks::default(),
             port_numbers: PortNumbers::default(),
@@ -71,16 +74,15 @@ impl Commands {
         }
     }
 
-    /// Works on the IPAM state, at once: another thread would take longer to come than the work does. While somebody
-    /// else holds the state, or has all that is left and gives it back, it is tried again and again, and nothing else is kept
-    /// waiting.
+    /// Works on the IPAM state. While another program holds it, or others have all that is left and give it back, it is tried
+    /// again and again, and nothing else is kept waiting.
     pub(crate) async fn with_ipam<T>(
         &self,
         work: impl Fn(&HostLocal) -> Result<T, IpamError>,
     ) -> Result<T, CniError> {
         let begun = Instant::now();
         loop {
-            match work(&self.node.ipam) {
+            match self.ipam.work(&work).await {
                 Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
                 Err(IpamError::Exhausted(_))
                     if !self.giving_back.is_empty() && begun.elapsed() < IPAM_PATIENCE =>

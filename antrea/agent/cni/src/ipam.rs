@@ -3,6 +3,7 @@
 mod address_files;
 pub mod host_local;
 pub mod range;
+pub(crate) mod shared;
 
 use std::fmt;
 use std::io;

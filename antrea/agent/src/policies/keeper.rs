@@ -27,7 +27,8 @@ type Pending = Option<Pin<Box<dyn Future<Output = Outcome> + Send>>>;
 /// Keeps the switch in line with what antrea-controller says.
 pub(crate) struct PolicyKeeper {
     pub(super) policies: PodPolicies,
-    pub(super) controller: AntreaController,
+    /// None where the cluster has none: then nothing is heard that does not fit.
+    pub(super) controller: Option<AntreaController>,
     pub(super) heard: mpsc::Receiver<Heard>,
     pub(super) files: PolicyFiles,
     pub(super) node: NodeName,
@@ -126,7 +127,9 @@ impl PolicyKeeper {
 
     fn begin_anew(&self, watch: Watch, refused: &Refused) {
         warn!(%watch, %refused, "A watch of policies begins anew");
-        self.controller.begin_anew(watch);
+        if let Some(controller) = &self.controller {
+            controller.begin_anew(watch);
+        }
     }
 
     /// Brings what has changed to the files and, unless it is there already, to the switch.

@@ -6,6 +6,7 @@
 mod enforcement;
 mod files;
 mod keeper;
+mod no_controller;
 mod notes;
 mod pods;
 mod statistics;
@@ -18,7 +19,7 @@ use std::path::Path;
 
 use antrea_agent_policy::ConjunctionIds;
 use antrea_agent_policy_files::{FOLDER, FileStore};
-use antrea_config::{AgentConfig, NETWORK_POLICY_STATS, Status};
+use antrea_config::{AgentConfig, Controller, NETWORK_POLICY_STATS, Status};
 use antrea_openflow::message::FlowFilter;
 use antrea_ovs::Switch;
 use antrea_ovs::ovsdb::OvsDb;
@@ -50,9 +51,10 @@ pub(crate) struct PolicyComponents {
     pub(crate) files: FileStore,
     pub(crate) watches: PolicyWatches,
     pub(crate) pods: PodPolicies,
-    pub(crate) controller: AntreaController,
+    /// None where the cluster has none.
+    pub(crate) controller: Option<AntreaController>,
     pub(crate) reports: watch::Receiver<Reports>,
-    /// None where the feature is off.
+    /// None where the feature is off, or nobody is there to be told.
     pub(crate) statistics: Option<PolicyStatistics>,
 }
 
@@ -67,13 +69,19 @@ pub(crate) struct PolicyBase<'a> {
 }
 
 impl PolicyComponents {
-    /// Begins to watch policies.
+    /// Begins to watch policies, where there is a controller.
     pub(crate) async fn new(base: PolicyBase<'_>) -> Result<Self> {
         let PolicyBase { config, client, node, database, switch, pipeline } = base;
         let flows = pipeline.policy_flows().context("the pipeline has no tables for policies")?;
         let (sender, heard) = mpsc::channel(HEARD);
-        let controller = AntreaController::new(client.clone(), config.controller_token_audience.as_deref());
-        let watches = PolicyWatches::begin(controller.clone(), node.clone(), sender);
+        let controller = match config.controller {
+            Controller::Installed => Some(AntreaController::new(client.clone(), config.controller_token_audience.as_deref())),
+            Controller::Absent => None,
+        };
+        let watches = match &controller {
+            Some(controller) => PolicyWatches::begin(controller.clone(), node.clone(), sender),
+            None => PolicyWatches::none(sender)?,
+        };
         let in_use = numbers_in_use(switch, pipeline).await?;
         let ids = ConjunctionIds::new(in_use, ConjunctionIds::SHORTEST_REST);
         let notes = Notes { database: database.clone(), bridge: config.ovs.bridge.to_string() };
@@ -82,9 +90,10 @@ impl PolicyComponents {
         let noted_files = PolicyFiles::new(files.clone(), notes.clone());
         let pods = PodPolicies::new(enforcement, notes, config.new_pods_without_controller);
         let gate = config.feature_gates.status(NETWORK_POLICY_STATS);
-        let statistics = (gate == Status::Enabled).then(|| PolicyStatistics {
+        let told = controller.clone().filter(|_| gate == Status::Enabled);
+        let statistics = told.map(|controller| PolicyStatistics {
             policies: pods.clone(),
-            controller: controller.clone(),
+            controller,
             switch: switch.clone(),
             tables: pipeline.policy_metric_tables().collect(),
             node: node.clone(),
@@ -115,21 +124,42 @@ async fn numbers_in_use(switch: &Switch, pipeline: &Pipeline) -> Result<BTreeSet
 }
 
 /// The watches, which begin before all else is there; they end when this is dropped.
-pub(crate) struct PolicyWatches {
-    task: JoinHandle<Result<()>>,
-    end: DropGuard,
+pub(crate) enum PolicyWatches {
+    /// Those of the controller.
+    OfController {
+        /// What watches.
+        task: JoinHandle<Result<()>>,
+        /// What ends it.
+        end: DropGuard,
+    },
+    /// There is no controller. It is kept that somebody could say something, or policies would be taken for lost.
+    None(mpsc::Sender<Heard>),
 }
 
 impl PolicyWatches {
     fn begin(controller: AntreaController, node: NodeName, heard: mpsc::Sender<Heard>) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(watch_policies(controller, node, heard, stop.clone()));
-        Self { task, end: stop.drop_guard() }
+        Self::OfController { task, end: stop.drop_guard() }
+    }
+
+    /// Has it heard that there are no policies.
+    fn none(heard: mpsc::Sender<Heard>) -> Result<Self> {
+        for said in no_controller::says() {
+            heard.try_send(said).context("nobody listens for policies")?;
+        }
+        Ok(Self::None(heard))
     }
 
     /// Goes on watching until `stop`.
     pub(crate) async fn run(self, stop: CancellationToken) -> Result<()> {
-        let Self { mut task, end } = self;
+        let (mut task, end) = match self {
+            Self::OfController { task, end } => (task, end),
+            Self::None(_heard) => {
+                stop.cancelled().await;
+                return Ok(());
+            }
+        };
         tokio::select! {
             outcome = &mut task => return outcome.context("the watches of policies broke")?,
             () = stop.cancelled() => drop(end),

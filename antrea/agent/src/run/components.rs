@@ -33,8 +33,8 @@ const CLUSTER_EVENTS: usize = 128;
 /// Whether those are there whom the Pod network needs.
 pub(super) struct Neighbours {
     pub(super) open_vswitch: Check,
-    /// Named as upstream's.
-    pub(super) controller: Check,
+    /// Named as upstream's. None where there is no controller.
+    pub(super) controller: Option<Check>,
 }
 
 /// The table of the Pod network. Those that start last end first: no Pod is attached while what it needs goes away.
@@ -76,10 +76,9 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
         let switch = switch.clone();
         |stop| observer::check_connection(switch, neighbours.open_vswitch, stop)
     });
-    components.add("controller-check", {
-        let controller = policies.controller.clone();
-        |stop| controller.keep_told(neighbours.controller, stop)
-    });
+    if let Some((controller, check)) = policies.controller.clone().zip(neighbours.controller) {
+        components.add("controller-check", |stop| controller.keep_told(check, stop));
+    }
     components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
@@ -114,7 +113,9 @@ fn add_policies(components: &mut Components, policies: PolicyComponents, restore
     let round = restore.round.subscribe();
     components.add("policy-watches", |stop| watches.run(stop));
     components.add("policy-files", |stop| files.run(stop));
-    components.add("policy-status", |stop| policies::report(controller, reports, stop));
+    if let Some(controller) = controller {
+        components.add("policy-status", |stop| policies::report(controller, reports, stop));
+    }
     if let Some(statistics) = statistics {
         components.add("policy-stats", |stop| statistics.run(stop));
     }

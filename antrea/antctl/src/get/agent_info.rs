@@ -1,5 +1,6 @@
 //! `antctl get agentinfo`.
 
+use antrea_shared_api::well_known::NO_CONTROLLER;
 use serde_json::Value;
 
 use crate::answer::{field, list};
@@ -23,7 +24,7 @@ pub(super) fn table(info: &Value) -> String {
     let row = vec![
         pod.filter(|pod| pod != "/").unwrap_or_default(),
         info.get("nodeRef").map(|node| field(node, "name")).unwrap_or_default(),
-        status(info).to_owned(),
+        status(info),
         output::list_cell(list(info, "nodeSubnets")),
         number(&policies, "networkPolicyNum"),
         number(&policies, "addressGroupNum"),
@@ -33,19 +34,35 @@ pub(super) fn table(info: &Value) -> String {
     output::table(&HEADER, vec![row])
 }
 
-fn status(info: &Value) -> &'static str {
-    let conditions = info.get("agentConditions").and_then(Value::as_array).into_iter().flatten();
-    let mut health = conditions.filter(|condition| field(condition, "type") == "AgentHealthy");
-    match health.next().map(|condition| field(condition, "status")).as_deref() {
+/// How the agent is, and that the cluster has no controller, where it has none.
+fn status(info: &Value) -> String {
+    let conditions = || info.get("agentConditions").and_then(Value::as_array).into_iter().flatten();
+    let mut health = conditions().filter(|condition| field(condition, "type") == "AgentHealthy");
+    let health = match health.next().map(|condition| field(condition, "status")).as_deref() {
         Some("True") => "Healthy",
         Some("False") => "Unhealthy",
         _ => "Unknown",
+    };
+    match conditions().any(|condition| field(condition, "reason") == NO_CONTROLLER) {
+        true => format!("{health},{NO_CONTROLLER}"),
+        false => health.to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_cluster_without_antrea_controller_is_named_in_the_status() {
+        let info = json!({"agentConditions": [
+            {"type": "AgentHealthy", "status": "True"},
+            {"type": "ControllerConnectionUp", "status": "False", "reason": "NoController"},
+        ]});
+        assert_eq!(status(&info), "Healthy,NoController");
+    }
 
     #[test]
     fn the_table_is_that_of_upstream() {

@@ -2,6 +2,7 @@
 
 use super::antrea_proxy::AntreaProxySection;
 use super::audit_logging::AuditLogging;
+use super::controller::ControllerSection;
 use super::egress::Egress;
 use super::encryption::{IpSec, WireGuard};
 use super::external_node::ExternalNode;
@@ -69,6 +70,7 @@ section! {
         node_port_local: NodePortLocal = "nodePortLocal";
         multicast: Multicast = "multicast";
         antrea_proxy: AntreaProxySection = "antreaProxy";
+        controller: ControllerSection = "controller";
         multicluster: MulticlusterSection = "multicluster";
         external_node: ExternalNode = "externalNode";
         audit_logging: AuditLogging = "auditLogging";

@@ -2,6 +2,7 @@
 
 mod antrea_proxy;
 mod audit_logging;
+mod controller;
 mod egress;
 mod encryption;
 mod external_node;
@@ -24,6 +25,7 @@ use antrea_types::{DualStack, InterfaceName, MinimumTls};
 use ipnet::IpNet;
 
 pub use antrea_proxy::{AntreaProxy, ExternalServices, LoadBalancerIps, ProxyConfig};
+pub use controller::Controller;
 pub use multicluster::{Multicluster, MulticlusterConfig};
 pub use network::{Ovs, TransportInterface};
 pub use skipped_service::{InvalidSkippedService, SkippedService};
@@ -63,6 +65,8 @@ pub struct AgentConfig {
     pub packet_in_rate: u32,
     /// Where traffic to other Nodes leaves.
     pub transport_interface: TransportInterface,
+    /// Whether the cluster has antrea-controller.
+    pub controller: Controller,
     /// What becomes of Pods that come while antrea-controller is away.
     pub new_pods_without_controller: NewPods,
     /// For whom the tokens are that antrea-controller is shown; `None` for those of the API server, which upstream's takes.
@@ -128,6 +132,7 @@ impl AgentConfig {
                 &file.transport_interface_cidrs,
                 problems,
             ),
+            controller: controller::controller(&file, problems),
             new_pods_without_controller: parsed(
                 &file.new_pods_without_controller,
                 "newPodsWithoutController",

@@ -18,7 +18,7 @@ const OF_KUBERNETES: &str = "
     agent.antreaAgent.extraEnv agent.antreaAgent.extraArgs agent.antreaAgent.extraVolumeMounts
     agent.antreaAgent.resources agent.antreaAgent.securityContext
     agent.antreaOVS.extraEnv agent.antreaOVS.extraArgs agent.antreaOVS.resources agent.antreaOVS.securityContext
-    controller.apiNodePort controller.podAnnotations controller.podLabels controller.tolerations
+    controller.enable controller.apiNodePort controller.podAnnotations controller.podLabels controller.tolerations
     controller.nodeSelector controller.priorityClassName controller.affinity
     controller.antreaController.extraEnv controller.antreaController.extraArgs controller.antreaController.resources";
 

@@ -104,6 +104,54 @@ fn capabilities_of_the_values_take_the_place_of_the_charts() {
     check(AGENT, &values("CAP_SYS_ADMIN"), &expected(gains));
 }
 
+/// The templates that make Pods.
+const PODS: [&str; 5] = [
+    AGENT,
+    "templates/controller/deployment.yaml",
+    "templates/uninstall/daemonset.yaml",
+    "templates/uninstall/job.yaml",
+    "templates/tests/pod-network.yaml",
+];
+
+/// The requests and the limits of the containers of all Pods, by their names.
+fn resources(values: &str) -> Option<Vec<(String, Value, Value)>> {
+    let chart = Chart::open()?;
+    let mut all = Vec::new();
+    for pod in PODS.map(|template| pod(&chart, template, values)) {
+        all.extend(containers(&pod).map(|container| {
+            let resources = &container["resources"];
+            let name = container["name"].as_str().unwrap().to_owned();
+            (name, resources["requests"].clone(), resources["limits"].clone())
+        }));
+    }
+    Some(all)
+}
+
+#[test]
+fn every_container_asks_for_memory_and_none_is_limited() {
+    let Some(all) = resources("agent: {antreaSysctlInit: {enable: true}}") else { return };
+    assert_eq!(all.len(), 8);
+    for (name, requests, limits) in all {
+        assert!(requests["cpu"].is_string() && requests["memory"].is_string(), "{name}: {requests}");
+        assert_eq!(limits, Value::Null, "{name}");
+    }
+}
+
+#[test]
+fn limits_of_the_values_stand_beside_what_containers_ask_for() {
+    let values = "{agent: {antreaAgent: {resources: {limits: {memory: 480Mi}}}}, \
+                  controller: {antreaController: {resources: {limits: {memory: 800Mi}}}}}";
+    let Some(all) = resources(values) else { return };
+    let limited = all.iter().filter(|(_, _, limits)| !limits.is_null());
+    let limited: Vec<_> = limited
+        .map(|(name, requests, limits)| {
+            let text = |value: &Value| value["memory"].as_str().unwrap().to_owned();
+            format!("{name} {} {}", text(requests), text(limits))
+        })
+        .collect();
+    assert_eq!(limited, ["antrea-agent 64Mi 480Mi", "antrea-controller 100Mi 800Mi"]);
+}
+
 #[test]
 fn the_agents_token_is_mounted_as_kubernetes_mounts_tokens() {
     let Some(chart) = Chart::open() else { return };

@@ -12,7 +12,7 @@ use crate::agent;
 /// The chart, and what renders it.
 pub(crate) struct Chart(Programs);
 
-/// The two files of a rendered chart.
+/// The two files of a rendered chart; without antrea-controller its file is empty.
 pub(crate) struct Files {
     pub(crate) agent: String,
     pub(crate) controller: String,
@@ -55,7 +55,7 @@ impl Chart {
         let rendered = self.template("templates/configmap.yaml", values)?;
         let file = |name: &str| {
             let begin = format!("  {name}: |\n");
-            let (_, rest) = rendered.split_once(&begin).unwrap();
+            let rest = rendered.split_once(&begin).map_or("", |(_, rest)| rest);
             let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
             lines.fold(String::new(), |mut text, line| {
                 writeln!(text, "{}", line.strip_prefix("    ").unwrap_or_default()).unwrap();

@@ -7,6 +7,7 @@ mod antrea_proxy;
 mod chart;
 mod chart_admission;
 mod chart_containers;
+mod chart_controller;
 mod chart_crds;
 mod chart_keys;
 mod chart_multicluster;

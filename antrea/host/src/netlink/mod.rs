@@ -27,7 +27,7 @@ pub use veth::{Veth, VethEnd};
 
 use crate::kernel_socket::KernelSocket;
 use crate::nfnetlink::Nftables;
-use crate::{Netns, NetnsError};
+use crate::{Netns, NetnsError, blocking};
 use answers::{Answers, Progress, Whole};
 
 /// How often a list is asked for that changes each time while it is told. One that is long enough for that takes
@@ -37,8 +37,8 @@ const LISTINGS: usize = 32;
 /// A connection to the kernel's routing and link tables, on which one request is made at a time. Clones share it; it
 /// closes with the last of them.
 ///
-/// The kernel works on a request within the call, as with any system call: only who waits for the requests of others
-/// lets the runtime do something else. It works without a runtime as well.
+/// The kernel works on a request within the call, as with any system call: the task that asks waits, and the runtime goes on
+/// with others. It works without a runtime as well.
 #[derive(Clone)]
 pub struct Netlink {
     socket: Arc<Mutex<KernelSocket>>,
@@ -167,22 +167,32 @@ impl Netlink {
         operation: &impl Fn() -> String,
     ) -> Result<(Vec<RouteNetlinkMessage>, Whole), NetlinkError> {
         let mut socket = self.socket.lock().await;
-        let unanswered = |source| NetlinkError::Unanswered { operation: operation(), source };
-        let mut request = NetlinkMessage::from(message.clone());
-        request.header.flags = NLM_F_REQUEST | flags;
-        request.header.sequence_number = socket.take(1);
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        socket.send(&bytes).map_err(unanswered)?;
-        let mut answers = Answers::to(request.header.sequence_number);
-        loop {
-            match answers.read(&socket.receive().map_err(unanswered)?) {
-                Progress::More => {}
-                Progress::Done(whole) => return Ok((answers.objects, whole)),
-                Progress::Refused(source) => {
-                    return Err(NetlinkError::Refused { operation: operation(), source });
-                }
+        blocking(|| ask(&mut socket, message, flags, operation))
+    }
+}
+
+/// Sends a request, and returns the objects of the answer when it is whole.
+fn ask(
+    socket: &mut KernelSocket,
+    message: &RouteNetlinkMessage,
+    flags: u16,
+    operation: &impl Fn() -> String,
+) -> Result<(Vec<RouteNetlinkMessage>, Whole), NetlinkError> {
+    let unanswered = |source| NetlinkError::Unanswered { operation: operation(), source };
+    let mut request = NetlinkMessage::from(message.clone());
+    request.header.flags = NLM_F_REQUEST | flags;
+    request.header.sequence_number = socket.take(1);
+    request.finalize();
+    let mut bytes = vec![0; request.buffer_len()];
+    request.serialize(&mut bytes);
+    socket.send(&bytes).map_err(unanswered)?;
+    let mut answers = Answers::to(request.header.sequence_number);
+    loop {
+        match answers.read(&socket.receive().map_err(unanswered)?) {
+            Progress::More => {}
+            Progress::Done(whole) => return Ok((answers.objects, whole)),
+            Progress::Refused(source) => {
+                return Err(NetlinkError::Refused { operation: operation(), source });
             }
         }
     }
@@ -205,6 +215,10 @@ where
 mod tests {
     use std::convert::Infallible;
     use std::future::ready;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use netlink_packet_route::link::LinkMessage;
 
     use super::*;
 
@@ -224,5 +238,34 @@ mod tests {
         assert_eq!(taken(0).await, Some(1));
         assert_eq!(taken(3).await, Some(4));
         assert_eq!(taken(LISTINGS).await, None);
+    }
+
+    /// A change of nothing that nobody is to acknowledge: the answer never comes, and who asks waits in the kernel.
+    async fn ask_in_vain(netlink: &Netlink) -> Result<(Vec<RouteNetlinkMessage>, Whole), NetlinkError> {
+        let mut loopback = LinkMessage::default();
+        loopback.header.index = 1;
+        netlink.request(&RouteNetlinkMessage::SetLink(loopback), 0, &|| "change nothing".to_owned()).await
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_answer_leaves_the_runtime_answering() {
+        let test = "a_kernel_that_does_not_answer_leaves_the_runtime_answering";
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let netlink = Netlink::current().unwrap();
+        let asking = runtime.spawn({
+            let netlink = netlink.clone();
+            async move { ask_in_vain(&netlink).await }
+        });
+        while netlink.socket.try_lock().is_ok() && !asking.is_finished() {
+            std::thread::yield_now();
+        }
+        let (answer, answered) = channel();
+        runtime.spawn(async move { answer.send(()) });
+        let outcome = answered.recv_timeout(Duration::from_secs(5));
+        match asking.is_finished() {
+            true => println!("SKIPPED {test}: changes of links need root"),
+            false => assert_eq!(outcome, Ok(()), "the other task waits for the kernel"),
+        }
+        runtime.shutdown_background();
     }
 }

@@ -20,6 +20,7 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
   resources:
     requests:
       cpu: "10m"
+      memory: "16Mi"
   securityContext:
     {{- include "antrea-mc.securityContext" $root | nindent 4 }}
 {{- end -}}

@@ -85,6 +85,38 @@ fn a_pod_has_no_rights_on_its_node() {
     }
 }
 
+/// The requests and the limits of the containers of a mode, those of init containers among them.
+fn resources(objects: &[Value]) -> Vec<&Value> {
+    let pods = objects.iter().filter_map(|object| match object["kind"].as_str()? {
+        "Pod" => Some(&object["spec"]),
+        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
+        _ => None,
+    });
+    let kinds = ["initContainers", "containers"];
+    let containers =
+        pods.flat_map(|pod| kinds.into_iter().filter_map(move |kind| pod[kind].as_array()).flatten());
+    containers.map(|container| &container["resources"]).collect()
+}
+
+#[test]
+fn every_container_asks_for_memory_and_none_is_limited() {
+    let Some(chart) = Chart::open() else { return };
+    let set = "clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://l:6443', \
+               tokenSecretName: t}";
+    let objects = chart.mode("both", set);
+    let all = resources(&objects);
+    assert_eq!(all.len(), 4);
+    for resources in all {
+        assert!(resources["requests"]["memory"].is_string(), "{resources}");
+        assert_eq!(resources["limits"], Value::Null);
+    }
+    let objects = chart.mode("member", "resources: {limits: {memory: 600Mi}}");
+    let pod = &find(&objects, "Deployment", "antrea-mc-controller")["spec"]["template"]["spec"];
+    let resources = &pod["containers"][0]["resources"];
+    assert_eq!(resources["limits"]["memory"], "600Mi");
+    assert_eq!(resources["requests"]["memory"], "32Mi");
+}
+
 #[test]
 fn several_replicas_are_on_several_nodes_and_are_evicted_one_by_one() {
     let Some(chart) = Chart::open() else { return };

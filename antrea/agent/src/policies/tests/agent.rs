@@ -40,7 +40,7 @@ impl Node {
         let (mouth, heard) = mpsc::channel(64);
         let keeper = PolicyKeeper {
             policies: policies.clone(),
-            controller: AntreaController::new(object_files::client(self.folder.path()).unwrap(), None),
+            controller: Some(AntreaController::new(object_files::client(self.folder.path()).unwrap(), None)),
             node: "n1".parse().unwrap(),
             heard,
             files,

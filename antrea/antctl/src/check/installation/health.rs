@@ -5,6 +5,7 @@ use std::time::Duration;
 use antrea_shared_api::crd::v1beta1::{
     AgentConditionType, AntreaAgentInfo, AntreaControllerInfo, ConditionStatus,
 };
+use antrea_shared_api::well_known::NO_CONTROLLER;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
@@ -27,8 +28,17 @@ pub(super) fn agents(nodes: &[String], infos: &[AntreaAgentInfo], now: Timestamp
             )),
         }
     }
-    let notes = vec![format!("{} agents, {} Nodes", infos.len(), nodes.len())];
+    let mut notes = vec![format!("{} agents, {} Nodes", infos.len(), nodes.len())];
+    let alone = infos.iter().filter(|info| has_no_controller(info)).count();
+    if alone > 0 {
+        notes.push(format!("NetworkPolicies are not enforced: {alone} agents have no antrea-controller"));
+    }
     Tested { name: Test::AgentHealth.name(), verdict: Verdict::of(findings, notes) }
+}
+
+/// Whether an agent is told that the cluster has none.
+fn has_no_controller(info: &AntreaAgentInfo) -> bool {
+    info.agent_conditions.iter().any(|condition| condition.reason == NO_CONTROLLER)
 }
 
 fn agent(node: &str, info: &AntreaAgentInfo, now: Timestamp) -> Vec<Finding> {
@@ -60,6 +70,13 @@ fn explain(condition: AgentConditionType) -> (&'static str, &'static str) {
             ("the agent says so itself", "look at the log of its Pod antrea-agent")
         }
     }
+}
+
+/// What is said of the controller where the API server has no API of its.
+pub(super) fn no_controller() -> Tested {
+    let reason = "antrea-controller is not installed (controller.enable of the chart): NetworkPolicies are not \
+                  enforced";
+    Tested { name: Test::ControllerHealth.name(), verdict: Verdict::NotRun(reason.to_owned()) }
 }
 
 /// The controller, from what it last said.
@@ -129,6 +146,17 @@ mod tests {
     fn agents_are_well_when_each_said_so_of_late() {
         let text = check(&["a"], &[agent_info("a", "AgentHealthy", "True", NEW)]);
         assert_eq!(text, "  1 agents, 1 Nodes\nTest agent-health passed");
+    }
+
+    #[test]
+    fn agents_without_antrea_controller_are_well_and_say_that_nothing_is_enforced() {
+        let mut info = agent_info("a", "ControllerConnectionUp", "False", NEW);
+        info.agent_conditions[0].reason = "NoController".to_owned();
+        let text = check(&["a"], &[info]);
+        let expected = "  1 agents, 1 Nodes\n  NetworkPolicies are not enforced: 1 agents have no antrea-controller\n\
+                        Test agent-health passed";
+        assert_eq!(text, expected);
+        assert!(matches!(no_controller().verdict, Verdict::NotRun(_)));
     }
 
     #[test]

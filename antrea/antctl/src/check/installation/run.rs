@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use antrea_kit::kube_client::{bounded, create, status_code};
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, AntreaControllerInfo};
-use antrea_shared_api::well_known::CONTROLLER_INFO;
+use antrea_shared_api::well_known::{CONTROLLER_API_SERVICE, CONTROLLER_INFO};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::api::ListParams;
-use kube::{Api, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 
 use super::judge::{Answered, Answers};
 use super::manifests::{self, PROBE, SERVE};
@@ -92,11 +93,21 @@ async fn health_tests(access: &Access, options: &InstallationOptions, nodes: &[N
         tests.push(health::agents(&nodes::linux(nodes), &infos.items, Timestamp::now()));
     }
     if Test::ControllerHealth.is_wanted(filter) {
-        let api = Api::<AntreaControllerInfo>::all(client.clone());
-        let info = bounded(api.get_opt(CONTROLLER_INFO)).await.context("cannot read AntreaControllerInfo")?;
-        tests.push(health::controller(info.as_ref(), Timestamp::now()));
+        tests.push(controller_health(client).await?);
     }
     Ok(tests)
+}
+
+/// A controller that is installed has an APIService, however it is.
+async fn controller_health(client: &Client) -> Result<Tested> {
+    let services = Api::<APIService>::all(client.clone());
+    let service = bounded(services.get_opt(CONTROLLER_API_SERVICE)).await;
+    if service.context("cannot read the APIService of antrea-controller")?.is_none() {
+        return Ok(health::no_controller());
+    }
+    let api = Api::<AntreaControllerInfo>::all(client.clone());
+    let info = bounded(api.get_opt(CONTROLLER_INFO)).await.context("cannot read AntreaControllerInfo")?;
+    Ok(health::controller(info.as_ref(), Timestamp::now()))
 }
 
 /// Everything that happens in the Namespace.
