@@ -2,21 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use antrea_policy::Update;
-use futures::future::join_all;
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::timeout;
+use tokio::task::yield_now;
+use tokio::time::Instant;
 use tracing::info;
 
-use crate::store::{Crowded, Kind, Rounds, Selector, Store, Watch};
+use crate::store::{Kind, Rounds, Selector, Store, Watch};
 
-/// How many updates are taken in before watchers get a chance to send: far fewer than their buffers hold.
+/// How many updates are taken in before others get a look at the store: far fewer than wait for a watcher at most.
 const BATCH: usize = 1024;
-
-/// How long a crowded watcher may take to make room, before it is cut. All others wait meanwhile.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A store that tasks share. Copies are the same.
 #[derive(Clone, Default)]
@@ -59,29 +55,38 @@ impl SharedStore {
         self.0.is_filling.load(Ordering::Acquire)
     }
 
-    /// Takes in what changed together, and gives those who watch time to send it on. Who takes too long is cut, and has to
+    /// Takes in what changed together. It waits for nobody who watches: whoever does not read in time is cut, and has to
     /// begin anew.
     pub async fn publish(&self, updates: Vec<Update>) {
         let _publishing = self.0.publishing.lock().await;
+        let cut_before = self.cut();
+        self.cut_late();
         let mut updates = updates.into_iter().peekable();
         while updates.peek().is_some() {
-            let crowded = {
-                let mut store = self.lock();
-                updates.by_ref().take(BATCH).for_each(|update| store.apply(update));
-                store.crowded()
-            };
-            if !crowded.is_empty() {
-                join_all(crowded.into_iter().map(|(kind, watcher)| self.make_room(kind, watcher))).await;
-            }
+            self.take_in(updates.by_ref().take(BATCH));
+            yield_now().await;
         }
         self.lock().end_round();
+        self.cut_late();
+        let watchers = self.cut() - cut_before;
+        if watchers > 0 {
+            info!(watchers, "Watchers cut, because they do not read what they are sent; they can begin anew");
+        }
     }
 
-    async fn make_room(&self, kind: Kind, watcher: Crowded) {
-        if timeout(PATIENCE, watcher.has_room()).await.is_err() {
-            info!(?kind, "Watcher cut, because it does not read what it is sent; it can begin anew");
-            self.lock().cut(kind, watcher.id);
-        }
+    fn take_in(&self, updates: impl Iterator<Item = Update>) {
+        let mut store = self.lock();
+        updates.for_each(|update| store.apply(update));
+    }
+
+    fn cut_late(&self) {
+        self.lock().cut_late(Instant::now().into_std());
+    }
+
+    /// How many watchers were ever cut.
+    fn cut(&self) -> u64 {
+        let store = self.lock();
+        Kind::ALL.map(|kind| store.counts(kind).cut).iter().sum()
     }
 
     /// Looks at the store.

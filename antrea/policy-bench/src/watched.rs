@@ -42,7 +42,7 @@ impl Watched {
         let Watch { mut events, .. } = self.store.look(|store| store.watch(kind, selector, Rounds::Told));
         let received = Arc::clone(&self.received);
         self.runtime.spawn(async move {
-            while let Some(event) = events.recv().await {
+            while let Some(event) = events.next().await {
                 drop(black_box(event));
                 received.fetch_add(1, Ordering::Relaxed);
             }

@@ -58,7 +58,7 @@ impl WatchBody {
             return Poll::Ready(Some(bookmark));
         }
         let Some(subscription) = &mut self.subscription else { return Poll::Pending };
-        let event = std::task::ready!(subscription.watch.events.poll_recv(context));
+        let event = std::task::ready!(subscription.watch.events.poll_next(context));
         Poll::Ready(event.and_then(|event| event.encoded(self.encoding)))
     }
 }

@@ -1,6 +1,7 @@
 //! The objects of one kind, and who watches them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use antrea_policy::{Span, Text};
 
@@ -10,7 +11,7 @@ use super::objects::{Object, ObjectId, Objects};
 use super::shown::Shown;
 use super::watchable::{View, Watchable};
 use super::watchers::{Selection, Watchers};
-use super::{Content, Counts, Crowded, Event, Rounds, Selector, Watch, WatcherId};
+use super::{Content, Counts, Event, Rounds, Selector, Watch, WatcherId};
 
 /// The objects of one kind.
 pub(super) struct Collection<O: Watchable> {
@@ -141,12 +142,8 @@ impl<O: Watchable> Collection<O> {
         self.watchers.remove(watcher);
     }
 
-    pub(super) fn cut(&mut self, watcher: WatcherId) {
-        self.watchers.cut(watcher);
-    }
-
-    pub(super) fn crowded(&mut self) -> Vec<Crowded> {
-        self.watchers.crowded()
+    pub(super) fn cut_late(&mut self, now: Instant) {
+        self.watchers.cut_late(now);
     }
 
     pub(super) fn version(&self) -> u64 {

@@ -8,6 +8,7 @@ mod collection;
 mod content;
 mod event;
 mod fanout;
+mod mailbox;
 mod members;
 mod needs;
 mod objects;
@@ -20,6 +21,7 @@ mod watchable;
 mod watchers;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use antrea_policy::{
     AddressGroup, AppliedToGroup, ComputedPolicy, Content as PolicyContent, GroupUpdate, PolicyUpdate, Update,
@@ -29,11 +31,12 @@ use collection::Collection;
 pub(crate) use content::{Content, Patch, bookmark};
 pub use event::{Encoding, Event};
 use fanout::Modification;
+pub use mailbox::Events;
 pub(crate) use members::{AddressMembers, AppliedToMembers};
 use pods::Pods;
 pub use selector::Selector;
+pub(crate) use watch::WatcherId;
 pub use watch::{Counts, Rounds, Watch};
-pub(crate) use watch::{Crowded, WatcherId};
 
 /// The kinds that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,23 +167,11 @@ impl Store {
         }
     }
 
-    /// Ends a watch of a client that is too slow.
-    pub(crate) fn cut(&mut self, kind: Kind, watcher: WatcherId) {
-        match kind {
-            Kind::Policies => self.policies.cut(watcher),
-            Kind::AddressGroups => self.address_groups.cut(watcher),
-            Kind::AppliedToGroups => self.applied_to_groups.cut(watcher),
-        }
-    }
-
-    /// Watchers whose buffer is more than half full, each told once.
-    pub(crate) fn crowded(&mut self) -> Vec<(Kind, Crowded)> {
-        let all = [
-            (Kind::Policies, self.policies.crowded()),
-            (Kind::AddressGroups, self.address_groups.crowded()),
-            (Kind::AppliedToGroups, self.applied_to_groups.crowded()),
-        ];
-        all.into_iter().flat_map(|(kind, crowded)| crowded.into_iter().map(move |one| (kind, one))).collect()
+    /// Ends the watches of clients that have been slow for too long.
+    pub(crate) fn cut_late(&mut self, now: Instant) {
+        self.policies.cut_late(now);
+        self.address_groups.cut_late(now);
+        self.applied_to_groups.cut_late(now);
     }
 
     /// How many objects of a kind there are.

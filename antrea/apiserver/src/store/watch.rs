@@ -1,15 +1,27 @@
 //! A watch of the objects of a kind, as whoever watches has it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_shared_api::controlplane::Round;
-use tokio::sync::mpsc::error::SendError;
-use tokio::sync::mpsc::{Receiver, Sender};
 
-use super::Event;
+use super::{Event, Events};
 
 /// How many events wait for a watcher at most. Each is a pointer to what all watchers share.
-pub(super) const BUFFER: usize = 8192;
+const MOST: usize = 1 << 16;
+
+/// The same where there are many watchers, and how many wait for all of a kind if each has more.
+const MOST_OF_MANY: usize = 1 << 13;
+const MOST_OF_ALL: usize = 1 << 21;
+
+/// A watcher is slow while more events wait for it than these, and is cut when it has been for so long.
+pub(super) const CROWDED: usize = MOST_OF_MANY / 2;
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many events may wait for each of so many watchers.
+pub(super) fn room(watchers: usize) -> usize {
+    (MOST_OF_ALL / watchers.max(1)).clamp(MOST_OF_MANY, MOST)
+}
 
 /// Who watches. No two watchers of a kind have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +37,7 @@ pub struct Watch {
     /// The round that it was of, for who is told of rounds.
     pub round: Option<Round>,
     /// What happened since. It ends when the watcher is too slow, or the store has enough.
-    pub events: Receiver<Arc<Event>>,
+    pub events: Events,
 }
 
 /// What was done for watchers.
@@ -35,7 +47,7 @@ pub struct Counts {
     pub watchers: usize,
     /// Watchers that were looked at because of a change.
     pub asked: u64,
-    /// Events that were put into buffers.
+    /// Events that were put into mailboxes.
     pub sent: u64,
     /// Watchers that were too slow and had to go.
     pub cut: u64,
@@ -52,16 +64,12 @@ pub enum Rounds {
     Untold,
 }
 
-/// A watcher that is slow.
-pub(crate) struct Crowded {
-    pub(crate) id: WatcherId,
-    pub(super) buffer: Sender<Arc<Event>>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Crowded {
-    /// Ends when half of the buffer is free, or the watcher is gone.
-    pub(crate) async fn has_room(&self) {
-        // The permits go at once: it is about the room.
-        let _: Result<(), SendError<()>> = self.buffer.reserve_many(BUFFER / 2).await.map(drop);
+    #[test]
+    fn few_watchers_have_more_room_each_than_many() {
+        assert_eq!([0, 1, 100, 10_000].map(room), [1 << 16, 1 << 16, 20_971, 1 << 13]);
     }
 }

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::Instant;
 
 use antrea_policy::Text;
 use hashbrown::HashMap;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Sender, channel};
 
 use super::Event;
 use super::fanout::{Change, Made};
-use super::watch::{BUFFER, Counts, Crowded, Rounds, Watch, WatcherId};
+use super::mailbox::{Mailbox, NobodyReads, mailbox};
+use super::watch::{CROWDED, Counts, PATIENCE, Rounds, Watch, WatcherId, room};
 use super::watchable::Watchable;
 
 /// What a watcher selects.
@@ -26,7 +26,7 @@ pub(super) enum Selection<Name> {
 struct Watcher<Name> {
     selection: Selection<Name>,
     rounds: Rounds,
-    buffer: Sender<Arc<Event>>,
+    mailbox: Mailbox,
 }
 
 /// The watchers on a Node.
@@ -45,8 +45,8 @@ pub(super) struct Watchers<Name> {
     /// The Nodes whose watchers were told anything in this round.
     touched: Vec<Text>,
     by_name: HashMap<Name, Vec<WatcherId>>,
-    /// Those whose buffer is more than half full, some of them several times.
-    crowded: Vec<WatcherId>,
+    /// Those for which too much has waited since this was looked at last, and since when where that was so before.
+    crowded: BTreeMap<WatcherId, Option<Instant>>,
     /// Events on their way, while a change is told: empty otherwise, and kept for its room.
     mail: Mail,
     counts: Counts,
@@ -64,7 +64,7 @@ impl<Name> Default for Watchers<Name> {
             by_node: HashMap::new(),
             touched: Vec::new(),
             by_name: HashMap::new(),
-            crowded: Vec::new(),
+            crowded: BTreeMap::new(),
             mail: Mail::new(),
             counts: Counts::default(),
         }
@@ -79,7 +79,7 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
         snapshot: Vec<Arc<Event>>,
         version: u64,
     ) -> Watch {
-        let (buffer, events) = channel(BUFFER);
+        let (mailbox, events) = mailbox();
         let id = WatcherId(self.begun);
         self.begun += 1;
         match &selection {
@@ -88,23 +88,25 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
             Selection::Name(Some(name), _) => self.by_name.entry(name.clone()).or_default().push(id),
             Selection::Name(None, _) => {}
         }
-        self.all.insert(id, Watcher { selection, rounds, buffer });
+        self.all.insert(id, Watcher { selection, rounds, mailbox });
         Watch { id, snapshot, version, round: None, events }
     }
 
-    pub(super) fn remove(&mut self, id: WatcherId) {
-        let Some(watcher) = self.all.remove(&id) else { return };
+    /// What was put into its mailbox can still be read.
+    pub(super) fn remove(&mut self, id: WatcherId) -> Option<Mailbox> {
+        let watcher = self.all.remove(&id)?;
         match watcher.selection {
             Selection::Everything => self.everything.retain(|other| *other != id),
             Selection::Node(node) => self.forget_on(node.as_str(), id),
             Selection::Name(Some(name), _) => forget(&mut self.by_name, &name, id),
             Selection::Name(None, _) => {}
         }
+        Some(watcher.mailbox)
     }
 
-    pub(super) fn cut(&mut self, id: WatcherId) {
-        if self.all.contains_key(&id) {
-            self.remove(id);
+    fn cut(&mut self, id: WatcherId) {
+        if let Some(mailbox) = self.remove(id) {
+            mailbox.cut();
             self.counts.cut += 1;
         }
     }
@@ -190,29 +192,35 @@ impl<Name: Clone + Ord + Hash> Watchers<Name> {
     }
 
     fn send(&mut self, id: WatcherId, event: Arc<Event>) {
+        let room = room(self.all.len());
         let Some(watcher) = self.all.get(&id) else { return };
-        match watcher.buffer.try_send(event) {
-            Ok(()) => {
-                self.counts.sent += 1;
-                if watcher.buffer.capacity() < BUFFER / 2 {
-                    self.crowded.push(id);
-                }
-            }
-            Err(TrySendError::Full(_)) => self.cut(id),
-            Err(TrySendError::Closed(_)) => self.remove(id),
+        let waiting = watcher.mailbox.waiting();
+        if waiting >= room {
+            return self.cut(id);
+        }
+        if let Err(NobodyReads) = watcher.mailbox.put(event) {
+            self.remove(id);
+            return;
+        }
+        self.counts.sent += 1;
+        if waiting >= CROWDED {
+            self.crowded.entry(id).or_default();
         }
     }
 
-    /// Watchers whose buffer is more than half full, each told once.
-    pub(super) fn crowded(&mut self) -> Vec<Crowded> {
-        let mut crowded = std::mem::take(&mut self.crowded);
-        crowded.sort_unstable();
-        crowded.dedup();
-        let crowded = crowded.into_iter().filter_map(|id| {
-            let buffer = self.all.get(&id)?.buffer.clone();
-            Some(Crowded { id, buffer })
-        });
-        crowded.collect()
+    /// Cuts those for which too much has waited for too long.
+    pub(super) fn cut_late(&mut self, now: Instant) {
+        for (id, since) in std::mem::take(&mut self.crowded) {
+            if self.all.get(&id).is_none_or(|watcher| watcher.mailbox.waiting() <= CROWDED) {
+                continue;
+            }
+            let since = since.unwrap_or(now);
+            if now.duration_since(since) < PATIENCE {
+                self.crowded.insert(id, Some(since));
+            } else {
+                self.cut(id);
+            }
+        }
     }
 
     pub(super) fn counts(&self) -> Counts {

@@ -31,7 +31,7 @@ fn check<T: Watched + std::fmt::Debug>(name: &str, kind: Kind, update: fn(Event<
     assert!(matches!(Event::<T>::from_line(bookmark).unwrap(), Event::Bookmark(_)), "{name}");
     lines.for_each(|line| store.apply(update(Event::from_line(line).unwrap())));
     let mut events = Vec::new();
-    while let Ok(event) = watch.events.try_recv() {
+    while let Some(event) = watch.events.next_waiting() {
         events.push(event);
     }
     let all = |encoding| -> Vec<u8> {

@@ -68,7 +68,7 @@ impl Conversation {
             _ => self.store.apply(update(line)),
         }
         for (name, watch) in &mut self.watches {
-            while let Ok(event) = watch.events.try_recv() {
+            while let Some(event) = watch.events.next_waiting() {
                 writeln!(self.text, "{name}: {}", told(&event)).unwrap();
             }
         }

@@ -1,9 +1,12 @@
 //! How much is done for watchers: what a change concerns is asked and told, nobody else, and nothing is encoded twice.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_apiserver::SharedStore;
 use antrea_apiserver::store::{Counts, Encoding, Kind, Rounds, Selector, Store, Watch};
+use antrea_policy::Update;
+use tokio::time::{Instant, advance};
 
 use crate::objects::update;
 
@@ -62,7 +65,7 @@ fn watchers_that_are_told_the_same_share_the_bytes() {
     for (kind, text) in [(0, "policy + p"), (1, "address + g")] {
         store.apply(update(&format!("{text}:{everywhere}: +x/a 10.0.0.1")));
         let events: Vec<_> =
-            watches[kind..].iter_mut().step_by(3).map(|watch| watch.events.try_recv().unwrap()).collect();
+            watches[kind..].iter_mut().step_by(3).map(|watch| watch.events.next_waiting().unwrap()).collect();
         let bytes: Vec<_> = events.iter().map(|event| event.encoded(Encoding::Protobuf).unwrap()).collect();
         assert_eq!(bytes.len(), 1000);
         assert!(bytes.iter().all(|one| one.as_ptr() == bytes[0].as_ptr()), "{text}");
@@ -83,40 +86,80 @@ fn watchers_that_begin_together_share_what_they_begin_with() {
 }
 
 #[test]
-fn a_watcher_that_reads_nothing_is_cut_when_its_buffer_is_full() {
+fn a_watcher_that_reads_nothing_is_cut_when_too_much_waits_for_it() {
     let mut store = Store::default();
     let mut watch = store.watch(Kind::Policies, Selector::default(), Rounds::Untold);
     let updates = |store: &mut Store, count: usize| {
         (0..count).for_each(|number| store.apply(update(&format!("policy + p{number}: n1"))));
     };
-    updates(&mut store, 10_000);
+    updates(&mut store, 65_536);
+    assert_eq!(store.counts(Kind::Policies).cut, 0);
+    updates(&mut store, 1);
     assert_eq!(store.counts(Kind::Policies).cut, 1);
     assert_eq!(store.counts(Kind::Policies).watchers, 0);
-    let mut received = 0;
-    while watch.events.try_recv().is_ok() {
-        received += 1;
-    }
-    assert_eq!(received, 8192, "what was sent before is not lost");
-    assert!(watch.events.is_closed());
+    assert!(watch.events.is_over() && watch.events.next_waiting().is_none(), "it takes no room any more");
+}
+
+fn policies(count: usize) -> Vec<Update> {
+    (0..count).map(|number| update(&format!("policy + p{number}: n1"))).collect()
+}
+
+fn watch(store: &SharedStore) -> Watch {
+    store.look(|store| store.watch(Kind::Policies, Selector::default(), Rounds::Untold))
+}
+
+/// How many there are, and how many were cut.
+fn watchers(store: &SharedStore) -> (usize, u64) {
+    let counts = store.look(|store| store.counts(Kind::Policies));
+    (counts.watchers, counts.cut)
+}
+
+/// No time passes by itself here: whoever waited for a watcher would let it pass.
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_reads_nothing_delays_nobody_and_is_cut_when_it_has_been_slow_for_long() {
+    let store = SharedStore::default();
+    let [sleeps, mut reads] = [(); 2].map(|()| watch(&store));
+    let begun = Instant::now();
+    store.publish(policies(5_000)).await;
+    store.publish(vec![update("policy + q: n1")]).await;
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(std::iter::from_fn(|| reads.events.next_waiting()).count(), 5_001);
+    advance(Duration::from_secs(4)).await;
+    store.publish(vec![update("policy - q")]).await;
+    assert_eq!(watchers(&store), (2, 0), "it may still catch up");
+    advance(Duration::from_secs(1)).await;
+    store.publish(vec![update("policy + q: n1")]).await;
+    assert_eq!(watchers(&store), (1, 1));
+    assert_eq!(std::iter::from_fn(|| reads.events.next_waiting()).count(), 2);
+    drop(sleeps);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_publishes_waits_for_watchers_that_read_and_cuts_those_that_do_not() {
+async fn a_watcher_that_has_caught_up_is_not_slow_any_more() {
     let store = SharedStore::default();
-    let [reads, sleeps] = [(); 2]
-        .map(|()| store.look(|store| store.watch(Kind::Policies, Selector::default(), Rounds::Untold)));
-    let mut events = reads.events;
+    let mut watch = watch(&store);
+    for _ in 0..3 {
+        store.publish(policies(5_000)).await;
+        advance(Duration::from_secs(10)).await;
+        while watch.events.next_waiting().is_some() {}
+    }
+    store.publish(Vec::new()).await;
+    assert_eq!(watchers(&store), (1, 0));
+}
+
+#[tokio::test]
+async fn a_watcher_that_reads_gets_all_of_what_is_published_at_once() {
+    let store = SharedStore::default();
+    let mut events = watch(&store).events;
     let reader = tokio::spawn(async move {
         let mut received = 0;
-        while events.recv().await.is_some() {
+        while events.next().await.is_some() {
             received += 1;
         }
         received
     });
-    let updates = (0..50_000).map(|number| update(&format!("policy + p{number}: n1"))).collect();
-    store.publish(updates).await;
-    let counts = store.look(|store| store.counts(Kind::Policies));
-    assert_eq!((counts.watchers, counts.cut), (1, 1));
-    drop((store, sleeps));
+    store.publish(policies(50_000)).await;
+    assert_eq!(watchers(&store), (1, 0));
+    drop(store);
     assert_eq!(reader.await.unwrap(), 50_000);
 }

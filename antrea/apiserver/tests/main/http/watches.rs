@@ -160,7 +160,8 @@ async fn watches_end_when_the_server_stops() {
 async fn a_client_that_reads_nothing_is_cut_and_others_go_on() {
     let api = Running::start().await;
     let slow = watch(&api, "networkpolicies?watch=true").await;
-    let all = tokio::spawn(read_up_to_last(watch(&api, "networkpolicies?watch=true").await));
+    let (progress, mut read) = tokio::sync::watch::channel(0);
+    let all = tokio::spawn(read_up_to_last(watch(&api, "networkpolicies?watch=true").await, progress));
     let mut quick = watch(&api, "networkpolicies?watch=true&fieldSelector=metadata.name%3Dlast").await;
     assert_eq!(quick.next().await.as_deref(), Some("BOOKMARK"));
     // Far more than the buffers of both sockets and the watcher's own hold.
@@ -169,6 +170,7 @@ async fn a_client_that_reads_nothing_is_cut_and_others_go_on() {
         let updates = (0..10_000).map(|number| update(&format!("policy + p{}: n1", published + number)));
         api.store.publish(updates.collect()).await;
         published += 10_000;
+        read.wait_for(|read| *read >= published).await.unwrap();
         assert!(published < 1_000_000, "the watcher was not cut");
     }
     api.store.publish(vec![update("policy + last: n1")]).await;
@@ -179,12 +181,13 @@ async fn a_client_that_reads_nothing_is_cut_and_others_go_on() {
 }
 
 /// How many events there are, up to that of the policy `last`.
-async fn read_up_to_last(mut lines: Lines) -> usize {
+async fn read_up_to_last(mut lines: Lines, progress: tokio::sync::watch::Sender<usize>) -> usize {
     let mut events = 0;
     loop {
         let frame = timeout(Duration::from_secs(20), lines.answer.body_mut().frame()).await;
         let data = frame.unwrap().expect("it ended").unwrap().into_data().unwrap();
         events += data.iter().filter(|byte| **byte == b'\n').count();
+        progress.send_replace(events);
         if data.windows(13).any(|part| part == br#""name":"last""#) {
             return events;
         }
