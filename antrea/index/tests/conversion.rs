@@ -127,6 +127,24 @@ fn selectors_are_written_as_apimachinery_does() {
     check("{matchLabels: {k: x}, matchExpressions: [{key: k, operator: Exists}]}", "k=x,k");
 }
 
+/// apimachinery v0.36.3 writes `k in (a,a)` and `k notin (a,b,b)`: its requirements keep the values they are given, and sort
+/// them. A group that was named after each value once would have another name than upstream's.
+#[test]
+fn values_that_stand_twice_in_a_selector_stand_twice_in_the_name_of_its_group() {
+    let expression = |operator: &str, values: &str| {
+        format!(
+            "[{{podSelector: {{matchExpressions: [{{key: k, operator: {operator}, values: [{values}]}}]}}}}]"
+        )
+    };
+    check_from(&expression("In", "a, a"), "{namespace=x And podSelector=k in (a,a)}");
+    check_from(&expression("NotIn", "b, a, b"), "{namespace=x And podSelector=k notin (a,b,b)}");
+    let from = expression("In", "a, a");
+    let world =
+        World::of(&format!("namespace x\npolicy x/p {{podSelector: {{}}, ingress: [{{from: {from}}}]}}"));
+    let name = "1d9a4718-cc03-5287-b8c4-c7e550961e16".parse().unwrap();
+    assert_eq!(world.index.selector(name).as_deref(), Some("namespace=x And podSelector=k in (a,a)"));
+}
+
 #[test]
 fn blocks_keep_their_exceptions_and_host_bits() {
     check_from(

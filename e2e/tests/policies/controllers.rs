@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use antrea_e2e::names::Place;
-use antrea_e2e::{processes, wait};
+use antrea_e2e::names::{NodeId, Place};
+use antrea_e2e::processes::{self, Process};
+use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -128,15 +129,20 @@ pub(super) fn pod(stage: &Stage<'_>) -> Result<Value> {
     Ok(pod.clone())
 }
 
+/// The process of the only controller as this machine sees it, and its Node.
+pub(super) fn process(stage: &Stage<'_>) -> Result<(NodeId, Process)> {
+    let node = pod(stage)?["spec"]["nodeName"].as_str().context("a controller on no Node")?.parse()?;
+    let namespace = stage.services.cluster.lab.plan().namespace(Place::Node(node))?;
+    let here = processes::in_namespace(&namespace)?;
+    let controller = here.into_iter().find(|process| process.program == "antrea-controller");
+    Ok((node, controller.with_context(|| format!("{node} has no antrea-controller"))?))
+}
+
 /// Kills the controller, and waits until there is another.
 fn crash(stage: &Stage<'_>) -> Result<()> {
     let restarts = |pod: &Value| pod["status"]["containerStatuses"][0]["restartCount"].as_u64();
     let before = pod(stage)?;
-    let node = before["spec"]["nodeName"].as_str().context("a controller on no Node")?.parse()?;
-    let namespace = stage.services.cluster.lab.plan().namespace(Place::Node(node))?;
-    let here = processes::in_namespace(&namespace)?;
-    let controller = here.iter().find(|process| process.program == "antrea-controller");
-    let controller = controller.with_context(|| format!("{node} has no antrea-controller"))?;
+    let (_, controller) = process(stage)?;
     kill(Pid::from_raw(controller.pid), Signal::SIGKILL).context("cannot kill the controller")?;
     wait::until(PATIENCE, "the controller to be back", || {
         let now = pod(stage)?;

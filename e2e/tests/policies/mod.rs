@@ -10,6 +10,7 @@ mod established;
 mod expected;
 mod forged_tunnels;
 mod former_pods;
+mod hostile;
 mod isolation;
 pub(crate) mod kube_proxy;
 mod kubectl;

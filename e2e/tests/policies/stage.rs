@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use antrea_e2e::names::{LabName, NodeId};
+use antrea_e2e::scenario::Extent;
 use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -33,7 +34,12 @@ pub(super) struct Stage<'a> {
 
 /// Runs `test` on the shared cluster, and deletes the policies that it made.
 pub(super) fn on_the_stage(name: &str, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
-    services::on_the_stage(name, |services| {
+    on_the_stage_of(Extent::Standard, name, test);
+}
+
+/// The same, where tests of this extent are wanted.
+pub(super) fn on_the_stage_of(extent: Extent, name: &str, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
+    services::on_the_stage_of(extent, name, |services| {
         let stage = Stage { services, pods: pods(services)? };
         stage.ensure_open()?;
         test(&stage)?;

@@ -78,16 +78,21 @@ pub(crate) enum Demand {
 
 /// Runs `test` on the shared cluster, and deletes the Services that it made.
 pub(crate) fn on_the_stage(name: &str, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
-    with_demand(name, Demand::Any, test);
+    on_the_stage_of(Extent::Standard, name, test);
+}
+
+/// The same, where tests of this extent are wanted.
+pub(crate) fn on_the_stage_of(extent: Extent, name: &str, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
+    with_demand(name, extent, Demand::Any, test);
 }
 
 /// As [`on_the_stage`], where AntreaProxy serves.
 pub(crate) fn with_antrea_proxy(name: &str, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
-    with_demand(name, Demand::Antrea, test);
+    with_demand(name, Extent::Standard, Demand::Antrea, test);
 }
 
-fn with_demand(name: &str, demand: Demand, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
-    if !is_wanted(name, Extent::Standard) {
+fn with_demand(name: &str, extent: Extent, demand: Demand, test: impl FnOnce(&Stage<'_>) -> Result<()>) {
+    if !is_wanted(name, extent) {
         return;
     }
     let request =

@@ -1,7 +1,8 @@
 //! Roles and code: what a program may do with the Kubernetes API is what its code does, in both directions.
 //!
-//! [`REQUESTS`] is the table between them. The chart's roles have to allow exactly what it lists, each line names words of
-//! the file that sends the request, and a file with a client of the API that no line names is a failure.
+//! [`REQUESTS`] is the table between them. The chart's roles have to allow exactly what it lists. Each line names words of
+//! the file that sends the request, among them calls for exactly its verbs; a call in such a file for another verb is a
+//! failure, and so is a file with a client of the API that no line names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,10 +60,10 @@ const REQUESTS: &[Request] = requests! {
     AGENT "antrea/agent/src/multicluster/probe.rs" ["Api<Gateway>", "api.patch_status("] => "multicluster.crd.antrea.io" "gateways/status": "patch";
     BOTH "shared-api/kit/src/auth/authentication.rs" ["Api<TokenReview>", "reviews.create("] => "authentication.k8s.io" "tokenreviews": "create";
     BOTH "shared-api/kit/src/auth/authorization.rs" ["Api<SubjectAccessReview>", "reviews.create("] => "authorization.k8s.io" "subjectaccessreviews": "create";
-    CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "create(&self.api,"] => "" "configmaps": "create";
-    CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
+    CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "create(&self.api,"] => "" "configmaps": "create";
+    CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
     CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "config_maps.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
-    CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<Node>::all("] => "" "nodes": "list watch";
+    CONTROLLER "antrea/controller/src/info/agents.rs" ["watch(Api::<Node>::all("] => "" "nodes": "list watch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<AntreaAgentInfo>::all(", "watch(api,", "create(&self.api,", "delete(&self.api,"] => "crd.antrea.io" "antreaagentinfos": "list watch create delete";
     CONTROLLER "antrea/controller/src/info/controller.rs" ["Api::<AntreaControllerInfo>::all(", "api.get_opt(", "api.replace(", "api.create("] => "crd.antrea.io" "antreacontrollerinfos": "get create update";
     CONTROLLER "antrea/controller/src/tiers/keeper.rs" ["Api::<Tier>::all(", "watch(api.clone(),", "create(&self.api,", "api.patch("] => "crd.antrea.io" "tiers": "list watch create patch";
@@ -75,6 +76,25 @@ const REQUESTS: &[Request] = requests! {
     CONTROLLER "antrea/controller/src/api/trust/mod.rs" ["keep_in::<MutatingWebhookConfiguration>", "keep_in::<ValidatingWebhookConfiguration>", "watch(api,"] => "admissionregistration.k8s.io" "mutatingwebhookconfigurations validatingwebhookconfigurations": "list watch";
     CONTROLLER "antrea/controller/src/api/trust/mod.rs" ["self.api.patch("] => "admissionregistration.k8s.io" "mutatingwebhookconfigurations=crdmutator.antrea.io mutatingwebhookconfigurations=crdvalidator.antrea.io mutatingwebhookconfigurations=labelsmutator.antrea.io validatingwebhookconfigurations=crdmutator.antrea.io validatingwebhookconfigurations=crdvalidator.antrea.io validatingwebhookconfigurations=labelsmutator.antrea.io": "patch";
 };
+
+/// How the code asks, and the verbs of it.
+const CALLS: [(&str, &[&str]); 15] = [
+    ("api.get(", &["get"]),
+    ("api.get_opt(", &["get"]),
+    ("api.list(", &["list"]),
+    ("watch(", &["list", "watch"]),
+    ("follow::<", &["list", "watch"]),
+    ("&watch=true", &["watch"]),
+    ("api.create(", &["create"]),
+    ("reviews.create(", &["create"]),
+    ("create(&self.api,", &["create"]),
+    ("Method::POST", &["create"]),
+    ("api.replace(", &["update"]),
+    ("api.patch(", &["patch"]),
+    ("api.patch_status(", &["patch"]),
+    ("api.delete(", &["delete"]),
+    ("delete(&self.api,", &["delete"]),
+];
 
 /// Who has clients, and roles that the chart or Kubernetes has beside those of the two programs.
 const ELSEWHERE: [&str; 3] = [
@@ -149,12 +169,36 @@ fn a_program_may_do_what_its_code_does_and_nothing_else() {
 
 #[test]
 fn every_request_of_the_table_is_one_of_the_code() {
-    for Request { file, words, .. } in REQUESTS {
-        let code = fs::read_to_string(root().join(file)).unwrap();
+    for Request { file, words, verbs, .. } in REQUESTS {
+        let code = code(&root().join(file));
         for word in *words {
             assert!(code.contains(word), "{file} has no {word:?}: is the right still needed?");
         }
+        let called: BTreeSet<&str> = words.iter().flat_map(|word| verbs_in(word)).collect();
+        let verbs: BTreeSet<&str> = verbs.split(' ').collect();
+        assert_eq!(called, verbs, "{file}: what {words:?} ask for, and the verbs beside them");
     }
+}
+
+#[test]
+fn every_verb_of_the_code_is_in_the_table() {
+    for file in REQUESTS.iter().map(|request| request.file) {
+        let lines = REQUESTS.iter().filter(|request| request.file == file);
+        let listed: BTreeSet<&str> = lines.flat_map(|request| request.verbs.split(' ')).collect();
+        let missing: Vec<&str> =
+            verbs_in(&code(&root().join(file))).filter(|verb| !listed.contains(verb)).collect();
+        assert!(missing.is_empty(), "add what {file} asks for to REQUESTS, and to the roles: {missing:?}");
+    }
+}
+
+fn verbs_in(code: &str) -> impl Iterator<Item = &'static str> {
+    CALLS.into_iter().filter(move |(call, _)| code.contains(call)).flat_map(|(_, verbs)| verbs).copied()
+}
+
+/// A file without its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -183,8 +227,7 @@ fn collect_clients(folder: &Path, clients: &mut BTreeSet<String>) {
             }
             continue;
         }
-        let code = fs::read_to_string(&path).unwrap();
-        let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let code = code(&path);
         let makes = ["Api::all(", "Api::namespaced(", ">::all(", ">::namespaced("];
         if makes.iter().any(|words| code.contains(words)) {
             let root = root().join("");

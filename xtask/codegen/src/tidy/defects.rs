@@ -5,6 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use super::test_names;
 use xtask::project;
 
 const PAGE: &str = "docs/multicluster/differences.md";
@@ -67,7 +68,7 @@ fn check_row(&(defect, answer): &Row<'_>, read: impl Fn(&str) -> Option<String>)
         let text = link.strip_prefix(ROOT).and_then(&read);
         match text {
             None => Some(format!("{PAGE}: {link}, where {name} of defect {defect} is to be, cannot be read")),
-            Some(text) if !has_test(&text, name) => {
+            Some(text) if !test_names::in_source(&text).contains(name) => {
                 Some(format!("{PAGE}: {link} has no test {name}, which defect {defect} names"))
             }
             Some(_) => None,
@@ -80,17 +81,6 @@ fn check_row(&(defect, answer): &Row<'_>, read: impl Fn(&str) -> Option<String>)
 fn tests(answer: &str) -> Vec<(&str, &str)> {
     let links = answer.split("[`").skip(1).filter_map(|text| text.split_once("`]("));
     links.filter_map(|(name, rest)| Some((name, rest.split_once(')')?.0))).collect()
-}
-
-/// Whether a source has a function of this name that is a test.
-fn has_test(text: &str, name: &str) -> bool {
-    let signature = format!("fn {name}(");
-    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
-    let is_it = |line: &str| line.strip_prefix("async ").unwrap_or(line).starts_with(&signature);
-    let is_test = |line: &str| line.starts_with("#[test]") || line.starts_with("#[tokio::test");
-    let attributes = |index: usize| lines.iter().take(index).rev().take_while(|line| line.starts_with("#["));
-    let mut found = lines.iter().enumerate().filter(|(_, line)| is_it(line));
-    found.any(|(index, _)| attributes(index).any(|line| is_test(line)))
 }
 
 #[cfg(test)]

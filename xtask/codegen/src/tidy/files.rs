@@ -29,7 +29,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
 }
 
 /// The files that git tracks or would track, sorted.
-fn tracked_files() -> Result<Vec<String>> {
+pub(super) fn tracked_files() -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(project::root())

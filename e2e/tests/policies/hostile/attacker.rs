@@ -1,0 +1,278 @@
+//! The attacker: a program in the network of a Pod that has one processor and no credentials.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use antrea_e2e::names::NodeId;
+use anyhow::{Context, Result, ensure};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::unistd::Pid;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::client::Resumption;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::TlsConnector;
+
+use super::questions::{Transport, name, request, trusting};
+use super::scene::Port;
+use crate::policies::stage::Stage;
+use crate::services::network::Network;
+
+/// How many connections are held; those that are closed are made anew.
+const CONNECTIONS: u64 = 10_000;
+
+/// After that time. A processor makes no more anyway, and Open vSwitch's userspace datapath takes no more new connections.
+const RENEWED_AFTER: Duration = Duration::from_secs(2);
+
+/// How many handshakes are under way at a time. With more of them, the first are given up before their turn comes.
+const HANDSHAKES: usize = 32;
+
+/// A thousand requests a second: so many connections, each of which asks ten times, a tenth of a second apart.
+const FORGERS: u64 = 100;
+const REQUESTS: u32 = 10;
+const REQUEST_EVERY: Duration = Duration::from_millis(100);
+
+/// How many chains of certificates are made up, each with as many authorities as a server takes. They have one name, so that
+/// any may have vouched for any.
+const CHAINS: usize = 16;
+const AUTHORITIES: usize = 4;
+
+/// Whoever has not answered by then will not.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// For connections of the attacker, and for everything else.
+const OPEN_FILES: u64 = 2 * CONNECTIONS;
+
+/// What an attacker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attack {
+    /// Connections that say nothing.
+    Silent,
+    /// Connections that ask for health once, over TLS where the port has it, and stay.
+    Strangers,
+    /// Requests with made-up tokens, on connections with made-up certificates where the port has TLS.
+    Forgers,
+}
+
+impl Attack {
+    pub(super) const ALL: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
+
+    /// How many connections it makes at a time.
+    const fn connections(self) -> u64 {
+        match self {
+            Self::Silent | Self::Strangers => CONNECTIONS,
+            Self::Forgers => FORGERS,
+        }
+    }
+}
+
+/// An attack on a port.
+pub(super) struct Attacker {
+    network: Network,
+    pub(super) node: NodeId,
+    means: Arc<Means>,
+}
+
+/// What all of its connections share.
+struct Means {
+    attack: Attack,
+    to: SocketAddr,
+    path: &'static str,
+    /// With a chain of certificates each; none where the port has no TLS.
+    connectors: Vec<TlsConnector>,
+    name: ServerName<'static>,
+    handshakes: Semaphore,
+    count: Count,
+}
+
+/// What was achieved.
+#[derive(Debug, Default)]
+struct Count {
+    connections: AtomicU64,
+    handshakes: AtomicU64,
+    answers: AtomicU64,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// Allows this process the files of an attack.
+pub(super) fn allow_open_files() -> Result<()> {
+    let (now, most) =
+        getrlimit(Resource::RLIMIT_NOFILE).context("how many files may be open is not known")?;
+    let (now, most) = (now.max(OPEN_FILES), most.max(OPEN_FILES));
+    setrlimit(Resource::RLIMIT_NOFILE, now, most).context("not enough files may be open")
+}
+
+impl Attacker {
+    pub(super) fn new(stage: &Stage<'_>, from: &str, attack: Attack, port: &Port) -> Result<Self> {
+        let pod = stage.pod(from)?;
+        let connectors = match port.transport {
+            Transport::Plain => Vec::new(),
+            Transport::Tls => (0..CHAINS).map(|_| forged()).collect::<Result<_>>()?,
+        };
+        let means = Means {
+            attack,
+            to: port.address,
+            path: port.path,
+            connectors,
+            name: name()?,
+            handshakes: Semaphore::new(HANDSHAKES),
+            count: Count::default(),
+        };
+        Ok(Self { network: pod.network.clone(), node: pod.node, means: Arc::new(means) })
+    }
+
+    /// Attacks until it is over, and says what it has achieved.
+    pub(super) fn run(&self, over: &AtomicBool) -> Result<String> {
+        let begun = Instant::now();
+        self.network.within(|| {
+            stay_on_one_processor()?;
+            let runtime = Builder::new_current_thread().enable_all().build().context("no runtime")?;
+            runtime.block_on(attack(&self.means, over));
+            Ok(())
+        })?;
+        let Means { attack, to, count, .. } = &*self.means;
+        let done = if *attack == Attack::Silent { &count.connections } else { &count.answers };
+        ensure!(done.load(Ordering::Relaxed) > 0, "the attacker reached nobody at {to}");
+        Ok(count.a_second(begun.elapsed()))
+    }
+}
+
+impl Count {
+    fn a_second(&self, time: Duration) -> String {
+        let [connections, handshakes, answers] =
+            [&self.connections, &self.handshakes, &self.answers].map(|count| {
+                count.load(Ordering::Relaxed) * 1000 / u64::try_from(time.as_millis()).unwrap_or(1).max(1)
+            });
+        format!(
+            "the attacker had {connections} connections, {handshakes} handshakes and {answers} answers a second"
+        )
+    }
+}
+
+/// From now on this thread has one processor, as a Pod with that limit has.
+fn stay_on_one_processor() -> Result<()> {
+    let this = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this).context("no processors")?;
+    let first = (0..CpuSet::count()).find(|cpu| allowed.is_set(*cpu).unwrap_or(false));
+    let mut one = CpuSet::new();
+    one.set(first.context("no processor")?).context("no such processor")?;
+    sched_setaffinity(this, &one).context("cannot stay on one processor")
+}
+
+/// A client with a certificate, and authorities for it, that nobody knows.
+fn forged() -> Result<TlsConnector> {
+    let authorities = (0..AUTHORITIES).map(|_| {
+        let mut parameters = CertificateParams::new(Vec::new())?;
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(parameters, KeyPair::generate()?)
+    });
+    let authorities = authorities.collect::<Result<Vec<_>, rcgen::Error>>()?;
+    let key = KeyPair::generate()?;
+    let first = authorities.first().context("nobody vouches for the certificate")?;
+    let own = CertificateParams::new(Vec::new())?.signed_by(&key, first)?.der().clone();
+    let chain = std::iter::once(own).chain(authorities.iter().map(|authority| authority.der().clone()));
+    let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
+    let mut config = trusting()?.with_client_auth_cert(chain.collect(), key)?;
+    config.resumption = Resumption::disabled();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+async fn attack(means: &Arc<Means>, over: &AtomicBool) {
+    let mut connections = JoinSet::new();
+    for number in 0..means.attack.connections() {
+        connections.spawn(again_and_again(Arc::clone(means), number));
+    }
+    while !over.load(Ordering::Relaxed) {
+        sleep(REQUEST_EVERY).await;
+    }
+}
+
+async fn again_and_again(means: Arc<Means>, number: u64) {
+    loop {
+        match means.attack {
+            Attack::Silent => means.be_silent().await.ok(),
+            Attack::Strangers => means.be_a_stranger(number).await.ok(),
+            Attack::Forgers => means.forge(number).await.ok(),
+        };
+        // Requests come as often as connections allow.
+        let pause = if means.attack == Attack::Forgers { REQUEST_EVERY } else { RENEWED_AFTER };
+        sleep(pause).await;
+    }
+}
+
+impl Means {
+    async fn be_silent(&self) -> io::Result<()> {
+        let mut stream = self.connect().await?;
+        // Until the server ends it.
+        stream.read(&mut [0]).await.map(drop)
+    }
+
+    async fn be_a_stranger(&self, number: u64) -> io::Result<()> {
+        let mut stream = self.open(number).await?;
+        self.ask(&mut stream, &request("/healthz", "")).await?;
+        loop {
+            if stream.read(&mut [0; 512]).await? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn forge(&self, number: u64) -> io::Result<()> {
+        let mut stream = self.open(number).await?;
+        let mut pace = interval(REQUEST_EVERY);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for _ in 0..REQUESTS {
+            pace.tick().await;
+            let token = self.count.answers.load(Ordering::Relaxed);
+            let headers =
+                format!("Authorization: Bearer made-up-{number}-{token}\r\nX-Remote-User: admin\r\n");
+            self.ask(&mut stream, &request(self.path, &headers)).await?;
+        }
+        Ok(())
+    }
+
+    /// A connection that ends with a reset, so that nobody remembers it.
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = timeout(PATIENCE, TcpStream::connect(self.to)).await??;
+        SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+        self.count.connections.fetch_add(1, Ordering::Relaxed);
+        Ok(stream)
+    }
+
+    /// One that is ready for requests.
+    async fn open(&self, number: u64) -> io::Result<Box<dyn Stream>> {
+        let chain = usize::try_from(number).unwrap_or_default() % self.connectors.len().max(1);
+        let Some(connector) = self.connectors.get(chain) else {
+            return Ok(Box::new(self.connect().await?));
+        };
+        let _turn = self.handshakes.acquire().await.map_err(io::Error::other)?;
+        let stream = self.connect().await?;
+        let stream = timeout(PATIENCE, connector.connect(self.name.clone(), stream)).await??;
+        self.count.handshakes.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(stream))
+    }
+
+    async fn ask(&self, stream: &mut Box<dyn Stream>, request: &str) -> io::Result<()> {
+        stream.write_all(request.as_bytes()).await?;
+        match timeout(PATIENCE, stream.read(&mut [0; 4096])).await?? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => {
+                self.count.answers.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A Pod does all that one processor can do against a port of a Node, and nobody else waits for that port: the figures of
+//! docs/benchmarks/security.md.
+
+mod attacker;
+mod figures;
+mod questions;
+mod scene;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use antrea_e2e::patience::ensure_in_time;
+use antrea_e2e::scenario::Extent;
+use antrea_e2e::wait;
+use anyhow::{Result, ensure};
+
+use super::stage::{Stage, on_the_stage_of};
+use attacker::{Attack, Attacker};
+use figures::{Figures, Times};
+use scene::{Port, Scene};
+
+/// Pods on the Node whose ports are attacked, and on the other one.
+const ATTACKERS: [&str; 2] = ["z-a", "z-b"];
+
+/// Before policies are timed: an attack has its connections by then.
+const BEGINNING: Duration = Duration::from_secs(5);
+
+/// How many policies are timed in each attack.
+const POLICIES: usize = 50;
+
+/// Between two questions of the same kind.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// What the kubelet's probe and a load balancer wait for at most, what an agent's new watch, and what a policy.
+const PROBE: Duration = Duration::from_secs(1);
+const WATCH: Duration = Duration::from_secs(2);
+const POLICY: Duration = Duration::from_secs(1);
+
+/// By how much a server may become larger, in KiB.
+const MEMORY: u64 = 64 * 1024;
+
+#[test]
+fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
+    on_the_stage_of(Extent::All, "a_hostile_pod_delays_no_probe_no_watch_and_no_policy", |stage| {
+        attacker::allow_open_files()?;
+        let scene = Scene::set(stage)?;
+        let before = scene.restarts()?;
+        let mut problems = Vec::new();
+        for port in &scene.ports {
+            let mut policies = Times::default();
+            for from in ATTACKERS {
+                for attack in Attack::ALL {
+                    let what = format!("{}, {attack:?} from {from}", port.name);
+                    let figures = under_attack(&scene, port, Attacker::new(stage, from, attack, port)?)?;
+                    println!("{what}: {figures}");
+                    problems.extend(complaints(&what, &figures));
+                    policies.add(figures.policies);
+                }
+            }
+            println!("{}: {} policies {policies}", port.name, policies.count());
+            let what = format!("{}: of 100 policies the last but one", port.name);
+            problems.extend(late(&what, policies.percentile(99), POLICY));
+        }
+        let after = scene.restarts()?;
+        ensure!(before == after, "programs were started again: {before:?}, then {after:?}");
+        ensure!(problems.is_empty(), "{}", problems.join("\n"));
+        Ok(())
+    });
+}
+
+/// What others notice while the attack goes on.
+fn under_attack(scene: &Scene<'_>, port: &Port, attacker: Attacker) -> Result<Figures> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let attack = scope.spawn(|| attacker.run(&over));
+        let probe = scope.spawn(|| repeat(&over, || port.probe.time()));
+        let other = scope.spawn(|| repeat(&over, || port.other_host.time()));
+        let watch = scope.spawn(|| repeat(&over, || scene.watch_from(&attacker)?.time()));
+        let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
+        wait::pause(BEGINNING);
+        let policies = (0..POLICIES).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
+        over.store(true, Ordering::Relaxed);
+        let (attack, memory) = (join(attack), join(memory));
+        Ok(Figures {
+            probe: Times::of(join(probe)?),
+            other_host: Times::of(join(other)?),
+            watch: Times::of(join(watch)?),
+            policies: Times::of(policies?),
+            memory: memory?.into_iter().max().unwrap_or_default().saturating_sub(port.idle_memory),
+            attacker: attack?,
+        })
+    })
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+}
+
+/// Asks again and again.
+fn repeat<T>(over: &AtomicBool, ask: impl Fn() -> Result<T>) -> Result<Vec<T>> {
+    let mut answers = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        answers.push(ask()?);
+        wait::pause(PAUSE);
+    }
+    Ok(answers)
+}
+
+/// What is worse than it may be, but for policies: those are judged by many.
+fn complaints(what: &str, figures: &Figures) -> Vec<String> {
+    let memory = (figures.memory > MEMORY).then(|| format!("{what}: {} KiB more memory", figures.memory));
+    [
+        late(&format!("{what}: a probe"), figures.probe.longest(), PROBE),
+        late(&format!("{what}: a probe of another host"), figures.other_host.longest(), PROBE),
+        late(&format!("{what}: a new watch"), figures.watch.longest(), WATCH),
+        memory,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn late(what: &str, took: Duration, limit: Duration) -> Option<String> {
+    ensure_in_time(what, took, limit).err().map(|error| error.to_string())
+}

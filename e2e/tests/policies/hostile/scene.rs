@@ -1,0 +1,206 @@
+//! What is attacked, who else asks it, and what is looked at meanwhile.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use antrea_e2e::names::NodeId;
+use antrea_e2e::pods::PORT;
+use antrea_e2e::wait;
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::attacker::Attacker;
+use super::questions::{Question, Transport};
+use crate::agent_access::token;
+use crate::cluster::NAMESPACE;
+use crate::policies::controllers;
+use crate::policies::stage::Stage;
+use crate::services::ask::{Answer, Target};
+use crate::services::network::Network;
+use crate::services::objects::{self, Endpoint, Service};
+use crate::services::stage::Host;
+
+/// What an agent watches, and the controller answers it.
+const POLICIES: &str = "/apis/controlplane.antrea.io/v1beta2/networkpolicies";
+
+/// For what the API server says to be in Open vSwitch, whatever else goes on.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// For an answer of a Pod where there may be none.
+const FOR_AN_ANSWER: Duration = Duration::from_millis(90);
+
+const ISOLATED: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: isolated, namespace: x}
+spec: {podSelector: {matchLabels: {app: x-a}}, policyTypes: [Ingress]}";
+
+const ADMITTED: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: admitted, namespace: x}
+spec: {podSelector: {matchLabels: {app: x-a}}, ingress: [{from: [{podSelector: {}}]}]}";
+
+/// A port that is attacked.
+pub(super) struct Port {
+    pub(super) name: &'static str,
+    pub(super) address: SocketAddr,
+    pub(super) transport: Transport,
+    /// What a stranger asks of it, who says who they are.
+    pub(super) path: &'static str,
+    /// As the kubelet asks, on the Node itself.
+    pub(super) probe: Question,
+    /// As a load balancer or another Node asks.
+    pub(super) other_host: Question,
+    /// The number of its process.
+    process: i32,
+    /// What that took before the first attack, in KiB.
+    pub(super) idle_memory: u64,
+}
+
+/// The ports, and policies about Pod `x-a` that come and go.
+pub(super) struct Scene<'a> {
+    stage: &'a Stage<'a>,
+    pub(super) ports: Vec<Port>,
+    /// The controller's port.
+    controller: SocketAddr,
+    /// Headers with the tokens of both agents.
+    tokens: Vec<(NodeId, String)>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn set(stage: &'a Stage<'a>) -> Result<Self> {
+        let services = stage.services;
+        let tokens =
+            [services.here.node, services.there.node].map(|node| Ok((node, credentials(stage, node)?)));
+        let (node, controller) = controllers::process(stage)?;
+        let host = if node == services.here.node { &services.here } else { &services.there };
+        let agent = services.cluster.agent_here(services.here.node)?.pid;
+        let health = ("/healthz", "/healthz");
+        let balanced = health_check_node_port(stage)?;
+        let ports = vec![
+            Port::of(
+                stage,
+                "agent",
+                (&services.here, 10350, Transport::Tls),
+                ("/livez", "/agentinfo"),
+                agent,
+            )?,
+            Port::of(
+                stage,
+                "controller",
+                (host, 10349, Transport::Tls),
+                ("/livez", POLICIES),
+                controller.pid,
+            )?,
+            Port::of(stage, "health of Services", (&services.here, 10256, Transport::Plain), health, agent)?,
+            Port::of(
+                stage,
+                "healthCheckNodePort",
+                (&services.here, balanced, Transport::Plain),
+                ("/", "/"),
+                agent,
+            )?,
+        ];
+        let controller = SocketAddr::new(ip(host)?, 10349);
+        let scene = Self { stage, ports, controller, tokens: tokens.into_iter().collect::<Result<_>>()? };
+        stage.apply(ISOLATED)?;
+        wait::until(PATIENCE, "Pod x-a to be isolated", || Ok(!scene.is_admitted()?))?;
+        Ok(scene)
+    }
+
+    /// A new watch of the agent of the attacker's Node, behind whose address the attacker may come.
+    pub(super) fn watch_from(&self, attacker: &Attacker) -> Result<Question> {
+        let services = self.stage.services;
+        let host = [&services.here, &services.there].into_iter().find(|host| host.node == attacker.node);
+        let host = host.context("the attacker is on no Node")?;
+        let (node, token) = self.tokens.iter().find(|(node, _)| *node == host.node).context("no token")?;
+        let path = format!("{POLICIES}?watch=true&timeoutSeconds=1&fieldSelector=nodeName%3D{node}");
+        Ok(Question::new(&host.network, (self.controller, Transport::Tls), &path, token))
+    }
+
+    /// From the API server's answer, which has a policy that admits somebody, until the Pod is reached; then it is gone.
+    pub(super) fn time_of_a_policy(&self) -> Result<Duration> {
+        self.stage.apply(ADMITTED)?;
+        let begun = Instant::now();
+        let admitted = || Ok(self.is_admitted()?.then_some(()));
+        wait::closely(PATIENCE, "a policy to admit a Pod", admitted)?;
+        let took = begun.elapsed();
+        self.stage.delete_policy("x", "admitted")?;
+        // A single answer may be lost.
+        wait::until(PATIENCE, "a policy to be gone", || Ok(!self.is_admitted()? && !self.is_admitted()?))?;
+        Ok(took)
+    }
+
+    fn is_admitted(&self) -> Result<bool> {
+        let to = self.stage.pod("x-a")?.ips.v4.context("a Pod without address")?;
+        let from = &self.stage.pod("x-b")?.network;
+        Ok(matches!(Target::udp(to, PORT).hostname_within(FOR_AN_ANSWER, from)?, Answer::Said(_)))
+    }
+
+    /// How often the programs were started again that are attacked.
+    pub(super) fn restarts(&self) -> Result<Vec<u64>> {
+        let services = self.stage.services;
+        let controller =
+            controllers::pod(self.stage)?["status"]["containerStatuses"][0]["restartCount"].as_u64();
+        let agents = [services.here.node, services.there.node].map(|node| services.cluster.agent(node));
+        let agents = agents.into_iter().map(|agent| Ok(agent?.restarts));
+        agents.chain([controller.context("a controller without status")]).collect()
+    }
+}
+
+impl Port {
+    /// `paths`: of health, and of what takes a right.
+    fn of(
+        stage: &Stage<'_>,
+        name: &'static str,
+        (host, port, transport): (&Host, u16, Transport),
+        (health, path): (&'static str, &'static str),
+        process: i32,
+    ) -> Result<Self> {
+        let address = SocketAddr::new(ip(host)?, port);
+        let local = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        let probe = Question::new(&host.network, (local, transport), health, "");
+        let other_host = Question::new(&stage.services.outside, (address, transport), health, "");
+        let idle_memory = memory(process)?;
+        let port = Self { name, address, transport, path, probe, other_host, process, idle_memory };
+        wait::until(PATIENCE, &format!("{name} to answer"), || {
+            port.probe.time().and(port.other_host.time()).map(|_| true)
+        })?;
+        Ok(port)
+    }
+
+    pub(super) fn memory_now(&self) -> Result<u64> {
+        memory(self.process)
+    }
+}
+
+/// An address of IPv4.
+fn ip(host: &Host) -> Result<IpAddr> {
+    host.ips.v4.with_context(|| format!("{} has no address of IPv4", host.node))
+}
+
+/// The resident memory of a process, in KiB.
+fn memory(process: i32) -> Result<u64> {
+    let path = format!("/proc/{process}/status");
+    let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.with_context(|| format!("{path} does not tell the resident memory"))
+}
+
+/// The header with a token of a Node's agent.
+fn credentials(stage: &Stage<'_>, node: NodeId) -> Result<String> {
+    let cluster = &stage.services.cluster;
+    let pod = cluster.agent(node)?.pod;
+    let words = ["antrea-agent", "-n", NAMESPACE, "--bound-object-kind=Pod", "--bound-object-name", &pod];
+    Ok(format!("Authorization: Bearer {}\r\n", token(cluster, &words)?))
+}
+
+/// Of a Service with an endpoint on the first Node.
+fn health_check_node_port(stage: &Stage<'_>) -> Result<u16> {
+    let spec = json!({ "type": "LoadBalancer", "externalTrafficPolicy": "Local" });
+    let Service { object } = stage.services.service("hostile", &spec)?;
+    objects::apply_slices(stage.api(), "hostile", "a", &[Endpoint::ready(stage.services.servers[0])])?;
+    let port = object["spec"]["healthCheckNodePort"].as_u64().and_then(|port| u16::try_from(port).ok());
+    port.context("a Service without a healthCheckNodePort")
+}
