@@ -38,10 +38,9 @@ pub(crate) struct Subscription {
 
 impl SharedStore {
     /// One that nobody can ask before it is [`filled`](Self::filled): whoever took a part for the whole would let through
-    /// what the rest denies. Its rounds are numbered on from `round`.
-    pub fn filling(round: u64) -> Self {
-        let store = Mutex::new(Store::after_round(round));
-        let shared = Shared { store, is_filling: AtomicBool::new(true), ..Shared::default() };
+    /// what the rest denies.
+    pub fn filling() -> Self {
+        let shared = Shared { is_filling: AtomicBool::new(true), ..Shared::default() };
         Self(Arc::new(shared))
     }
 

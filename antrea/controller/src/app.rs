@@ -15,7 +15,6 @@ use antrea_kit::open_files;
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_shared_api::well_known::{CONTROLLER_FIELD_MANAGER, config_map};
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
@@ -51,8 +50,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     let add = |name| checks.add(name, Kind::Readiness);
     let (tiers_check, computed) = (add("initialize-tiers"), add("networkpolicies"));
     let certificate = ServingCertificate::generate("antrea-controller", &identity.server_names())?;
-    // Rounds of a later controller have greater numbers.
-    let store = SharedStore::filling(u64::try_from(Timestamp::now().as_microsecond()).unwrap_or_default());
+    let store = SharedStore::filling();
     let (computation, queue) = Computation::new(store.clone());
     let facts = Facts::new(identity, VERSION, config.api_port);
     let statistics = config.feature_gates.status(NETWORK_POLICY_STATS);
@@ -89,7 +87,8 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
         field_manager: CONTROLLER_FIELD_MANAGER,
     };
     let known = Arc::clone(&computation);
-    let compute = |client, stop| computation::run(client, computation, queue, computed, stop);
+    let published = publication.clone();
+    let compute = |client, stop| computation::run(client, published, computation, queue, computed, stop);
     let trust = |client, stop| api::trust::run(client, namespace.to_owned(), ca, stop);
 
     let mut components = Components::new();

@@ -17,7 +17,7 @@ use crate::kube_client::{bounded, create};
 use crate::watch::{WatchEvent, watch};
 
 /// The key that holds the certificate.
-const KEY: &str = "ca.crt";
+pub const KEY: &str = "ca.crt";
 
 /// Changes that wait to be acted on.
 const EVENTS: usize = 16;

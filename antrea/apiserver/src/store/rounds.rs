@@ -10,9 +10,9 @@ use super::content::round;
 use super::{Content, Event, Kind, Rounds, Selector, Store};
 
 impl Store {
-    /// Nothing yet; the rounds after this one are numbered on.
-    pub fn after_round(round: u64) -> Self {
-        Self { round, ..Self::default() }
+    /// Numbers rounds on from this one, before any has ended.
+    pub const fn number_rounds_after(&mut self, round: u64) {
+        self.round = round;
     }
 
     /// All that changed together has been taken in: the watchers of Nodes that it concerns are told.

@@ -63,6 +63,8 @@ const REQUESTS: &[Request] = requests! {
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "create(&self.api,"] => "" "configmaps": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
     CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "config_maps.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
+    CONTROLLER "antrea/controller/src/computation/first_round.rs" ["Api<ConfigMap>", "create(api,"] => "" "configmaps": "create";
+    CONTROLLER "antrea/controller/src/computation/first_round.rs" ["Api<ConfigMap>", "api.list(", "api.patch("] => "" "configmaps=antrea-ca": "list patch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["watch(Api::<Node>::all("] => "" "nodes": "list watch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["Api::<AntreaAgentInfo>::all(", "watch(api,", "create(&self.api,", "delete(&self.api,"] => "crd.antrea.io" "antreaagentinfos": "list watch create delete";
     CONTROLLER "antrea/controller/src/info/controller.rs" ["Api::<AntreaControllerInfo>::all(", "api.get_opt(", "api.replace(", "api.create("] => "crd.antrea.io" "antreacontrollerinfos": "get create update";
@@ -78,7 +80,7 @@ const REQUESTS: &[Request] = requests! {
 };
 
 /// How the code asks, and the verbs of it.
-const CALLS: [(&str, &[&str]); 15] = [
+const CALLS: [(&str, &[&str]); 16] = [
     ("api.get(", &["get"]),
     ("api.get_opt(", &["get"]),
     ("api.list(", &["list"]),
@@ -88,6 +90,7 @@ const CALLS: [(&str, &[&str]); 15] = [
     ("api.create(", &["create"]),
     ("reviews.create(", &["create"]),
     ("create(&self.api,", &["create"]),
+    ("create(api,", &["create"]),
     ("Method::POST", &["create"]),
     ("api.replace(", &["update"]),
     ("api.patch(", &["patch"]),

@@ -3,6 +3,7 @@
 
 mod change;
 mod evaluation;
+mod first_round;
 mod metrics;
 mod realization;
 mod run;

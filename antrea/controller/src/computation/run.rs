@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use antrea_kit::ca_publisher::Publication;
 use antrea_kit::health::Check;
 use antrea_kit::watch::watch_each;
 use anyhow::{Context as _, Result};
@@ -21,20 +22,26 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::change::Change;
+use super::first_round;
 use super::watched_pod::WatchedPod;
 use super::{BATCH, Computation, Queue};
 
-/// Runs until `stop`. `check` passes once agents can watch what was computed.
+/// Runs until `stop`. `check` passes once agents can watch what was computed. Rounds are numbered beyond those of earlier
+/// controllers, by the ConfigMap of `publication`.
 ///
 /// # Errors
 /// When there is no thread to compute on. An API server that is away is asked again.
 pub(crate) async fn run(
     client: Client,
+    publication: Publication,
     computation: Arc<Computation>,
     queue: Queue,
     check: Check,
     stop: CancellationToken,
 ) -> Result<()> {
+    let first = first_round::settle(client.clone(), &publication, Timestamp::now());
+    let Some(first) = stop.run_until_cancelled(first).await else { return Ok(()) };
+    computation.store.look(|store| store.number_rounds_after(first));
     let Queue { sender, receiver: changes } = queue;
     let computing = on_own_thread(computation, changes, check)?;
     let watches = async {

@@ -93,6 +93,43 @@ async fn policies_outlast_an_api_server_that_is_away_and_follow_what_happened_me
     assert_eq!(peers.next().await, "MODIFIED AddressGroupPatch -b");
 }
 
+/// The number that rounds of a controller begin after, as it is stored for the next one.
+fn first_round(maps: &Objects) -> u64 {
+    let annotation = &maps["antrea-ca"]["metadata"]["annotations"]["antrea.io/first-round"];
+    annotation.as_str().unwrap().parse().unwrap()
+}
+
+/// The round that agents are told of first.
+async fn told_first(api: &ControllerApi) -> u64 {
+    let mut policies = api.watch_with("networkpolicies", "&allowWatchBookmarks=true").await;
+    loop {
+        let event = policies.next_event().await;
+        if let Some(round) = event["object"]["metadata"]["annotations"]["antrea.io/round"].as_str() {
+            return round.parse().unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_controller_whose_clock_is_behind_numbers_rounds_on_from_those_of_the_one_before() {
+    let Running { cluster, server, controller, api } = run(cluster()).await;
+    api.until_ready().await;
+    let first = first_round(&cluster.objects(CONFIG_MAPS));
+    assert!(told_first(&api).await > first);
+    assert!(controller.terminate().await.success());
+    let ca = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
+    // It is as if that one had the clock of tomorrow.
+    let ahead = first + 24 * 3600 * 1_000_000;
+    cluster.edit(CONFIG_MAPS, "antrea-ca", |map| {
+        map["metadata"]["annotations"]["antrea.io/first-round"] = json!(ahead.to_string());
+    });
+    let next = Controller::start(&server);
+    let api = ControllerApi::after(&ca, &cluster, &next).await;
+    api.until_ready().await;
+    assert!(told_first(&api).await > ahead + (1 << 32));
+    assert_eq!(first_round(&cluster.objects(CONFIG_MAPS)), ahead + (1 << 32));
+}
+
 fn trusts(services: &Objects, ca: &str) -> bool {
     use base64::Engine;
     let bundle = base64::engine::general_purpose::STANDARD.encode(ca);

@@ -91,7 +91,12 @@ impl ControllerApi {
 
     /// Watches the objects of a resource for Node n1.
     pub(crate) async fn watch(&self, resource: &str) -> Watch {
-        let path = format!("{CONTROLPLANE}/{resource}?watch=true&fieldSelector=nodeName%3Dn1");
+        self.watch_with(resource, "").await
+    }
+
+    /// The same, and asks for more.
+    pub(crate) async fn watch_with(&self, resource: &str, more: &str) -> Watch {
+        let path = format!("{CONTROLPLANE}/{resource}?watch=true&fieldSelector=nodeName%3Dn1{more}");
         let request = Request::get(path).header("authorization", "Bearer agent-token").body(Vec::new());
         let body = self.client.request_stream(request.unwrap()).await.unwrap();
         let lines: Lines<_> = Box::pin(body).lines();

@@ -31,7 +31,7 @@ use crate::workloads::Workload;
 pub(crate) fn serve(kubernetes: SocketAddr) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = SharedStore::filling(0);
+        let store = SharedStore::filling();
         let certificate = ServingCertificate::generate("antrea-controller", &["localhost".to_owned()])?;
         let client = Client::try_from(Config::new(format!("http://{kubernetes}").parse()?))?;
         let server = bind(store.clone(), &certificate, client).await?;
