@@ -49,6 +49,36 @@ fn new_pods_are_closed_but_to_their_node_until_the_controller_is_back_and_then_a
     });
 }
 
+const OF_Z_AGAIN: &str = "apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: of-z-again, namespace: z}
+spec: {podSelector: {matchLabels: {app: z-again}}, policyTypes: [Egress]}";
+
+/// What has a name from one that had policies for one direction only is isolated in both.
+#[test]
+fn a_pod_that_is_made_anew_under_its_name_is_closed_until_the_controller_is_back() {
+    on_the_stage("a_pod_that_is_made_anew_under_its_name_is_closed_until_the_controller_is_back", |stage| {
+        let told = "z-a z-b there -> z-again tcp/8080 udp/8080: allowed
+            z-again -> z-a tcp/8080 udp/8080: denied";
+        let node = stage.services.here.node;
+        stage.apply(OF_Z_AGAIN)?;
+        stage.start_pod("z-again", "new", node)?;
+        stage.with(&["z-again"])?.ensure(told)?;
+        scale(stage, 0)?;
+        stage.delete_pod("z-again")?;
+        stage.start_pod("z-again", "new", node)?;
+        let again = stage.with(&["z-again"])?;
+        again.ensure(
+            "here -> z-again tcp/8080 udp/8080: allowed
+            z-a z-b there -> z-again tcp/8080 udp/8080: denied
+            z-again -> z-a tcp/8080 udp/8080: denied",
+        )?;
+        scale(stage, 1)?;
+        again.ensure(told)?;
+        stage.delete_pod("z-again")
+    });
+}
+
 fn go_and_come_back(stage: &Stage<'_>) -> Result<()> {
     let ways = [("z-a", "z-late"), ("z-b", "z-late"), ("z-late", "z-a"), ("z-late", "z-b")];
     let while_away = || {

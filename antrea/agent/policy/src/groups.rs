@@ -7,7 +7,6 @@ use antrea_shared_api::controlplane::v1beta2::{
     AddressGroup, AddressGroupPatch, AppliedToGroup, AppliedToGroupPatch, ExternalEntityReference,
     GroupMember, NodeReference, PodReference, ServiceReference,
 };
-use antrea_types::PodRef;
 
 use crate::{RuleId, Watch};
 
@@ -65,11 +64,6 @@ impl Identity {
 impl Group {
     pub(crate) fn members(&self) -> impl Iterator<Item = &GroupMember> {
         self.members.values()
-    }
-
-    pub(crate) fn has_pod(&self, pod: &PodRef) -> bool {
-        let pod = PodReference { namespace: pod.namespace.clone(), name: pod.name.clone() };
-        self.members.contains_key(&Identity::Pod(pod))
     }
 }
 

@@ -1,13 +1,20 @@
-//! What is kept in files: each object in one, enveloped as it came, named by its UID.
+//! What is kept in files: each object in one, enveloped as it came, named by its UID; and the Pods that the controller knows,
+//! as its last bookmark named them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use antrea_shared_api::controlplane::Round;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, GroupMember, NetworkPolicy};
 use antrea_shared_api::meta::Metadata;
 use antrea_shared_api::protobuf::{DecodeError, decode};
 
 use crate::Watch;
 use crate::groups::Group;
+
+/// What the file with the bookmark is called, where a UID would be: AppliedToGroups come by the same watch. No group has
+/// such a UID.
+pub(crate) const BOOKMARK: &str = "bookmark";
 
 /// The file of an object, under the folder of all of them. It is written `address-groups/UID`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,6 +92,19 @@ impl StoredObject {
             Watch::AppliedToGroups => Self::AppliedToGroup(decode(content)?),
         })
     }
+}
+
+/// A bookmark that names these Pods, to be kept.
+pub(crate) fn bookmark(pods: &BTreeSet<String>) -> AppliedToGroup {
+    let mut metadata = Metadata::new("", BOOKMARK);
+    Round { number: 0, pods: Some(pods.iter().cloned().collect()) }.annotate(&mut metadata);
+    AppliedToGroup { metadata, ..AppliedToGroup::default() }
+}
+
+/// The Pods that it names, if this is one that was kept.
+pub(crate) fn known_pods(group: &AppliedToGroup) -> Option<BTreeSet<String>> {
+    let round = (group.metadata.uid == BOOKMARK).then(|| Round::of(&group.metadata))??;
+    Some(round.pods.unwrap_or_default().into_iter().collect())
 }
 
 pub(crate) fn address_group(group: &Group) -> AddressGroup {

@@ -22,7 +22,7 @@ pub(super) const KEY: &str = "policies";
 pub(super) enum Standing {
     /// Since it is here, the controller has said what there is, and knew it.
     Known,
-    /// It came while the controller was away, or before the controller knew it; or what was known of it is lost.
+    /// It came while the controller was away and did not know it yet; or what was known of it is lost.
     Unknown,
 }
 
@@ -111,8 +111,10 @@ impl Enforcement {
         }
     }
 
+    /// Policies name Pods: they are not about one of which nothing is known, but about one that had its name before.
     fn tell_interfaces(&mut self, pod: PodRef) {
-        let of_pod = self.pods.values().filter(|attached| attached.pod == pod);
+        let known = self.pods.values().filter(|attached| attached.standing == Standing::Known);
+        let of_pod = known.filter(|attached| attached.pod == pod);
         let targets = of_pod.filter_map(|attached| attached.target).collect();
         self.reconciler.set_pod(pod, &targets);
     }
@@ -139,12 +141,15 @@ impl Enforcement {
     }
 
     fn resolve(&mut self) {
+        let mut pods = Vec::new();
         for (name, attached) in &mut self.pods {
             if attached.standing == Standing::Unknown && self.cache.knows(attached.uid.as_ref()) {
                 attached.standing = Standing::Known;
                 self.resolved.insert(name.clone());
+                pods.push(attached.pod.clone());
             }
         }
+        pods.into_iter().for_each(|pod| self.tell_interfaces(pod));
     }
 
     /// The Pods of which something is known since this was asked last.
@@ -157,13 +162,10 @@ impl Enforcement {
         self.resolved.extend(names);
     }
 
-    /// Those that no policy is known to be about, and about which not all is known.
+    /// Those about which not all is known.
     fn unknown(&self) -> BTreeSet<Target> {
         let unknown = self.pods.values().filter(|attached| attached.standing == Standing::Unknown);
-        unknown
-            .filter(|attached| !self.cache.concerns(&attached.pod))
-            .filter_map(|attached| attached.target)
-            .collect()
+        unknown.filter_map(|attached| attached.target).collect()
     }
 
     /// Notes what has become of a step. Steps are done in their order; one that succeeds also says that nothing before it is
@@ -213,6 +215,8 @@ impl Enforcement {
     /// Nothing is known of any Pod, until the controller is back.
     pub(super) fn doubt(&mut self) {
         self.pods.values_mut().for_each(|attached| attached.standing = Standing::Unknown);
+        let pods: BTreeSet<PodRef> = self.pods.values().map(|attached| attached.pod.clone()).collect();
+        pods.into_iter().for_each(|pod| self.tell_interfaces(pod));
         self.cache.restore(Vec::new());
     }
 

@@ -93,9 +93,9 @@ impl PodPolicies {
         Ok(outcome.result?)
     }
 
-    /// Whether it is known what policies want of an interface. Of a new one it is when the controller says what there is, and
-    /// knows the Pod; otherwise that is noted before anything else happens, so that a later agent knows, too; and once more
-    /// whenever the interface changes, for its port may be another one.
+    /// Whether it is known what policies want of an interface. Of a new one it is when the controller has said that it knows
+    /// the Pod; otherwise that is noted before anything else happens, so that a later agent knows, too; and once more whenever
+    /// the interface changes, for its port may be another one.
     async fn judge(&self, name: &InterfaceName, pod: Option<&PodUid>) -> Result<Standing, FlowError> {
         let standing = {
             let enforcement = self.enforcement();

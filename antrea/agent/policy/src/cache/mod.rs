@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, Direction, NetworkPolicy};
 use antrea_shared_api::protobuf::encode;
-use antrea_types::{PodRef, PodUid};
+use antrea_types::PodUid;
 
 use held::Held;
-use rounds::Rounds;
+use rounds::{KnownPods, Rounds};
 
 use crate::groups::{Groups, Kind};
 use crate::stored;
@@ -64,6 +64,9 @@ impl RuleCache {
         ended.address_groups.into_iter().for_each(|step| self.step_groups(Kind::Address, step));
         ended.applied_to_groups.into_iter().for_each(|step| self.step_groups(Kind::AppliedTo, step));
         ended.policies.into_iter().for_each(|step| self.step_policies(step));
+        if ended.pods == KnownPods::Changed {
+            self.unsaved(Watch::AppliedToGroups, stored::BOOKMARK, "");
+        }
         Ok(())
     }
 
@@ -82,7 +85,10 @@ impl RuleCache {
                     self.set_group(Kind::Address, group.into());
                 }
                 StoredObject::AppliedToGroup(group) if !sent.contains(&Watch::AppliedToGroups) => {
-                    self.set_group(Kind::AppliedTo, group.into());
+                    match stored::known_pods(&group) {
+                        Some(pods) => _ = self.rounds.set_pods(Some(pods)),
+                        None => self.set_group(Kind::AppliedTo, group.into()),
+                    }
                 }
                 _ => {}
             }
@@ -102,15 +108,11 @@ impl RuleCache {
         self.current.len() == Watch::ALL.len()
     }
 
-    /// Whether what the watches say takes a Pod into account that came to this Node, given its UID. Of one without UID, and
-    /// of a controller that does not say which Pods it knows, that is assumed.
+    /// Whether what is known takes a Pod of this Node into account, given its UID: groups name Pods, and another may have
+    /// had that name before. Of a Pod without UID, and of a controller that does not say which Pods it knows, that is assumed
+    /// while the watches say what there is now.
     pub fn knows(&self, pod: Option<&PodUid>) -> bool {
-        self.is_current() && pod.is_none_or(|pod| self.rounds.knows(pod))
-    }
-
-    /// Whether something known is applied to a Pod of this Node.
-    pub fn concerns(&self, pod: &PodRef) -> bool {
-        self.applied_to_groups.iter().any(|group| group.has_pod(pod))
+        pod.and_then(|pod| self.rounds.knows(pod)).unwrap_or_else(|| self.is_current())
     }
 
     /// The rules that have changed, or whose members have, since this was asked last.
@@ -191,7 +193,9 @@ impl RuleCache {
             self.policies.values().map(|policy| (Watch::NetworkPolicies, &policy.object.metadata.uid));
         let peers = self.address_groups.iter().map(|group| (Watch::AddressGroups, &group.uid));
         let targets = self.applied_to_groups.iter().map(|group| (Watch::AppliedToGroups, &group.uid));
-        policies.chain(peers).chain(targets).filter_map(|(watch, uid)| FileName::new(watch, uid)).collect()
+        let pods = self.rounds.pods().map(|_| FileName::new(Watch::AppliedToGroups, stored::BOOKMARK));
+        let objects = policies.chain(peers).chain(targets);
+        objects.filter_map(|(watch, uid)| FileName::new(watch, uid)).chain(pods.flatten()).collect()
     }
 
     /// The content of a file, if the object of that name is still the one that it is for.
@@ -204,6 +208,9 @@ impl RuleCache {
             }
             Watch::AddressGroups => {
                 group(&self.address_groups).map(|group| encode(&stored::address_group(group)))
+            }
+            Watch::AppliedToGroups if file.uid() == stored::BOOKMARK => {
+                self.rounds.pods().map(|pods| encode(&stored::bookmark(pods)))
             }
             Watch::AppliedToGroups => {
                 group(&self.applied_to_groups).map(|group| encode(&stored::applied_to_group(group)))

@@ -23,6 +23,14 @@ pub(super) struct Ended {
     pub(super) policies: Vec<Step<NetworkPolicy>>,
     pub(super) address_groups: Vec<Step<AddressGroup>>,
     pub(super) applied_to_groups: Vec<Step<AppliedToGroup>>,
+    pub(super) pods: KnownPods,
+}
+
+/// What has become of the Pods that the controller knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownPods {
+    Same,
+    Changed,
 }
 
 impl Default for Rounds {
@@ -57,22 +65,32 @@ impl Rounds {
     /// What all watches have come to the end of, since this was asked last.
     pub(super) fn take_ended(&mut self) -> Ended {
         let (round, mut told) = (self.common(), None);
-        let ended = Ended {
-            policies: self.policies.take_up_to(round, &mut told),
-            address_groups: self.address_groups.take_up_to(round, &mut told),
-            applied_to_groups: self.applied_to_groups.take_up_to(round, &mut told),
+        let policies = self.policies.take_up_to(round, &mut told);
+        let address_groups = self.address_groups.take_up_to(round, &mut told);
+        let applied_to_groups = self.applied_to_groups.take_up_to(round, &mut told);
+        let pods = match told {
+            Some(pods) => self.set_pods(Some(pods.into_iter().collect())),
+            None if self.applied_to_groups.reached() == Reached::NoRounds => self.set_pods(None),
+            None => KnownPods::Same,
         };
-        match told {
-            Some(pods) => self.pods = Some(pods.into_iter().collect()),
-            None if self.applied_to_groups.reached() == Reached::NoRounds => self.pods = None,
-            None => {}
-        }
-        ended
+        Ended { policies, address_groups, applied_to_groups, pods }
     }
 
-    /// Whether the controller knows a Pod, as far as it says.
-    pub(super) fn knows(&self, pod: &PodUid) -> bool {
-        self.pods.as_ref().is_none_or(|pods| pods.contains(pod.as_str()))
+    /// The controller knows these Pods; or does not say which it knows.
+    pub(super) fn set_pods(&mut self, pods: Option<BTreeSet<String>>) -> KnownPods {
+        let changed = self.pods != pods;
+        self.pods = pods;
+        if changed { KnownPods::Changed } else { KnownPods::Same }
+    }
+
+    /// The Pods of this Node that the controller knows, if it says so.
+    pub(super) const fn pods(&self) -> Option<&BTreeSet<String>> {
+        self.pods.as_ref()
+    }
+
+    /// Whether the controller knows a Pod, if it says so.
+    pub(super) fn knows(&self, pod: &PodUid) -> Option<bool> {
+        self.pods.as_ref().map(|pods| pods.contains(pod.as_str()))
     }
 
     /// The last round that all have come to the end of; none while one of them has sent nothing yet.

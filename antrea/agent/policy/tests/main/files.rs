@@ -74,6 +74,24 @@ fn what_the_controller_has_sent_is_newer_than_what_was_stored() {
 }
 
 #[test]
+fn the_pods_that_the_controller_knew_are_stored_and_no_others_of_their_names_are_taken_for_them() {
+    let rounds = "np BOOKMARK round=5\nag BOOKMARK round=5\natg ADDED x n/a\natg BOOKMARK round=5 pods=u1";
+    let mut told = Script::default();
+    check(&mut told, rounds, &["write applied-to-groups/bookmark", "write applied-to-groups/uid-x"]);
+    check(&mut told, "atg BOOKMARK round=6\nnp BOOKMARK round=6\nag BOOKMARK round=6", &[]);
+    let files: Vec<_> = told.cache.files().iter().map(ToString::to_string).collect();
+    assert_eq!(files, ["applied-to-groups/bookmark", "applied-to-groups/uid-x"]);
+    let mut script = Script::default();
+    script.cache.restore(stored(&mut Script::told(rounds)));
+    let knows = |script: &Script, uid: &str| script.cache.knows(Some(&uid.parse().unwrap()));
+    assert_eq!(["u1", "u2"].map(|uid| knows(&script, uid)), [true, false]);
+    assert_eq!(script.cache.applied_to_groups().count(), 1, "the bookmark is no group");
+    let upstream = "np CONNECTED\nag CONNECTED\natg CONNECTED\nnp BOOKMARK\nag BOOKMARK\natg BOOKMARK";
+    check(&mut script, upstream, &["remove applied-to-groups/bookmark", "remove applied-to-groups/uid-x"]);
+    assert!(knows(&script, "u2"), "that controller does not say which it knows");
+}
+
+#[test]
 fn no_uid_leaves_its_folder() {
     for uid in ["", "..", "a/b", "/etc/passwd", "a\0", "ä", &"a".repeat(254)] {
         assert_eq!(FileName::new(Watch::AddressGroups, uid), None, "{uid:?}");

@@ -90,7 +90,11 @@ fn a_pod_is_known_from_the_round_on_that_takes_it_into_account() {
         ("ag BOOKMARK round=6", [true, true, false]),
         ("np BOOKMARK round=6", [true, true, true]),
         ("atg BOOKMARK round=7", [true, true, true]),
-        ("np AWAY", [false; 3]),
+        ("np AWAY", [false, true, true]),
+        ("np CONNECTED", [false, true, true]),
+        ("np BOOKMARK round=8", [false, true, true]),
+        ("ag BOOKMARK round=8", [false, true, true]),
+        ("atg BOOKMARK round=8 pods=u2", [true, false, true]),
     ] {
         script.tell(line);
         let known_now = [None, Some(uid("u1")), Some(uid("u2"))].map(|pod| script.cache.knows(pod.as_ref()));

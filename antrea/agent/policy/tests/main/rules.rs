@@ -1,7 +1,5 @@
 //! Which rules change, and what they are then.
 
-use antrea_types::PodRef;
-
 use crate::script::Script;
 
 /// Watches that have sent nothing but that there is nothing.
@@ -40,22 +38,6 @@ fn what_is_known_is_current_until_a_watch_ends_and_again_with_its_bookmark() {
         script.tell(line);
         assert_eq!(script.cache.is_current(), current, "after {line}");
         assert!(script.cache.is_ready());
-    }
-}
-
-#[test]
-fn a_pod_is_concerned_while_an_applied_to_group_names_it() {
-    let pod = |name: &str| PodRef { namespace: "n".into(), name: name.into() };
-    let mut script = Script::told(EMPTY);
-    for (line, concerned) in [
-        ("atg ADDED x n/a", [true, false]),
-        ("atg ADDED y n/a n/b", [true, true]),
-        ("np AWAY", [true, true]),
-        ("atg DELETED x", [true, true]),
-        ("atg MODIFIED y -n/a", [false, true]),
-    ] {
-        script.tell(line);
-        assert_eq!(["a", "b"].map(|name| script.cache.concerns(&pod(name))), concerned, "after {line}");
     }
 }
 

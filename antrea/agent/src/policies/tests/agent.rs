@@ -113,6 +113,11 @@ impl Agent {
         self.pods.install(&pod.interface_name(), &pod.container(), &pod.interface()).await
     }
 
+    /// A Pod goes; its port stays.
+    pub(super) async fn detach(&self, pod: Pod) {
+        self.pods.uninstall(&pod.interface_name()).await.unwrap();
+    }
+
     /// Pods were here before the agent.
     pub(super) async fn take_over(&self, pods: &[Pod]) {
         let stored: Vec<_> = pods.iter().map(|pod| pod.stored()).collect();

@@ -38,13 +38,14 @@ pub(super) enum Allowed {
 #[derive(Clone, Copy)]
 pub(super) struct Pod {
     pub(super) name: &'static str,
-    port: u32,
-    mac: &'static str,
+    pub(super) uid: &'static str,
+    pub(super) port: u32,
+    pub(super) mac: &'static str,
     pub(super) ip: &'static str,
 }
 
-pub(super) const A: Pod = Pod { name: "a", port: 2, mac: "0a:00:00:00:00:0a", ip: "10.10.0.10" };
-pub(super) const B: Pod = Pod { name: "b", port: 3, mac: "0a:00:00:00:00:0b", ip: "10.10.0.11" };
+pub(super) const A: Pod = Pod { name: "a", uid: "a", port: 2, mac: "0a:00:00:00:00:0a", ip: "10.10.0.10" };
+pub(super) const B: Pod = Pod { name: "b", uid: "b", port: 3, mac: "0a:00:00:00:00:0b", ip: "10.10.0.11" };
 
 /// A Node, or nothing where none can be made: then the test is skipped.
 pub(super) async fn node(test: &str) -> Option<Node> {
@@ -98,7 +99,7 @@ impl Pod {
     pub(super) fn container(self) -> ContainerInterface {
         ContainerInterface {
             pod: self.pod(),
-            pod_uid: self.name.parse().ok(),
+            pod_uid: self.uid.parse().ok(),
             container_id: format!("container-{}", self.name),
             interface: "eth0".parse().unwrap(),
             mac: self.mac.parse().unwrap(),

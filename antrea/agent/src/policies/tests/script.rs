@@ -26,7 +26,7 @@ pub(super) fn all_with(pods: &[Pod], said: impl IntoIterator<Item = Heard>) -> V
 
 /// A round ends, by when the controller knows these Pods.
 pub(super) fn round(number: u64, pods: &[Pod]) -> Vec<Heard> {
-    let pods = Some(pods.iter().map(|pod| pod.name.to_owned()).collect());
+    let pods = Some(pods.iter().map(|pod| pod.uid.to_owned()).collect());
     let mut metadata = Metadata::default();
     Round { number, pods }.annotate(&mut metadata);
     bookmarks(&metadata).into()

@@ -3,8 +3,9 @@
 use antrea_config::NewPods;
 
 use super::agent::Agent;
-use super::node::{A, B, Node, node};
+use super::node::{A, B, Node, Pod, node};
 use super::script::{added, admitting, all, all_with, away, round, targets};
+use crate::antrea_controller::Heard;
 
 #[tokio::test]
 async fn no_pod_is_connected_before_policies_are_known() {
@@ -57,6 +58,58 @@ async fn a_pod_that_comes_while_the_controller_is_away_is_closed_until_it_is_bac
     agent.hear(all([])).await;
     agent.until("nothing is noted", || node.note(B).is_none()).await;
     agent.until("the Pod is open", || node.passes(A, B) && node.passes(B, A)).await;
+}
+
+/// What a controller says that knows these Pods: B may reach whoever is called as A.
+fn b_is_admitted(pods: &[Pod]) -> Vec<Heard> {
+    all_with(pods, [targets(&[A]), added(admitting("p", 1, &[format!("{}/32", B.ip)]))])
+}
+
+/// An agent with both Pods, of which B is admitted to A; then the controller is away.
+async fn with_policies_and_alone(node: &Node) -> Agent {
+    let agent = node.start_agent(1, NewPods::Isolate).await;
+    agent.hear(b_is_admitted(&[A, B])).await;
+    agent.is_ready().await;
+    for pod in [A, B] {
+        agent.attach(pod).await.unwrap();
+    }
+    agent.hear(away()).await;
+    agent.until("the controller is away", || !agent.is_current()).await;
+    assert!(node.passes(B, A));
+    agent
+}
+
+#[tokio::test]
+async fn a_pod_that_has_the_name_of_a_former_one_has_none_of_its_policies_until_the_controller_is_back() {
+    let test =
+        "a_pod_that_has_the_name_of_a_former_one_has_none_of_its_policies_until_the_controller_is_back";
+    let Some(node) = node(test).await else { return };
+    let agent = with_policies_and_alone(&node).await;
+    let another = Pod { uid: "another", ..A };
+    agent.detach(A).await;
+    agent.attach(another).await.unwrap();
+    assert_eq!(node.note(A), Some("unknown".to_owned()));
+    assert!(!node.passes(A, B) && !node.passes(B, A));
+    agent.hear(b_is_admitted(&[another, B])).await;
+    agent.until("nothing is noted", || node.note(A).is_none()).await;
+    agent.until("the policy counts", || node.passes(B, A)).await;
+}
+
+#[tokio::test]
+async fn a_pod_that_the_controller_knew_keeps_its_policies_when_it_is_attached_again_while_that_is_away() {
+    let test =
+        "a_pod_that_the_controller_knew_keeps_its_policies_when_it_is_attached_again_while_that_is_away";
+    let Some(node) = node(test).await else { return };
+    with_policies_and_alone(&node).await.stop().await;
+    let agent = node.start_agent(2, NewPods::Isolate).await;
+    agent.take_over(&[A, B]).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    agent.delete_earlier_flows().await;
+    agent.detach(A).await;
+    agent.attach(A).await.unwrap();
+    assert_eq!(node.note(A), None);
+    agent.until("the policy counts", || node.passes(B, A)).await;
 }
 
 #[tokio::test]
