@@ -97,6 +97,10 @@ impl PodFlows for SwitchFlows {
         })
     }
 
+    fn peers_untold(&self) -> Option<BoxFuture<'static, ()>> {
+        self.policies.controller_away()
+    }
+
     fn open(&self, addresses: &[IpAddr]) {
         for address in self.former.to_close(addresses) {
             // What is not removed in time is when the switch is back.

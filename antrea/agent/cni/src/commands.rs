@@ -7,14 +7,14 @@ use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
 use antrea_host::Netlink;
 use antrea_ovs::ovsdb::OvsDb;
-use antrea_types::InterfaceName;
+use antrea_types::{InterfaceName, IpFamily};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use crate::container_locks::ContainerLocks;
 use crate::flows::PodFlows;
-use crate::giving_back::FormerAddresses;
+use crate::giving_back::{FormerAddresses, HeldBack, Needed};
 use crate::interface_store::{InterfaceStore, StoredContainer};
 use crate::ipam::host_local::HostLocal;
 use crate::ipam::shared::SharedIpam;
@@ -55,6 +55,7 @@ pub(crate) struct Commands {
     /// Those who give addresses back.
     pub(crate) giving_back: TaskTracker,
     pub(crate) former_addresses: FormerAddresses,
+    pub(crate) held_back: HeldBack,
 }
 
 impl Commands {
@@ -71,6 +72,7 @@ impl Commands {
             link_turns: Semaphore::new(LINKS_AT_A_TIME),
             giving_back,
             former_addresses: FormerAddresses::default(),
+            held_back: HeldBack::default(),
         }
     }
 
@@ -84,8 +86,8 @@ impl Commands {
         loop {
             match self.ipam.work(&work).await {
                 Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
-                Err(IpamError::Exhausted(_))
-                    if !self.giving_back.is_empty() && begun.elapsed() < IPAM_PATIENCE =>
+                Err(IpamError::Exhausted(net))
+                    if self.is_giving_back(IpFamily::of_net(&net)) && begun.elapsed() < IPAM_PATIENCE =>
                 {
                     sleep(IPAM_PAUSE).await;
                 }
@@ -94,6 +96,11 @@ impl Commands {
                 }
             }
         }
+    }
+
+    /// Whether an address is about to be free, perhaps because of this question.
+    fn is_giving_back(&self, family: IpFamily) -> bool {
+        self.held_back.need(family) == Needed::Asked || !self.giving_back.is_empty()
     }
 
     /// Removes flows and port of an interface, in this order; what is not there is skipped.

@@ -37,6 +37,10 @@ pub trait PodFlows: Send + Sync {
     /// While the switch is away this waits.
     fn forget<'a>(&'a self, addresses: &'a [IpAddr]) -> BoxFuture<'a, Result<(), FlowError>>;
 
+    /// Until when the addresses of former Pods are to be held back: while nobody tells the peers of Pods what becomes of these,
+    /// they take whoever has an address for its former owner. Nothing when they are told.
+    fn peers_untold(&self) -> Option<BoxFuture<'static, ()>>;
+
     /// Opens addresses that were closed, before all that is installed later.
     fn open(&self, addresses: &[IpAddr]);
 }

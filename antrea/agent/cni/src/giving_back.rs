@@ -1,20 +1,90 @@
-//! Addresses of interfaces that are gone: nobody gets one before the connections of its former owner are forgotten.
+//! Addresses of interfaces that are gone: nobody gets one before the connections of its former owner are forgotten, nor, as
+//! long as there are others, while peers may still take whoever has it for that one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antrea_cni::error::CniError;
 use antrea_cni::proto::ErrorCode;
 use antrea_types::IpFamily;
-use tracing::warn;
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
+use tracing::{info, warn};
 
 use crate::commands::Commands;
 use crate::flows::FlowError;
 use crate::ipam::Owner;
 
+/// How many interfaces' addresses of a family are held back at most: what is listed for each new Pod stays short.
+const HELD: usize = 256;
+
 /// How often addresses have been given back.
 type Turn = u64;
+
+/// Addresses of one interface and one family that can be given back.
+struct Former {
+    addresses: Vec<IpAddr>,
+    family: IpFamily,
+    holder: Owner,
+    turn: Turn,
+}
+
+/// Addresses of both families that are held back.
+#[derive(Default)]
+pub(crate) struct HeldBack {
+    v4: Held,
+    v6: Held,
+}
+
+/// Those of a family. Whoever was held back longest is needed first.
+#[derive(Default)]
+struct Held {
+    count: AtomicUsize,
+    needed: Notify,
+}
+
+impl HeldBack {
+    const fn of(&self, family: IpFamily) -> &Held {
+        match family {
+            IpFamily::V4 => &self.v4,
+            IpFamily::V6 => &self.v6,
+        }
+    }
+
+    /// Has one address given back, if any is held back.
+    pub(crate) fn need(&self, family: IpFamily) -> Needed {
+        let held = self.of(family);
+        if held.count.load(Ordering::SeqCst) == 0 {
+            return Needed::NoneIsHeld;
+        }
+        held.needed.notify_one();
+        Needed::Asked
+    }
+
+    /// Holds something back until that time, or until it is needed.
+    async fn hold(&self, family: IpFamily, until: BoxFuture<'static, ()>) {
+        let held = self.of(family);
+        if held.count.fetch_add(1, Ordering::SeqCst) >= HELD {
+            held.needed.notify_one();
+        }
+        tokio::select! {
+            () = held.needed.notified() => {}
+            () = until => {}
+        }
+        held.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What becomes of the wish for an address that is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// One will be free in a moment.
+    Asked,
+    /// There is none.
+    NoneIsHeld,
+}
 
 /// Addresses that are being given back, each with the last time that it was.
 #[derive(Default)]
@@ -58,7 +128,7 @@ impl Commands {
 
     /// Gives back addresses whose flows are gone, in the background: the datapath takes up to a second to forget (a minute, where
     /// it has to wait for connections of a family), a switch that is away longer. An agent that ends before leaves them
-    /// reserved; a later one gives them back. The container must be locked.
+    /// reserved; a later one gives them back. Nobody waits for what is held back after that. The container must be locked.
     pub(crate) fn give_back(self: &Arc<Self>, addresses: &[IpAddr], holder: &Owner) {
         for family in IpFamily::ALL {
             let of_family = |address: &&IpAddr| IpFamily::of(address) == family;
@@ -68,31 +138,39 @@ impl Commands {
             }
             let (turn, closed) = (self.former_addresses.begin(&addresses), self.node.flows.close(&addresses));
             let (commands, holder) = (Arc::clone(self), holder.clone());
+            let former = Former { addresses, family, holder, turn };
             self.giving_back.spawn(async move {
-                let released = async {
-                    closed.await.map_err(|error| failed(&error))?;
-                    commands.forget_and_release(&addresses, &holder, turn).await
+                let forgotten = async {
+                    closed.await?;
+                    commands.node.flows.forget(&former.addresses).await
                 };
-                if let Err(error) = released.await {
-                    warn!(%error, ?addresses, container = holder.container_id, "Addresses of a former Pod stay reserved");
+                match forgotten.await {
+                    Ok(()) => commands.release_when_told(former).await,
+                    Err(error) => former.stays(&failed(&error)),
                 }
             });
         }
     }
 
+    async fn release_when_told(self: Arc<Self>, former: Former) {
+        let Some(told) = self.node.flows.peers_untold() else { return self.release(&former).await };
+        let (addresses, container) = (&former.addresses, &former.holder.container_id);
+        info!(?addresses, container, "Addresses of a former Pod are held back while the controller is away");
+        tokio::spawn(async move {
+            self.held_back.hold(former.family, told).await;
+            self.release(&former).await;
+        });
+    }
+
     /// The same container may get its addresses again, and give them back again, at any moment at which it is not locked.
-    async fn forget_and_release(
-        &self,
-        addresses: &[IpAddr],
-        holder: &Owner,
-        turn: Turn,
-    ) -> Result<(), CniError> {
-        self.node.flows.forget(addresses).await.map_err(|error| failed(&error))?;
-        let _guard = self.locks.lock(&holder.container_id).await;
-        for address in self.open(&self.former_addresses.still(addresses, turn)) {
-            self.with_ipam(|ipam| ipam.release_address(address, holder)).await?;
+    async fn release(&self, former: &Former) {
+        let _guard = self.locks.lock(&former.holder.container_id).await;
+        for address in self.open(&self.former_addresses.still(&former.addresses, former.turn)) {
+            let released = self.with_ipam(|ipam| ipam.release_address(address, &former.holder)).await;
+            if let Err(error) = released {
+                return former.stays(&error);
+            }
         }
-        Ok(())
     }
 
     /// Opens those of the addresses that were being given back, and tells which. The container must be locked.
@@ -100,6 +178,13 @@ impl Commands {
         let former = self.former_addresses.end(addresses);
         self.node.flows.open(&former);
         former
+    }
+}
+
+impl Former {
+    fn stays(&self, error: &CniError) {
+        let (addresses, container) = (&self.addresses, &self.holder.container_id);
+        warn!(%error, ?addresses, container, "Addresses of a former Pod stay reserved");
     }
 }
 

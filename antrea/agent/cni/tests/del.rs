@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::node::{config, on_node};
+use crate::node::{Agent, config, on_node};
 use crate::pod::Pod;
 
 #[test]
@@ -74,6 +74,49 @@ fn nobody_gets_the_address_of_a_pod_whose_connections_are_not_forgotten() {
         let result = add.await.unwrap();
         assert_eq!(result["ips"][0]["address"], "10.10.0.2/30");
         assert_eq!(agent.flows.forgotten().len(), 1);
+    });
+}
+
+/// The address of a Pod that comes now.
+async fn given(agent: &Agent, pod: &Pod) -> String {
+    let result = agent.add(pod, &config("1.0.0", "")).await.unwrap();
+    result["ips"][0]["address"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn addresses_of_pods_that_went_while_peers_are_told_nothing_are_given_out_last() {
+    on_node(&["10.10.0.0/29"], async move |node| {
+        let agent = node.agent().await;
+        let pods = ["a", "b", "c", "d", "e", "f", "g"].map(|name| Pod::new(name, name));
+        assert_eq!(given(&agent, &pods[0]).await, "10.10.0.2/29");
+        assert_eq!(given(&agent, &pods[1]).await, "10.10.0.3/29");
+        agent.del(&pods[1]).await.unwrap();
+        agent.flows.set_untold(true);
+        agent.del(&pods[0]).await.unwrap();
+        for (pod, address) in pods[2..].iter().zip(["10.10.0.4", "10.10.0.5", "10.10.0.6", "10.10.0.3"]) {
+            assert_eq!(given(&agent, pod).await, format!("{address}/29"));
+        }
+        assert_eq!(given(&agent, &pods[6]).await, "10.10.0.2/29", "there is no other");
+    });
+}
+
+#[test]
+fn addresses_that_were_held_back_are_free_when_peers_are_told_again_also_for_a_later_agent() {
+    on_node(&["10.10.0.0/29"], async move |node| {
+        let (agent, pod) = (node.agent().await, Pod::new("a", "a"));
+        assert_eq!(given(&agent, &pod).await, "10.10.0.2/29");
+        agent.flows.set_untold(true);
+        agent.del(&pod).await.unwrap();
+        assert_eq!(node.state(&agent), ["address 10.10.0.2 of a eth0"]);
+        agent.stop().await;
+        let agent = node.agent().await;
+        agent.flows.set_untold(true);
+        agent.del(&pod).await.unwrap();
+        assert_eq!(node.state(&agent), ["address 10.10.0.2 of a eth0"]);
+        agent.flows.set_untold(false);
+        while !node.state(&agent).is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     });
 }
 

@@ -10,13 +10,15 @@ use antrea_pipeline::PodInterface;
 use antrea_types::InterfaceName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 /// The flows that a switch would have.
 #[derive(Default)]
 pub(crate) struct RecordedFlows {
     state: Mutex<State>,
     forgetting: Arc<tokio::sync::Mutex<()>>,
+    /// Whether nobody tells peers of Pods.
+    untold: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -51,6 +53,11 @@ impl RecordedFlows {
     /// From now on nothing is forgotten before what is returned is dropped.
     pub(crate) async fn remember(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.forgetting).lock_owned().await
+    }
+
+    /// From now on peers are told of Pods, or are not.
+    pub(crate) fn set_untold(&self, untold: bool) {
+        self.untold.send_replace(untold);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,6 +95,12 @@ impl PodFlows for RecordedFlows {
     fn close(&self, addresses: &[IpAddr]) -> BoxFuture<'static, Result<(), FlowError>> {
         self.state().closed.extend(addresses);
         async { Ok(()) }.boxed()
+    }
+
+    fn peers_untold(&self) -> Option<BoxFuture<'static, ()>> {
+        let mut untold = self.untold.subscribe();
+        let is_untold = *untold.borrow();
+        is_untold.then(|| async move { drop(untold.wait_for(|untold| !untold).await) }.boxed())
     }
 
     fn open(&self, addresses: &[IpAddr]) {

@@ -10,6 +10,7 @@ use antrea_ovs::{Asked, FlowEdit, Switch};
 use antrea_pipeline::PodInterface;
 use antrea_pipeline::policy::{FlowChange, PolicyFlows, Target};
 use antrea_types::{InterfaceName, NodeName, PodRef, PodUid};
+use tokio::sync::watch;
 use tracing::{info, warn};
 
 use super::statuses::Reports;
@@ -24,6 +25,18 @@ pub(super) enum Standing {
     Known,
     /// It came while the controller was away and did not know it yet; or what was known of it is lost.
     Unknown,
+}
+
+/// Whether the controller says what there is, to this Node and to those of its Pods' peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It never has: nobody admits Pods by their addresses.
+    #[default]
+    Never,
+    /// It has, and does not just now.
+    Away,
+    /// It does.
+    There,
 }
 
 /// A Pod's interface.
@@ -42,6 +55,7 @@ pub(super) struct Enforcement {
     reconciler: Reconciler,
     flows: PolicyFlows,
     switch: Switch,
+    presence: watch::Sender<Presence>,
     pods: BTreeMap<InterfaceName, Attached>,
     /// Those of which nothing was known, and is now.
     resolved: BTreeSet<InterfaceName>,
@@ -76,11 +90,35 @@ impl Enforcement {
             reconciler: Reconciler::new(ids),
             flows,
             switch,
+            presence: watch::Sender::default(),
             pods: BTreeMap::new(),
             resolved: BTreeSet::new(),
             asked: 0,
             done: 0,
         }
+    }
+
+    /// Whether the controller is there, as that changes.
+    pub(super) fn presence(&self) -> watch::Receiver<Presence> {
+        self.presence.subscribe()
+    }
+
+    /// The watches have said something, or ended.
+    pub(super) fn note_presence(&self) {
+        let current = self.cache.is_current();
+        self.presence.send_if_modified(|presence| {
+            let now = match *presence {
+                _ if current => Presence::There,
+                Presence::There => Presence::Away,
+                before => before,
+            };
+            std::mem::replace(presence, now) != now
+        });
+    }
+
+    /// A controller was there before this agent.
+    pub(super) fn expect_controller(&self) {
+        self.presence.send_replace(Presence::Away);
     }
 
     /// Whether an interface is known, and whether what policies want of it is.

@@ -118,11 +118,11 @@ impl PolicyKeeper {
             Heard::Event(event) => {
                 let watch = event.watch();
                 if let Err(refused) = enforcement.cache.apply(event) {
-                    drop(enforcement);
                     self.begin_anew(watch, &refused);
                 }
             }
         }
+        enforcement.note_presence();
     }
 
     fn begin_anew(&self, watch: Watch, refused: &Refused) {

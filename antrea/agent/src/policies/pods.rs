@@ -13,9 +13,11 @@ use antrea_pipeline::PodInterface;
 use antrea_shared_api::controlplane::v1beta2::{AddressGroup, AppliedToGroup, NetworkPolicy};
 use antrea_shared_api::crd::v1beta1::NetworkPolicyControllerInfo;
 use antrea_types::{InterfaceName, PodUid};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tracing::warn;
 
-use super::enforcement::{Enforcement, KEY, Standing};
+use super::enforcement::{Enforcement, KEY, Presence, Standing};
 use super::notes::Notes;
 use crate::api::PolicyView;
 
@@ -65,7 +67,18 @@ impl PodPolicies {
             warn!("The controller is away, and not all policies are known to be stored: Pods are isolated");
             return self.enforcement().doubt();
         }
-        self.enforcement().restore(objects);
+        let mut enforcement = self.enforcement();
+        if doubts.is_empty() {
+            enforcement.expect_controller();
+        }
+        enforcement.restore(objects);
+    }
+
+    /// Until when a controller is away that was there before; nothing when it is there, or never was.
+    pub(crate) fn controller_away(&self) -> Option<BoxFuture<'static, ()>> {
+        let mut presence = self.enforcement().presence();
+        let is_away = *presence.borrow() == Presence::Away;
+        is_away.then(|| async move { drop(presence.wait_for(|now| *now == Presence::There).await) }.boxed())
     }
 
     /// A Pod comes, or its interface has changed. The switch has its policies when this returns.

@@ -1,5 +1,6 @@
 //! Pods that come before anybody has said which policies there are, or while the controller is away.
 
+use antrea_agent_cni::flows::PodFlows;
 use antrea_config::NewPods;
 
 use super::agent::Agent;
@@ -120,6 +121,30 @@ async fn that_nothing_is_known_of_a_pod_is_noted_again_when_its_port_is_another_
     node.forget_note(B).await;
     agent.attach(B).await.unwrap();
     assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
+}
+
+#[tokio::test]
+async fn addresses_are_held_back_while_a_controller_is_away_that_was_there() {
+    let test = "addresses_are_held_back_while_a_controller_is_away_that_was_there";
+    let Some(node) = node(test).await else { return };
+    let agent = node.start_agent(1, NewPods::Admit).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    assert!(agent.pods.peers_untold().is_none(), "there never was one");
+    agent.hear(all([])).await;
+    agent.until("the controller is there", || agent.is_current()).await;
+    assert!(agent.pods.peers_untold().is_none());
+    agent.hear(away()).await;
+    agent.until("the controller is away", || !agent.is_current()).await;
+    let held = agent.pods.peers_untold().unwrap();
+    agent.hear(all([])).await;
+    held.await;
+    agent.until("all is stored", || node.files().join("seal").exists()).await;
+    agent.stop().await;
+    let agent = node.start_agent(2, NewPods::Admit).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    assert!(agent.pods.peers_untold().is_some(), "there was one before the agent");
 }
 
 #[tokio::test]
