@@ -12,6 +12,9 @@ use crate::project;
 /// The platform that images are for.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
+/// So that what the fuzzer alone needs is among them.
+const FUZZER: [&str; 2] = ["--features", "xtask-fuzz/fuzzer"];
+
 /// What cargo knows of crates, by name and version.
 #[derive(Debug)]
 pub struct Crates(BTreeMap<(String, String), Crate>);
@@ -58,7 +61,8 @@ impl Crates {
     /// # Errors
     /// What cargo says, or when it answers otherwise than expected.
     pub fn read() -> Result<Self> {
-        Self::parse(&cargo(&["metadata", "--format-version", "1", "--filter-platform", PLATFORM])?)
+        let metadata = ["metadata", "--format-version", "1", "--filter-platform", PLATFORM];
+        Self::parse(&cargo(&[metadata.as_slice(), &FUZZER].concat())?)
     }
 
     /// What `cargo metadata --format-version 1` prints.
@@ -82,7 +86,8 @@ impl Crates {
     /// # Errors
     /// What cargo says.
     pub fn foreign(&self) -> Result<Vec<&Crate>> {
-        let all = self.select(&tree(&["--workspace", "--edges", "normal,build,dev"])?)?;
+        let workspace = ["--workspace", "--edges", "normal,build,dev"];
+        let all = self.select(&tree(&[workspace.as_slice(), &FUZZER].concat())?)?;
         Ok(all.into_iter().filter(|one| one.origin != Origin::Project).collect())
     }
 
@@ -155,6 +160,12 @@ mod tests {
         ];
         assert_eq!(selected, expected);
         assert!(crates.select("other v1.0.0\n").unwrap_err().to_string().contains("other v1.0.0"));
+    }
+
+    #[test]
+    fn what_the_fuzzer_alone_is_built_with_is_looked_at_too() {
+        let crates = Crates::read().unwrap();
+        assert!(crates.foreign().unwrap().iter().any(|one| one.name == "libfuzzer-sys"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod advisories;
 mod conformance;
 mod demo;
+mod fuzz;
 mod guest;
 mod lab;
 mod test;
@@ -54,6 +55,8 @@ enum Command {
     Codegen(Passed),
     /// Check the rules that neither the compiler nor clippy knows.
     Tidy,
+    /// Look for bytes that do harm where bytes of others are read, guided by coverage.
+    Fuzz(fuzz::Arguments),
     /// Say which crates have known vulnerabilities, by cargo-deny.
     Advisories,
 }
@@ -81,6 +84,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Codegen(Passed { arguments }) => {
             program("xtask-codegen", &[vec!["codegen".to_owned()], arguments].concat())
         }
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Advisories => advisories::run(),
         Command::Tidy => program("xtask-codegen", &["tidy".to_owned()]),
     }

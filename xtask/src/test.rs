@@ -1,4 +1,5 @@
-//! `cargo xtask test`: formatting, lints, unit, wire, netns, kernel and lab tests, each suite timed, one line to close.
+//! `cargo xtask test`: formatting, lints, unit, wire, netns, kernel and lab tests, with `--all` the fuzzer, each suite timed,
+//! one line to close.
 //!
 //! Whatever fails, builds included, is a failed suite. The rest goes on, except for what needs it, which is skipped.
 
@@ -31,13 +32,16 @@ use binaries::Planned;
 use extent::Extent;
 use flaky::LastRun;
 use record::{Begin, Record};
+use suite::{Outcome, Suite};
 use suites::Suites;
 use xtask::image::{self, Products};
 use xtask::project;
 
+use crate::fuzz;
+
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Also everything long: all long lab tests, repeated faults, every demo, conformance suites, a lab in a guest.
+    /// Also everything long: the fuzzer, all long lab tests, repeated faults, every demo, conformance suites, a lab in a guest.
     #[arg(long)]
     all: bool,
     /// Which third of the long lab tests runs, 1 to 3 [default: the number of commits picks one].
@@ -55,13 +59,16 @@ const FORMATTING: &str = "formatting";
 const LINTS: &str = "lints";
 const UNIT: &str = "unit";
 const WIRE: &str = "wire and netns";
+/// With `--all` alone.
+const FUZZ: &str = "fuzz";
 
 const NEEDS_FAILED: &str = "what it needs has failed";
 
 /// Runs every suite to its end, whatever fails, and prints what each took.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let extent = if arguments.all { Extent::All } else { Extent::standard(arguments.part)? };
-    let built = [vec![UNIT, WIRE], clusters::names(extent)].concat();
+    let long = if extent == Extent::All { vec![FUZZ] } else { Vec::new() };
+    let built = [vec![UNIT, WIRE], long, clusters::names(extent)].concat();
     let wanted = suites::pick(&[vec![FORMATTING, LINTS], built.clone()].concat(), &arguments.only)?;
     let _lock = one_run_at_a_time()?;
     let begin = if arguments.resume { Begin::Resume } else { Begin::Anew };
@@ -74,8 +81,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         );
     }
     suites.run(FORMATTING, || suite::command(FORMATTING, &["fmt", "--all", "--check"]));
-    let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    suites.run(LINTS, || suite::command(LINTS, &lints));
+    // The fuzzer is no part of other builds.
+    let features = ["--features", "xtask-fuzz/fuzzer"];
+    let lints = [
+        ["clippy", "--workspace", "--all-targets", "--locked"].as_slice(),
+        &features,
+        &["--", "-D", "warnings"],
+    ];
+    suites.run(LINTS, || suite::command(LINTS, &lints.concat()));
     if suites.wants_any(&built) {
         tests(&mut suites, extent);
     }
@@ -103,6 +116,7 @@ fn tests(suites: &mut Suites, extent: Extent) {
     let programs = machine.and_then(|()| suites.step("Kubernetes programs", programs::ensure_built));
     suites.step("cnitool", cnitool::ensure_built);
     crates(suites, binaries.as_deref());
+    suites.run(FUZZ, every_target);
     if suites.wants_any(&clusters::names(extent)) {
         let images = programs.and_then(|_| suites.step("images", || image::build(Products::Both)));
         clusters::run(suites, binaries.as_deref(), images.as_deref(), extent);
@@ -126,4 +140,15 @@ fn crates(suites: &mut Suites, binaries: Option<&[TestBinary]>) {
     };
     run(UNIT, Kind::Unit);
     run(WIRE, Kind::Integration);
+}
+
+/// Each target of the fuzzer is a test.
+fn every_target() -> Suite {
+    suite::timed(FUZZ, || match fuzz::run_all() {
+        Ok((targets, passed)) => Outcome { passed, failed: targets - passed, skipped: 0 },
+        Err(error) => {
+            println!("{FUZZ}: {error:#}");
+            suite::one(false)
+        }
+    })
 }

@@ -1,16 +1,13 @@
-//! The corpus of the fuzzer (`fuzz/`), without the fuzzer.
-
-#[path = "../fuzz/check.rs"]
-mod check;
+//! The corpus of the fuzzer, cut short and damaged.
 
 use antrea_damage::Damage;
 
-pub(crate) use check::check;
+use crate::any_bytes::check;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/decode");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/fuzz/corpus/openflow");
 
 /// The entries of the corpus, in order.
-pub(crate) fn names() -> Vec<String> {
+fn names() -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -19,7 +16,7 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 /// An entry of the corpus.
-pub(crate) fn message(name: &str) -> Vec<u8> {
+fn message(name: &str) -> Vec<u8> {
     std::fs::read(format!("{FOLDER}/{name}")).unwrap()
 }
 

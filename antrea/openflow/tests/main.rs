@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
+mod any_bytes;
 mod cases;
 mod corpus;
 mod ct_flush;

@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::{corpus, ofctl};
+use crate::{any_bytes, ofctl};
 
 fn field() -> impl Strategy<Value = Field> {
     proptest::sample::select(Field::EVERY)
@@ -207,17 +207,17 @@ proptest! {
             let at = 4 + index.index(bytes.len() - 4);
             bytes[at] = byte;
         }
-        corpus::check(&bytes);
+        any_bytes::check(&bytes);
     }
 
     #[test]
     fn any_bytes_are_read_without_harm(kind in 0..40_u8, body in vec(any::<u8>(), 0..300)) {
-        corpus::check(&body);
+        any_bytes::check(&body);
         let mut bytes = vec![6, kind, 0, 0, 0, 0, 0, 1];
         bytes.extend(body);
         let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
         bytes[2..4].copy_from_slice(&length);
-        corpus::check(&bytes);
+        any_bytes::check(&bytes);
     }
 }
 

@@ -4,6 +4,8 @@
 //! the server was away. Operations compare what is wanted with that copy, change what differs in one transaction,
 //! and wait for ovs-vswitchd where its part matters. They can be repeated at will.
 
+#[cfg(any(test, feature = "testing"))]
+mod any_bytes;
 mod client;
 mod column;
 mod connection;
@@ -20,6 +22,8 @@ mod spec;
 mod transaction;
 mod uuid;
 
+#[cfg(any(test, feature = "testing"))]
+pub use any_bytes::follow_stream;
 pub use client::OvsDb;
 pub use connection::Link;
 pub use error::OvsDbError;

@@ -8,20 +8,12 @@ use antrea_kit::status::{json_answer, method_not_allowed, no_such_path, status};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::{Method, Request as HttpRequest, StatusCode};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use tracing::debug;
 
-use crate::hook::{Hook, review};
-use crate::review::{Request, Verdict};
+use crate::question::Question;
 use crate::surroundings::Known;
-use crate::{convert, review as admission};
 
-/// Where ClusterSets are converted.
-const CONVERT: &str = "/convert-multicluster-crd-antrea-io-clusterset";
 /// The longest request: an object may have 1.5 MiB in etcd, and is sent as it was and as it is to be.
 const LONGEST: usize = 4 << 20;
 /// How many requests are read and answered at once; others wait.
@@ -44,22 +36,6 @@ pub(crate) struct Router {
     turns: Semaphore,
 }
 
-/// What is asked.
-#[derive(Clone, Copy)]
-enum Question {
-    Review(Hook),
-    Convert,
-}
-
-/// AdmissionReview and ConversionReview alike.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<T> {
-    api_version: String,
-    kind: String,
-    request: T,
-}
-
 impl Router {
     pub(crate) fn new(known: Known) -> Self {
         Self { known, turns: Semaphore::new(AT_ONCE) }
@@ -69,13 +45,7 @@ impl Router {
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let question = match request.uri().path() {
-            CONVERT => Question::Convert,
-            path => match Hook::at(path) {
-                Some(hook) => Question::Review(hook),
-                None => return no_such_path(),
-            },
-        };
+        let Some(question) = Question::at(request.uri().path()) else { return no_such_path() };
         if request.method() != Method::POST {
             return method_not_allowed("POST");
         }
@@ -97,34 +67,9 @@ impl Router {
     }
 
     fn reply(&self, question: Question, body: &[u8]) -> Answer {
-        let answer = match question {
-            Question::Review(hook) => parse(body, admission::API_VERSION, "AdmissionReview")
-                .map(|request| self.review(hook, &request)),
-            Question::Convert => parse(body, convert::API_VERSION, "ConversionReview")
-                .map(|request: convert::Request| request.answer(&self.known.read())),
-        };
-        match answer {
+        match question.answer(body, &self.known) {
             Ok(answer) => json_answer(StatusCode::OK, &answer),
             Err(message) => status(StatusCode::BAD_REQUEST, &message),
         }
-    }
-
-    fn review(&self, hook: Hook, request: &Request) -> Value {
-        let verdict = review(hook, request, &self.known.read());
-        if let Verdict::Denied(denied) = &verdict {
-            let user = request.user_info.username.as_deref().unwrap_or_default();
-            debug!(?hook, user, namespace = request.namespace, name = request.name, %denied, "Refused");
-        }
-        verdict.answer(&request.uid)
-    }
-}
-
-fn parse<T: DeserializeOwned>(body: &[u8], version: &str, kind: &str) -> Result<T, String> {
-    let wanted = format!("a {kind} of {version} is needed");
-    let review: Review<T> = serde_json::from_slice(body).map_err(|error| format!("{wanted}: {error}"))?;
-    if review.api_version == version && review.kind == kind {
-        Ok(review.request)
-    } else {
-        Err(format!("{wanted}, not a {} of {}", review.kind, review.api_version))
     }
 }

@@ -1,13 +1,7 @@
 //! What a server that has gone mad sends does no harm.
 
+use super::any_bytes::follow_stream;
 use antrea_damage::Damage;
-use serde_json::Value;
-
-use super::frame::Framer;
-use super::monitor::{self, Method};
-use super::rpc::{self, Incoming};
-use super::snapshot::{BadUpdate, Snapshot};
-use super::uuid::Uuid;
 
 /// Messages of a real server, with rows of every table that is followed.
 const SAMPLES: [&str; 6] = [
@@ -34,42 +28,9 @@ const WORDS: [&str; 12] = [
     r#"""#,
 ];
 
-/// All that happens to what a server sends, before anybody acts on it.
-fn read(stream: &[u8]) {
-    let (mut framer, mut snapshot) = (Framer::default(), Snapshot::default());
-    for piece in stream.chunks(100) {
-        framer.extend(piece);
-        while let Ok(Some(frame)) = framer.next_frame() {
-            let Ok(message) = rpc::parse(frame) else { return };
-            follow(&mut snapshot, message);
-        }
-    }
-}
-
-fn follow(snapshot: &mut Snapshot, message: Incoming) {
-    let outcome = match message {
-        Incoming::Notification { method, params } => monitor::update(snapshot, &method, &params).map(drop),
-        Incoming::Reply { result: Ok(result), .. } => initial(snapshot, &result),
-        Incoming::Reply { result: Err(_), .. } | Incoming::Echo { .. } => Ok(()),
-    };
-    // What is refused is told.
-    let _ = outcome.map_err(|error| error.to_string());
-    for bridge in snapshot.bridges() {
-        for port in snapshot.ports(&bridge.name) {
-            let _ = port.interface.of_port();
-        }
-    }
-}
-
-fn initial(snapshot: &mut Snapshot, result: &Value) -> Result<(), BadUpdate> {
-    let known = snapshot.clone();
-    (*snapshot, _) = Method::Since(Uuid::ZERO).initial(result, &known)?;
-    Ok(())
-}
-
 #[test]
 fn damaged_messages_of_a_server_are_read_without_harm() {
     let mut samples: Vec<Vec<u8>> = SAMPLES.iter().map(|sample| sample.as_bytes().to_vec()).collect();
     samples.push(SAMPLES.concat().into_bytes());
-    Damage { samples: &samples, words: &WORDS, cases: 50_000 }.each(read);
+    Damage { samples: &samples, words: &WORDS, cases: 50_000 }.each(follow_stream);
 }

@@ -24,4 +24,5 @@ pub use guard::{COME_AGAIN, Guard, PUBLIC_PATHS, Refusal};
 pub use identity::{Identity, User};
 pub use loopback::{LoopbackToken, TokenFileError, admit_own_pod};
 pub use remembered::Lifetimes;
+pub use subject::Subject;
 pub use turns::Busy;

@@ -16,11 +16,11 @@ const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
 /// Whom a certificate is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Subject {
+pub struct Subject {
     /// The common name; the last, if there are several.
-    pub(super) common_name: String,
+    pub common_name: String,
     /// The organizations: what Kubernetes calls groups.
-    pub(super) organizations: Vec<String>,
+    pub organizations: Vec<String>,
 }
 
 /// A value and what follows it.
@@ -32,7 +32,7 @@ struct Value<'a> {
 
 impl Subject {
     /// The subject of a certificate in DER; nothing where there is none that can be read.
-    pub(super) fn of(certificate: &[u8]) -> Option<Self> {
+    pub fn of(certificate: &[u8]) -> Option<Self> {
         let to_be_signed = expect(expect(certificate, SEQUENCE)?.content, SEQUENCE)?.content;
         let mut rest = to_be_signed;
         let first = next(rest)?;

@@ -54,6 +54,14 @@ pub(super) fn read(folder: &Path) -> Result<Vec<(Key, Value)>, ObjectFileError> 
     Ok(objects)
 }
 
+/// The objects that the text of a file has; `path` names it in errors.
+///
+/// # Errors
+/// When it is neither YAML nor JSON, or has something that is no object.
+pub fn objects_in(path: &Path, text: &str) -> Result<Vec<Value>, ObjectFileError> {
+    Ok(parse(path, text)?.into_iter().map(|(_, object)| object).collect())
+}
+
 fn parse(path: &Path, text: &str) -> Result<Vec<(Key, Value)>, ObjectFileError> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text)
         .map_err(|error| ObjectFileError::Syntax { path: path.to_owned(), message: error.to_string() })?;

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::warn;
 
-pub use files::ObjectFileError;
+pub use files::{ObjectFileError, objects_in};
 use objects::{Objects, Refusal};
 use request::{Call, Selection};
 
