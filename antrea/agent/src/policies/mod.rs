@@ -75,7 +75,9 @@ impl PolicyComponents {
         let flows = pipeline.policy_flows().context("the pipeline has no tables for policies")?;
         let (sender, heard) = mpsc::channel(HEARD);
         let controller = match config.controller {
-            Controller::Installed => Some(AntreaController::new(client.clone(), config.controller_token_audience.as_deref())),
+            Controller::Installed => {
+                Some(AntreaController::new(client.clone(), config.controller_token_audience.as_deref()))
+            }
             Controller::Absent => None,
         };
         let watches = match &controller {
