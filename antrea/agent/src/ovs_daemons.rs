@@ -268,7 +268,7 @@ mod tests {
         let run_dir = folder.path();
         let options =
             Options { run_dir: run_dir.to_owned(), datapath: DatapathType::Netdev, hw_offload: false };
-        let database = prepare_database(run_dir).await.unwrap();
+        let database = database::prepare(run_dir).await.unwrap();
         let mut daemons = Daemons::start(&options, database).await.unwrap();
         for crashes in 0..2 {
             if crashes > 0 {
