@@ -15,7 +15,7 @@ use antrea_e2e::scenario::Extent;
 use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
-use super::stage::{Stage, on_the_stage_of};
+use super::stage::on_the_stage_of;
 use attacker::{Attack, Attacker};
 use figures::{Figures, Times};
 use scene::{Port, Scene};
@@ -52,7 +52,7 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
             for from in ATTACKERS {
                 for attack in Attack::ALL {
                     let what = format!("{}, {attack:?} from {from}", port.name);
-                    let figures = under_attack(&scene, port, Attacker::new(stage, from, attack, port)?)?;
+                    let figures = under_attack(&scene, port, &Attacker::new(stage, from, attack, port)?)?;
                     println!("{what}: {figures}");
                     problems.extend(complaints(&what, &figures));
                     policies.add(figures.policies);
@@ -70,13 +70,13 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
 }
 
 /// What others notice while the attack goes on.
-fn under_attack(scene: &Scene<'_>, port: &Port, attacker: Attacker) -> Result<Figures> {
+fn under_attack(scene: &Scene<'_>, port: &Port, attacker: &Attacker) -> Result<Figures> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let attack = scope.spawn(|| attacker.run(&over));
         let probe = scope.spawn(|| repeat(&over, || port.probe.time()));
         let other = scope.spawn(|| repeat(&over, || port.other_host.time()));
-        let watch = scope.spawn(|| repeat(&over, || scene.watch_from(&attacker)?.time()));
+        let watch = scope.spawn(|| repeat(&over, || scene.watch_from(attacker)?.time()));
         let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
         wait::pause(BEGINNING);
         let policies = (0..POLICIES).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();

@@ -17,7 +17,6 @@ use crate::cluster::NAMESPACE;
 use crate::policies::controllers;
 use crate::policies::stage::Stage;
 use crate::services::ask::{Answer, Target};
-use crate::services::network::Network;
 use crate::services::objects::{self, Endpoint, Service};
 use crate::services::stage::Host;
 
