@@ -176,8 +176,8 @@ fn the_agent_has_a_token_for_the_controller_alone_unless_the_values_say_otherwis
     let audience = |values: &str| {
         let pod = pod(&chart, AGENT, values);
         let named = |list: &Value| {
-            let all = list.as_array().unwrap().iter();
-            all.cloned().find(|one| one["name"] == "controller-token")
+            let mut all = list.as_array().unwrap().iter();
+            all.find(|one| one["name"] == "controller-token").cloned()
         };
         let holders = containers(&pod).filter_map(|container| {
             Some((container["name"].clone(), named(&container["volumeMounts"])?["mountPath"].clone()))

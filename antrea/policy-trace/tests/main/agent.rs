@@ -65,7 +65,7 @@ impl Agent {
     pub(crate) fn follow(&mut self, kind: Kind, cluster: &Cluster) -> Vec<FlowChange> {
         let mut watches = std::mem::take(&mut self.watches);
         for (_, watch) in watches.iter_mut().filter(|(other, _)| *other == kind) {
-            while let Ok(event) = watch.events.try_recv() {
+            while let Some(event) = watch.events.next_waiting() {
                 self.receive(kind, &event.encoded(self.encoding).unwrap());
             }
         }
