@@ -260,8 +260,9 @@ mod tests {
 
     #[tokio::test]
     async fn daemons_are_found_by_their_names_and_by_their_processes_also_after_a_crash() {
-        if let Some(why) = why_unavailable() {
-            println!("SKIPPED TEST: {why}");
+        let test = "daemons_are_found_by_their_names_and_by_their_processes_also_after_a_crash";
+        if let Some(reason) = why_unavailable() {
+            println!("SKIPPED {test}: {reason}");
             return;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -276,5 +276,5 @@ fn every_key_is_listed_with_its_default() {
     assert_eq!(default("multicast.igmpQueryVersions"), Some("[1,2,3]"));
     assert_eq!(default("featureGates"), Some("{}"));
     assert_eq!(default("antreaProxy.enable"), Some("true"));
-    assert_eq!(keys.len(), 91);
+    assert_eq!(keys.len(), 93);
 }

@@ -62,7 +62,7 @@ const REQUESTS: &[Request] = requests! {
     BOTH "shared-api/kit/src/auth/authorization.rs" ["Api<SubjectAccessReview>", "reviews.create("] => "authorization.k8s.io" "subjectaccessreviews": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "create(&self.api,"] => "" "configmaps": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "watch(api,", "self.api.patch("] => "" "configmaps=antrea-ca": "list watch patch";
-    CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "config_maps.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
+    CONTROLLER "antrea/controller/src/api/feature_gates.rs" ["Api<ConfigMap>", "self.api.get(map)", "config_map::CONFIG"] => "" "configmaps=antrea-config": "get";
     CONTROLLER "antrea/controller/src/computation/first_round.rs" ["Api<ConfigMap>", "create(api,"] => "" "configmaps": "create";
     CONTROLLER "antrea/controller/src/computation/first_round.rs" ["Api<ConfigMap>", "api.list(", "api.patch("] => "" "configmaps=antrea-ca": "list patch";
     CONTROLLER "antrea/controller/src/info/agents.rs" ["watch(Api::<Node>::all("] => "" "nodes": "list watch";

@@ -8,7 +8,7 @@ fn an_unknown_key_is_named_with_what_is_allowed() {
         "apiPort: 10349\nselfSignedCrt: true\n",
         "controller.conf:2:1: selfSignedCrt: there is no such key, did you mean selfSignedCert? Allowed here: \
          featureGates, apiPort, enablePrometheusMetrics, selfSignedCert, tlsCipherSuites, tlsMinVersion, \
-         clientCAFile, kubeAPIServerOverride, clientConnection, nodeIPAM, ipsecCSRSigner, multicluster",
+         clientCAFile, kubeAPIServerOverride, controllerTokenAudience, clientConnection, nodeIPAM, ipsecCSRSigner, multicluster",
     );
     agent_refuses(
         "wireGuard:\n  address: 10.0.0.1\n",

@@ -13,13 +13,13 @@ use serde_json::Value;
 
 /// What is told of.
 pub(crate) struct Gates {
-    config_maps: Api<ConfigMap>,
+    api: Api<ConfigMap>,
     own: FeatureGates,
 }
 
 impl Gates {
     pub(crate) fn new(client: Client, namespace: &str, own: FeatureGates) -> Self {
-        Self { config_maps: Api::namespaced(client, namespace), own }
+        Self { api: Api::namespaced(client, namespace), own }
     }
 
     /// As the ConfigMap is now: agents read it when they start.
@@ -41,7 +41,7 @@ impl Gates {
 
     async fn of_agents(&self) -> Result<FeatureGates> {
         let (map, key) = (config_map::CONFIG, config_key::AGENT);
-        let found = bounded(self.config_maps.get(map)).await;
+        let found = bounded(self.api.get(map)).await;
         let found = found.with_context(|| format!("cannot read the ConfigMap {map}"))?;
         let text = found.data.and_then(|mut data| data.remove(key));
         let text = text.with_context(|| format!("the ConfigMap {map} has no {key}"))?;
