@@ -1,5 +1,4 @@
-//! A Pod does all that one processor can do against a port of a Node, and nobody else waits for that port: the figures of
-//! docs/benchmarks/security.md.
+//! A Pod attacks a port of a Node with all that one processor can do: probes, new watches and policies must not be delayed.
 
 mod attacker;
 mod figures;
