@@ -139,7 +139,7 @@ fn outcome(output: &Output, log: &Path) -> Result<Reached> {
         let lines: Vec<&str> = said.lines().collect();
         let end = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
         bail!(
-            "{}\nmend it, and put the input into the corpus of the target, which tests read",
+            "{}\nfix it and add the input to the corpus of the target, which the tests replay",
             end.join("\n")
         );
     }

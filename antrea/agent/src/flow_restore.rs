@@ -132,12 +132,12 @@ impl FlowRestore {
         let deleted = self.switch.delete_stale(None).await;
         self.stay = deleted.context("cannot delete the flows of earlier rounds")?;
         if self.stay > 0 {
-            warn!(flows = self.stay, "Flows of earlier rounds stay in the place of what is refused");
+            warn!(flows = self.stay, "Flows of earlier rounds stay where their replacements were refused");
         }
         if self.round_is(RoundState::Begun) {
             self.note_round().await?;
             self.round.send_replace(RoundState::Finished);
-            info!(round = %self.switch.round(), "What an earlier agent left is deleted");
+            info!(round = %self.switch.round(), "Deleted the flows of earlier rounds that nothing needs");
         }
         Ok(())
     }
@@ -157,7 +157,10 @@ impl FlowRestore {
             && !noted
             && let Err(error) = self.note_round().await
         {
-            warn!(error = format!("{error:#}"), "The next agent may take flows of this one for its own");
+            warn!(
+                error = format!("{error:#}"),
+                "Cannot record the round on the bridge; the next agent may mistake flows of this one for its own"
+            );
         }
     }
 

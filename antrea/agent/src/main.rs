@@ -106,9 +106,10 @@ fn read_config(path: &Path) -> Result<AgentConfig> {
     Ok(AgentConfig::parse(&name, &text)?)
 }
 
-/// Threads for calls that block: the kernel's tables of links and of packets, addresses, files of policies, names, and as
-/// many again. Each costs memory, and goes after 10 seconds without work.
-const BLOCKING_THREADS: usize = 10;
+/// Threads for calls that block: the kernel's tables of links and of packets, addresses, files of policies, and names, of which
+/// each connection to the API server may look one up for half a minute when DNS is away. They are there when they are needed,
+/// and for 10 seconds.
+const BLOCKING_THREADS: usize = 64;
 
 /// Two workers: the agent waits more than it computes, and each thread costs memory.
 fn block_on(future: impl Future<Output = Result<()>>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The Pods of this Node: their flows, and what is to be done about Pods that went while the agent was away.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +61,10 @@ impl PodFlows for SwitchFlows {
                 Err(_) => Err("Open vSwitch does not answer".into()),
             }
         })
+    }
+
+    fn notes(&self, name: &InterfaceName) -> BTreeMap<String, String> {
+        self.policies.notes_on(name)
     }
 
     fn unavailable(&self) -> Option<String> {
@@ -172,7 +177,7 @@ async fn keep_plugged_in(server: &CniServer, database: &OvsDb) -> Result<()> {
         if failures.is_empty() {
             continue;
         }
-        failures.iter().for_each(|error| warn!(%error, "A Pod whose port is gone was not plugged in again"));
+        failures.iter().for_each(|error| warn!(%error, "Cannot recreate the port of a Pod"));
         tokio::time::sleep(PLUG_IN_AGAIN).await;
         changed.mark_changed();
     }

@@ -69,7 +69,7 @@ impl SharedStore {
         self.cut_late();
         let watchers = self.cut() - cut_before;
         if watchers > 0 {
-            info!(watchers, "Watchers cut, because they do not read what they are sent; they can begin anew");
+            info!(watchers, "Disconnected watchers that read too slowly");
         }
     }
 

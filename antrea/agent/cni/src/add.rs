@@ -134,11 +134,10 @@ impl Commands {
         number: OfPort,
     ) -> Result<OfPort, CniError> {
         let kind = InterfaceKind::Container(asked.container.clone());
-        let spec = PortSpec {
-            external_ids: kind.to_external_ids(),
-            ofport_request: Some(number),
-            ..PortSpec::system(asked.name.as_str())
-        };
+        let mut external_ids = kind.to_external_ids();
+        external_ids.extend(self.node.flows.notes(&asked.name));
+        let spec =
+            PortSpec { external_ids, ofport_request: Some(number), ..PortSpec::system(asked.name.as_str()) };
         let assigned = self.node.ovsdb.ensure_port(&self.settings.bridge, &spec).await;
         assigned.map_err(|error| failed("cannot create the port", &asked.name, &error))
     }

@@ -1,5 +1,6 @@
 //! The flows of Pods: what the CNI server needs of the switch.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::IpAddr;
 
@@ -22,6 +23,9 @@ pub trait PodFlows: Send + Sync {
         container: &'a ContainerInterface,
         interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>>;
+
+    /// What a port has to say from its first moment on of the interface called `name`, whose flows are installed later.
+    fn notes(&self, name: &InterfaceName) -> BTreeMap<String, String>;
 
     /// Why the switch takes no flows at this moment; nothing when it does.
     fn unavailable(&self) -> Option<String>;

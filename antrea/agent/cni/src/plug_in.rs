@@ -38,7 +38,7 @@ impl Commands {
         let plugged_in = StoredContainer { of_port, ..current };
         self.node.store.insert(plugged_in.clone().into());
         self.install_flows(&plugged_in).await?;
-        info!(interface = %plugged_in.name, pod = %plugged_in.container.pod, "Plugged in a Pod whose port was gone");
+        info!(interface = %plugged_in.name, pod = %plugged_in.container.pod, "Recreated the port of a Pod");
         Ok(())
     }
 }

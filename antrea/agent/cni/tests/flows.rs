@@ -28,12 +28,18 @@ struct State {
     /// Addresses whose connections were forgotten, with those that had flows at that moment.
     forgotten: Vec<(Vec<IpAddr>, Vec<InterfaceName>)>,
     refusal: Option<&'static str>,
+    notes: BTreeMap<String, String>,
 }
 
 impl RecordedFlows {
     /// From now on nothing can be installed.
     pub(crate) fn refuse(&self, reason: &'static str) {
         self.state().refusal = Some(reason);
+    }
+
+    /// From now on new ports say this.
+    pub(crate) fn note(&self, key: &str, value: &str) {
+        self.state().notes.insert(key.to_owned(), value.to_owned());
     }
 
     pub(crate) fn present(&self) -> BTreeMap<InterfaceName, PodInterface> {
@@ -81,6 +87,10 @@ impl PodFlows for RecordedFlows {
             }
         };
         async { outcome }.boxed()
+    }
+
+    fn notes(&self, _: &InterfaceName) -> BTreeMap<String, String> {
+        self.state().notes.clone()
     }
 
     fn unavailable(&self) -> Option<String> {

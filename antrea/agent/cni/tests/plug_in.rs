@@ -69,6 +69,23 @@ fn a_port_that_was_deleted_comes_back_unless_its_link_is_gone() {
     });
 }
 
+/// A later agent, which may begin at that moment, reads it there.
+#[test]
+fn a_port_that_comes_back_says_from_its_first_moment_on_what_is_to_be_noted_of_its_pod() {
+    on_node(&["10.10.0.0/24"], async move |node| {
+        let agent = node.agent().await;
+        let pod = Pod::new("a", "c1");
+        agent.add(&pod, &config("1.0.0", "")).await.unwrap();
+        let port = node.ovs.vsctl(["list-ports", BRIDGE]).unwrap();
+        node.ovs.vsctl(["del-port", BRIDGE, port.trim()]).unwrap();
+        agent.until_the_database(|database| database.ports(BRIDGE).is_ok_and(|ports| ports.len() == 1)).await;
+        agent.flows.note("antrea-policies", "unknown");
+        agent.flows.refuse("the agent ends before flows are installed");
+        assert_eq!(agent.server.plug_in_again().await.len(), 1);
+        assert!(node.rows().contains("antrea-policies=unknown"), "{}", node.rows());
+    });
+}
+
 #[test]
 fn a_new_pod_does_not_get_the_number_of_one_whose_port_is_yet_to_come_back() {
     on_node(&["10.10.0.0/24"], async move |node| {

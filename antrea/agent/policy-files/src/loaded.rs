@@ -15,6 +15,14 @@ pub struct Loaded {
     pub doubts: Vec<Doubt>,
 }
 
+impl Loaded {
+    /// Whether there was a controller when this was stored. An agent that has never heard of one leaves no seal, and no objects.
+    pub fn tells_of_a_controller(&self) -> bool {
+        let never_stored = |doubt: &Doubt| matches!(doubt, Doubt::NotSealed { .. });
+        self.doubts.is_empty() || !self.objects.is_empty() || !self.doubts.iter().all(never_stored)
+    }
+}
+
 /// Why files may not say what was enforced.
 #[derive(Debug, thiserror::Error)]
 pub enum Doubt {

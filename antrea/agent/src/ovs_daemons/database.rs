@@ -43,8 +43,22 @@ pub(super) async fn prepare(run_dir: &Path) -> Result<PathBuf> {
             outcome => return outcome.map(|()| database),
         }
     }
-    tool("create", &database).await?;
+    create(&database).await?;
     Ok(database)
+}
+
+/// Under another name until it is one: where there is no room, ovsdb-tool leaves an empty file, and the next start would put
+/// that aside in place of what was put aside before.
+async fn create(database: &Path) -> Result<()> {
+    let unfinished = database.with_extension("db.new");
+    match tokio::fs::remove_file(&unfinished).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot remove {}", unfinished.display()));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    tool("create", &unfinished).await?;
+    rename(&unfinished, database).await
 }
 
 async fn convert(database: &Path) -> Result<()> {

@@ -30,13 +30,18 @@ impl Notes {
         unknown.filter_map(|port| port.port.name.parse().ok()).collect()
     }
 
+    /// What the port of a Pod says of which nothing is known.
+    pub(super) fn of_an_unknown_pod() -> BTreeMap<String, String> {
+        [(POLICIES.to_owned(), UNKNOWN.to_owned())].into()
+    }
+
     /// Notes that nothing is known of a Pod, as soon as its port is there: ports and flows are made at the same time.
     pub(super) async fn note_unknown(&self, name: &InterfaceName) -> Result<(), FlowError> {
         let mut changed = self.database.changed();
         while self.database.snapshot().port(name.as_str()).is_none() {
             changed.changed().await?;
         }
-        self.change(name, |notes| _ = notes.insert(POLICIES.to_owned(), UNKNOWN.to_owned())).await
+        self.change(name, |notes| notes.extend(Self::of_an_unknown_pod())).await
     }
 
     /// Removes the notes on these Pods. Returns those whose notes could not be removed.

@@ -1,6 +1,7 @@
 //! What Pods need of policies when they come and go: nothing passes between a Pod and others before its policies are in the
 //! switch.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use antrea_agent_cni::flows::FlowError;
@@ -59,7 +60,11 @@ impl PodPolicies {
 
     /// Takes up what an earlier agent has stored, since the controller is away. If that may not be all that it enforced,
     /// nothing is known of any Pod.
-    pub(super) fn take_up_stored(&self, Loaded { objects, doubts }: Loaded) {
+    pub(super) fn take_up_stored(&self, loaded: Loaded) {
+        if loaded.tells_of_a_controller() {
+            self.enforcement().expect_controller();
+        }
+        let Loaded { objects, doubts } = loaded;
         for doubt in &doubts {
             warn!(doubt = chain(doubt), "Stored policies may not be all that were enforced");
         }
@@ -67,11 +72,7 @@ impl PodPolicies {
             warn!("The controller is away, and not all policies are known to be stored: Pods are isolated");
             return self.enforcement().doubt();
         }
-        let mut enforcement = self.enforcement();
-        if doubts.is_empty() {
-            enforcement.expect_controller();
-        }
-        enforcement.restore(objects);
+        self.enforcement().restore(objects);
     }
 
     /// Until when a controller is away that was there before; nothing when it is there, or never was.
@@ -123,6 +124,14 @@ impl PodPolicies {
             self.notes.note_unknown(name).await?;
         }
         Ok(standing)
+    }
+
+    /// What its port says of an interface that is known, so that a port made anew is never without it.
+    pub(crate) fn notes_on(&self, name: &InterfaceName) -> BTreeMap<String, String> {
+        match self.enforcement().standing(name) {
+            Some(Standing::Unknown) => Notes::of_an_unknown_pod(),
+            Some(Standing::Known) | None => BTreeMap::new(),
+        }
     }
 
     /// A Pod's interface is gone, and its flows are.

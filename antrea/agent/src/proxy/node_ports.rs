@@ -60,7 +60,7 @@ impl NodePortAddresses {
             while let Err(error) = self.read().await {
                 warn!(
                     error = &error as &dyn std::error::Error,
-                    "NodePorts are served on the addresses that the Node had before: it cannot be asked"
+                    "Cannot read the addresses of this Node; NodePorts stay on the previous ones"
                 );
                 tokio::time::sleep(RETRY).await;
             }

@@ -199,6 +199,14 @@ fn an_api_server_without_tls_does_not_fit_the_schema() {
     assert!(error.contains("at '/kubeAPIServerOverride'"), "{error}");
 }
 
+/// Values of an earlier version (`helm upgrade --reuse-values`) lack it: agents would show a token that no volume holds.
+#[test]
+fn values_without_the_audience_of_tokens_do_not_fit_the_schema() {
+    let Some(chart) = Chart::open() else { return };
+    let error = chart.files("controllerTokenAudience: null").err().unwrap();
+    assert!(error.contains("missing property 'controllerTokenAudience'"), "{error}");
+}
+
 #[test]
 fn values_that_no_program_could_use_do_not_fit_the_schema() {
     let Some(chart) = Chart::open() else { return };

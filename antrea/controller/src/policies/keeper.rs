@@ -104,13 +104,13 @@ impl<K: AntreaPolicy> Keep for Keeper<K> {
         let (namespace, own_name) = name.split_once('/').unwrap_or(("", name));
         let api = K::in_namespace(self.api.clone().into_client(), namespace);
         match bounded(api.patch_status(own_name, &parameters, &patch)).await {
-            Ok(_) => info!(kind = K::KIND, policy = name, "Said that a policy is not enforced"),
+            Ok(_) => info!(kind = K::KIND, policy = name, "Marked a policy as not enforced"),
             // It is gone, and the watch will tell.
             Err(error) if status_code(&error) == Some(404) => {}
             // An object that the API server would not take any more must not keep the others from being told of.
             Err(error) if status_code(&error) == Some(422) => {
                 let error = format!("{error:#}");
-                warn!(kind = K::KIND, policy = name, error, "A policy is invalid, and says nothing");
+                warn!(kind = K::KIND, policy = name, error, "Cannot write the status of an invalid policy");
             }
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot write the status of {} {name}", K::KIND));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const TYPE: &str = "Realizable";
 const REASON: &str = "NotEnforced";
-const MESSAGE: &str = "antrea-controller of this version does not enforce policies of Antrea: no traffic is denied or allowed by this one";
+const MESSAGE: &str = "this version of antrea-controller does not enforce Antrea policies: this policy neither allows nor denies traffic";
 
 /// What matters of a policy.
 #[derive(Clone, Debug, PartialEq)]

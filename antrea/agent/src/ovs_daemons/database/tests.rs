@@ -116,6 +116,25 @@ async fn so_many_are_kept_and_no_more() {
     assert_eq!(kept, ["not a database 5", "not a database 4", "not a database 3"]);
 }
 
+/// As it is where there is no room.
+#[tokio::test]
+async fn what_was_begun_and_could_not_be_finished_is_no_database() {
+    let test = "what_was_begun_and_could_not_be_finished_is_no_database";
+    let Some(folder) = folder(test) else { return };
+    fs::write(path(&folder), "not a database").unwrap();
+    let unfinished = folder.path().join("conf.db.new");
+    fs::create_dir(&unfinished).unwrap();
+    for _ in 0..=KEPT {
+        prepare(folder.path()).await.unwrap_err();
+        assert_eq!((aside(&folder).len(), fs::exists(path(&folder)).unwrap()), (1, false));
+    }
+    fs::remove_dir(&unfinished).unwrap();
+    fs::write(&unfinished, "").unwrap();
+    prepare(folder.path()).await.unwrap();
+    assert_eq!((aside(&folder).len(), notes(&folder).is_empty()), (1, false));
+    assert!(!unfinished.exists());
+}
+
 #[test]
 fn what_is_no_fault_of_the_content_puts_nothing_aside() {
     for message in [

@@ -1,5 +1,7 @@
 //! Pods that come before anybody has said which policies there are, or while the controller is away.
 
+use std::fs;
+
 use antrea_agent_cni::flows::PodFlows;
 use antrea_config::NewPods;
 
@@ -119,6 +121,9 @@ async fn that_nothing_is_known_of_a_pod_is_noted_again_when_its_port_is_another_
     let Some(node) = node(test).await else { return };
     let agent = with_one_that_came_too_late(&node).await;
     node.forget_note(B).await;
+    let with_a_new_port = |pod: Pod| agent.pods.notes(&pod.interface_name());
+    assert!(with_a_new_port(A).is_empty());
+    assert_eq!(with_a_new_port(B)["antrea-policies"], "unknown");
     agent.attach(B).await.unwrap();
     assert_eq!((node.note(A), node.note(B)), (None, Some("unknown".to_owned())));
 }
@@ -137,7 +142,7 @@ async fn addresses_are_held_back_while_a_controller_is_away_that_was_there() {
     agent.hear(away()).await;
     agent.until("the controller is away", || !agent.is_current()).await;
     let held = agent.pods.peers_untold().unwrap();
-    agent.hear(all([])).await;
+    agent.hear(all([targets(&[A])])).await;
     held.await;
     agent.until("all is stored", || node.files().join("seal").exists()).await;
     agent.stop().await;
@@ -145,6 +150,12 @@ async fn addresses_are_held_back_while_a_controller_is_away_that_was_there() {
     agent.hear(away()).await;
     agent.is_ready().await;
     assert!(agent.pods.peers_untold().is_some(), "there was one before the agent");
+    agent.stop().await;
+    fs::remove_file(node.files().join("seal")).unwrap();
+    let agent = node.start_agent(3, NewPods::Isolate).await;
+    agent.hear(away()).await;
+    agent.is_ready().await;
+    assert!(agent.pods.peers_untold().is_some(), "it may not be known what it said");
 }
 
 #[tokio::test]

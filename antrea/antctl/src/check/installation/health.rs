@@ -31,7 +31,7 @@ pub(super) fn agents(nodes: &[String], infos: &[AntreaAgentInfo], now: Timestamp
     let mut notes = vec![format!("{} agents, {} Nodes", infos.len(), nodes.len())];
     let alone = infos.iter().filter(|info| has_no_controller(info)).count();
     if alone > 0 {
-        notes.push(format!("NetworkPolicies are not enforced: {alone} agents have no antrea-controller"));
+        notes.push(format!("NetworkPolicies are not enforced (agents without antrea-controller: {alone})"));
     }
     Tested { name: Test::AgentHealth.name(), verdict: Verdict::of(findings, notes) }
 }
@@ -153,7 +153,7 @@ mod tests {
         let mut info = agent_info("a", "ControllerConnectionUp", "False", NEW);
         info.agent_conditions[0].reason = "NoController".to_owned();
         let text = check(&["a"], &[info]);
-        let expected = "  1 agents, 1 Nodes\n  NetworkPolicies are not enforced: 1 agents have no antrea-controller\n\
+        let expected = "  1 agents, 1 Nodes\n  NetworkPolicies are not enforced (agents without antrea-controller: 1)\n\
                         Test agent-health passed";
         assert_eq!(text, expected);
         assert!(matches!(no_controller().verdict, Verdict::NotRun(_)));
