@@ -1,10 +1,19 @@
-//! Sockets that listen on all addresses of a machine, whatever IP families its kernel has.
+//! Sockets that listen on all addresses of a machine, whatever IP families its kernel has. Those of loopback have a queue of
+//! their own: whoever fills the other keeps no probe waiting.
 
+use std::future::poll_fn;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::task::{Context, Poll};
 
 use nix::errno::Errno;
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
 use tracing::info;
+
+/// Connections that wait to be accepted, on each socket; what `net.core.somaxconn` allows by default. Where there is no room, a
+/// client sends its SYN again after a second.
+const BACKLOG: i32 = 4096;
 
 /// A server that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -28,15 +37,95 @@ pub enum BindError {
     },
 }
 
+/// Accepts connections, those of loopback first.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    /// Those of loopback, where there are some, and last the one of the address that was asked for.
+    sockets: Vec<TcpListener>,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Listens on `address`.
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
+        Self::with_backlog(address, BACKLOG)
+    }
+
+    fn with_backlog(address: SocketAddr, backlog: i32) -> io::Result<Self> {
+        let whole = bound(address, Port::Own)?;
+        // From here on nobody else can have the port who does not ask to share it.
+        whole.listen(backlog)?;
+        let address = whole.local_addr()?.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut sockets = Vec::new();
+        if address.ip().is_unspecified() {
+            whole.set_reuse_port(true)?;
+            for loopback in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+                // A socket of IPv4 leaves IPv6 to others.
+                if loopback.is_ipv4() || address.is_ipv6() {
+                    sockets.extend(of_loopback(SocketAddr::new(loopback, address.port()))?);
+                }
+            }
+            sockets.iter().try_for_each(|socket| socket.listen(backlog))?;
+        }
+        sockets.push(whole);
+        let sockets = sockets.into_iter().map(|socket| TcpListener::from_std(socket.into()));
+        Ok(Self { sockets: sockets.collect::<io::Result<_>>()?, address })
+    }
+
+    /// Where it listens; the port that the kernel chose where 0 was asked for.
+    pub(crate) const fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        poll_fn(|context| self.poll_accept(context)).await
+    }
+
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let mut accepted = self.sockets.iter().map(|socket| socket.poll_accept(context));
+        accepted.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    }
+}
+
+/// Whether others of our sockets may have the port as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Port {
+    Own,
+    Shared,
+}
+
+fn bound(address: SocketAddr, port: Port) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(port == Port::Shared)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+/// A socket for one of the addresses of loopback; nothing where this machine lacks it.
+fn of_loopback(address: SocketAddr) -> io::Result<Option<Socket>> {
+    match bound(address, Port::Shared) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    let missing = [Errno::EADDRNOTAVAIL, Errno::EAFNOSUPPORT].map(|errno| errno as i32);
+    error.raw_os_error().is_some_and(|errno| missing.contains(&errno))
+}
+
 /// What `bind` gives for the address that stands for all of them. A kernel that was booted with `ipv6.disable=1` knows no
 /// IPv6 socket; anything else that is wrong with it would be wrong with IPv4, too.
-pub(crate) async fn listen_everywhere<Listener>(
+pub(crate) fn listen_everywhere<T>(
     port: u16,
-    bind: impl AsyncFn(SocketAddr) -> io::Result<Listener>,
-) -> Result<(Listener, SocketAddr), BindError> {
+    bind: impl Fn(SocketAddr) -> io::Result<T>,
+) -> Result<T, BindError> {
     let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-    let source = match bind(both).await {
-        Ok(listener) => return Ok((listener, both)),
+    let source = match bind(both) {
+        Ok(listener) => return Ok(listener),
         Err(source) => source,
     };
     if source.raw_os_error() != Some(Errno::EAFNOSUPPORT as i32) {
@@ -44,32 +133,74 @@ pub(crate) async fn listen_everywhere<Listener>(
     }
     info!(port, "This machine has no IPv6; listening on its IPv4 addresses alone");
     let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    let listener = bind(address).await.map_err(|source| BindError::Listen { address, source })?;
-    Ok((listener, address))
+    bind(address).map_err(|source| BindError::Listen { address, source })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     /// Where a kernel that refuses IPv6 with `errno` lets the server listen.
-    async fn check(errno: Errno) -> Result<String, String> {
-        let bind = async |address: SocketAddr| match address {
+    fn check(errno: Errno) -> Result<String, String> {
+        let bind = |address: SocketAddr| match address {
             SocketAddr::V6(_) => Err(io::Error::from(errno)),
-            SocketAddr::V4(_) => Ok(()),
+            SocketAddr::V4(_) => Ok(address),
         };
-        let bound = listen_everywhere(10350, bind).await;
-        bound.map(|(_, address)| address.to_string()).map_err(|error| error.to_string())
+        let bound = listen_everywhere(10350, bind);
+        bound.map(|address| address.to_string()).map_err(|error| error.to_string())
     }
 
-    #[tokio::test]
-    async fn a_kernel_without_ipv6_is_listened_on_by_ipv4() {
-        assert_eq!(check(Errno::EAFNOSUPPORT).await.as_deref(), Ok("0.0.0.0:10350"));
+    #[test]
+    fn a_kernel_without_ipv6_is_listened_on_by_ipv4() {
+        assert_eq!(check(Errno::EAFNOSUPPORT).as_deref(), Ok("0.0.0.0:10350"));
     }
 
-    #[tokio::test]
-    async fn a_port_that_is_taken_is_not_half_taken() {
-        let error = check(Errno::EADDRINUSE).await.unwrap_err();
+    #[test]
+    fn a_port_that_is_taken_is_not_half_taken() {
+        let error = check(Errno::EADDRINUSE).unwrap_err();
         assert!(error.starts_with("cannot listen on [::]:10350: "), "{error}");
+    }
+
+    const ALL: [IpAddr; 2] = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
+    /// Of this machine, and not what probes ask.
+    const ANOTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+
+    #[tokio::test]
+    async fn a_port_that_is_listened_on_is_taken() {
+        for address in ALL {
+            let listener = Listener::bind((address, 0).into()).unwrap();
+            let port = listener.local_addr().port();
+            for address in [address, Ipv4Addr::LOCALHOST.into(), ANOTHER] {
+                let error = Listener::bind((address, port).into()).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{address}");
+            }
+            drop(listener);
+            Listener::bind((address, port).into()).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_fills_the_queue_keeps_nobody_on_loopback_waiting() {
+        for address in ALL {
+            let listener = Listener::with_backlog((address, 0).into(), 2).unwrap();
+            let port = listener.local_addr().port();
+            let mut waiting = Vec::new();
+            let connect =
+                |address: IpAddr| timeout(Duration::from_millis(200), TcpStream::connect((address, port)));
+            while let Ok(stream) = connect(ANOTHER).await {
+                waiting.push(stream.unwrap());
+                assert!(waiting.len() < 10, "the queue of two is never full");
+            }
+            let probe = connect(Ipv4Addr::LOCALHOST.into()).await.unwrap().unwrap();
+            let (_, from) = listener.accept().await.unwrap();
+            assert_eq!(from, probe.local_addr().unwrap(), "it comes first");
+            let (_, from) = listener.accept().await.unwrap();
+            let first = waiting[0].local_addr().unwrap();
+            assert_eq!((from.ip().to_canonical(), from.port()), (first.ip(), first.port()));
+        }
     }
 }

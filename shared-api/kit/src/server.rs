@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use http_body_util::Full;
 use hyper::body::{Body, Bytes};
 use hyper::{Request, Response};
 use rustls::ServerConfig;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,7 +25,7 @@ use crate::client::Connections;
 pub use crate::client::{Client, print_evicted};
 use crate::connection::Connection;
 pub use crate::listen::BindError;
-use crate::listen::listen_everywhere;
+use crate::listen::{Listener, listen_everywhere};
 use crate::request_body::RequestBody;
 pub use crate::slots::Slots;
 use crate::slots::Standing;
@@ -82,6 +82,11 @@ impl Limits {
         }
         None
     }
+
+    /// Refuses the ones that contradict each other for a server on `address`.
+    fn check(&self, address: SocketAddr) -> Result<(), BindError> {
+        self.problem().map_or(Ok(()), |problem| Err(BindError::Limits { address, problem }))
+    }
 }
 
 impl Default for Limits {
@@ -92,8 +97,7 @@ impl Default for Limits {
 
 /// A server that listens, and answers once it runs.
 pub struct Server<B = Full<Bytes>> {
-    listener: TcpListener,
-    address: SocketAddr,
+    listener: Listener,
     tls: Option<TlsAcceptor>,
     limits: Limits,
     handler: Handler<B>,
@@ -110,9 +114,9 @@ impl<B: Sendable> Server<B> {
         limits: Limits,
         handler: Handler<B>,
     ) -> Result<Self, BindError> {
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| BindError::Listen { address, source })?;
-        Self::new(listener, address, tls, limits, handler)
+        limits.check(address)?;
+        let listener = Listener::bind(address).map_err(|source| BindError::Listen { address, source })?;
+        Ok(Self::new(listener, tls, limits, handler))
     }
 
     /// Listens on `port` of all addresses, IPv4 and IPv6; of those of IPv4 alone where the kernel has no IPv6.
@@ -125,27 +129,17 @@ impl<B: Sendable> Server<B> {
         limits: Limits,
         handler: Handler<B>,
     ) -> Result<Self, BindError> {
-        let (listener, address) = listen_everywhere(port, TcpListener::bind).await?;
-        Self::new(listener, address, tls, limits, handler)
+        limits.check((Ipv6Addr::UNSPECIFIED, port).into())?;
+        Ok(Self::new(listen_everywhere(port, Listener::bind)?, tls, limits, handler))
     }
 
-    fn new(
-        listener: TcpListener,
-        address: SocketAddr,
-        tls: Option<Arc<ServerConfig>>,
-        limits: Limits,
-        handler: Handler<B>,
-    ) -> Result<Self, BindError> {
-        if let Some(problem) = limits.problem() {
-            return Err(BindError::Limits { address, problem });
-        }
-        let address = listener.local_addr().map_err(|source| BindError::Listen { address, source })?;
-        Ok(Self { listener, address, tls: tls.map(TlsAcceptor::from), limits, handler })
+    fn new(listener: Listener, tls: Option<Arc<ServerConfig>>, limits: Limits, handler: Handler<B>) -> Self {
+        Self { listener, tls: tls.map(TlsAcceptor::from), limits, handler }
     }
 
     /// Where it listens; the port that the kernel chose where 0 was asked for.
     pub const fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.listener.local_addr()
     }
 
     /// Answers until `stop`. Requests that are under way are then still answered.
@@ -182,7 +176,7 @@ impl<B: Sendable> Server<B> {
                 Ok(accepted) => return accepted,
                 Err(error) => {
                     // Out of file descriptors, for example: trying again at once would only burn the CPU.
-                    warn!(%error, address = %self.address, "Connection could not be accepted");
+                    warn!(%error, address = %self.local_addr(), "Connection could not be accepted");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
