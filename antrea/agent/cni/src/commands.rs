@@ -42,6 +42,8 @@ const LINKS_AT_A_TIME: usize = 4;
 /// How long another program may hold the IPAM state.
 const IPAM_PATIENCE: Duration = Duration::from_secs(10);
 const IPAM_PAUSE: Duration = Duration::from_millis(5);
+/// How long an address that is held back takes to be free at most, unless the processor has other work.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Carries out commands, one at a time for each container.
 pub(crate) struct Commands {
@@ -83,11 +85,15 @@ impl Commands {
         work: impl Fn(&HostLocal) -> Result<T, IpamError>,
     ) -> Result<T, CniError> {
         let begun = Instant::now();
+        let mut asked = None;
         loop {
+            // An address may be free by the time that there was none.
+            let was_giving_back = !self.giving_back.is_empty();
             match self.ipam.work(&work).await {
                 Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
                 Err(IpamError::Exhausted(net))
-                    if self.is_giving_back(IpFamily::of_net(&net)) && begun.elapsed() < IPAM_PATIENCE =>
+                    if begun.elapsed() < IPAM_PATIENCE
+                        && (self.is_giving_back(IpFamily::of_net(&net), &mut asked) || was_giving_back) =>
                 {
                     sleep(IPAM_PAUSE).await;
                 }
@@ -98,9 +104,15 @@ impl Commands {
         }
     }
 
-    /// Whether an address is about to be free, perhaps because of this question.
-    fn is_giving_back(&self, family: IpFamily) -> bool {
-        self.held_back.need(family) == Needed::Asked || !self.giving_back.is_empty()
+    /// Whether an address is about to be free, perhaps because of this question; `asked` is when one was asked for that is held
+    /// back. One is enough, unless somebody else gets it.
+    fn is_giving_back(&self, family: IpFamily, asked: &mut Option<Instant>) -> bool {
+        let waits = asked.is_some_and(|asked| asked.elapsed() < ASK_AGAIN);
+        if !waits && self.held_back.need(family) == Needed::Asked {
+            *asked = Some(Instant::now());
+            return true;
+        }
+        waits || !self.giving_back.is_empty()
     }
 
     /// Removes flows and port of an interface, in this order; what is not there is skipped.

@@ -11,6 +11,8 @@ use antrea_cni::proto::ErrorCode;
 use antrea_types::IpFamily;
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::{info, warn};
 
 use crate::commands::Commands;
@@ -63,8 +65,13 @@ impl HeldBack {
         Needed::Asked
     }
 
-    /// Holds something back until that time, or until it is needed.
-    async fn hold(&self, family: IpFamily, until: BoxFuture<'static, ()>) {
+    /// Holds something back until that time, or until it is needed; from then on it is being given back.
+    async fn hold(
+        &self,
+        family: IpFamily,
+        until: BoxFuture<'static, ()>,
+        giving_back: &TaskTracker,
+    ) -> TaskTrackerToken {
         let held = self.of(family);
         if held.count.fetch_add(1, Ordering::SeqCst) >= HELD {
             held.needed.notify_one();
@@ -73,7 +80,9 @@ impl HeldBack {
             () = held.needed.notified() => {}
             () = until => {}
         }
+        let token = giving_back.token();
         held.count.fetch_sub(1, Ordering::SeqCst);
+        token
     }
 }
 
@@ -157,7 +166,7 @@ impl Commands {
         let (addresses, container) = (&former.addresses, &former.holder.container_id);
         info!(?addresses, container, "Addresses of a former Pod are held back while the controller is away");
         tokio::spawn(async move {
-            self.held_back.hold(former.family, told).await;
+            let _giving_back = self.held_back.hold(former.family, told, &self.giving_back).await;
             self.release(&former).await;
         });
     }
@@ -190,4 +199,27 @@ impl Former {
 
 fn failed(error: &FlowError) -> CniError {
     CniError::from_chain(ErrorCode::ConfigInterfaceFailure, error.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_needed_is_held_back_or_given_back_until_somebody_can_have_it() {
+        let (held, giving_back) = (HeldBack::default(), TaskTracker::new());
+        assert_eq!(held.need(IpFamily::V4), Needed::NoneIsHeld);
+        let mut hold = Box::pin(held.hold(IpFamily::V4, future::pending().boxed(), &giving_back));
+        assert!((&mut hold).now_or_never().is_none());
+        assert_eq!(held.need(IpFamily::V6), Needed::NoneIsHeld);
+        assert_eq!((held.need(IpFamily::V4), giving_back.is_empty()), (Needed::Asked, true));
+        let token = hold.await;
+        assert_eq!((held.need(IpFamily::V4), giving_back.is_empty()), (Needed::NoneIsHeld, false));
+        drop(token);
+        assert!(giving_back.is_empty());
+    }
 }
