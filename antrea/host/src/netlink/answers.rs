@@ -14,16 +14,16 @@ pub(super) struct Answers {
     sequence: u32,
     /// The objects that were told.
     pub(super) objects: Vec<RouteNetlinkMessage>,
-    whole: Whole,
+    dump: Dump,
 }
 
-/// Whether all objects of a kind were told.
+/// Whether the list has all objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// As far as the kernel knows.
-    Yes,
-    /// Some came or went between two parts of the list, and others may have been skipped for it.
-    No,
+pub(super) enum Dump {
+    /// It has.
+    Complete,
+    /// Some came or went between two parts of the list, and others may have been skipped for it (`NLM_F_DUMP_INTR`).
+    Interrupted,
 }
 
 /// Whether there is more to come.
@@ -32,7 +32,7 @@ pub(super) enum Progress {
     /// There is.
     More,
     /// There is not: all is told, or done.
-    Done(Whole),
+    Done(Dump),
     /// The kernel does not do it.
     Refused(io::Error),
 }
@@ -40,7 +40,7 @@ pub(super) enum Progress {
 impl Answers {
     /// To the request of that number.
     pub(super) const fn to(sequence: u32) -> Self {
-        Self { sequence, objects: Vec::new(), whole: Whole::Yes }
+        Self { sequence, objects: Vec::new(), dump: Dump::Complete }
     }
 
     /// Reads what one receive brought. Answers to other requests, of which somebody stopped reading, are passed over,
@@ -50,17 +50,17 @@ impl Answers {
             let length = header.length() as usize;
             let ours = header.sequence_number() == self.sequence;
             if ours && header.flags() & NLM_F_DUMP_INTR != 0 {
-                self.whole = Whole::No;
+                self.dump = Dump::Interrupted;
             }
             if ours && let Ok(message) = NetlinkMessage::deserialize(bytes) {
                 match message.payload {
                     NetlinkPayload::InnerMessage(object) => self.objects.push(object),
-                    NetlinkPayload::Done(_) => return Progress::Done(self.whole),
+                    NetlinkPayload::Done(_) => return Progress::Done(self.dump),
                     NetlinkPayload::Error(error) if error.code.is_some() => {
                         return Progress::Refused(error.to_io());
                     }
                     // An error without a number is an acknowledgement.
-                    NetlinkPayload::Error(_) => return Progress::Done(self.whole),
+                    NetlinkPayload::Error(_) => return Progress::Done(self.dump),
                     _ => {}
                 }
             }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     /// What is told at the end of a list of links whose messages have those flags.
-    fn check(links: &[u16], done: u16, expected: Whole) {
+    fn check(links: &[u16], done: u16, expected: Dump) {
         let mut answers = Answers::to(7);
         for flags in links {
             assert!(matches!(answers.read(&message(LINK, *flags, 7)), Progress::More));
@@ -102,16 +102,16 @@ mod tests {
 
     #[test]
     fn a_list_is_whole_unless_the_kernel_says_that_it_was_interrupted() {
-        check(&[0, 0], 0, Whole::Yes);
-        check(&[0, INTERRUPTED], 0, Whole::No);
-        check(&[INTERRUPTED, 0], 0, Whole::No);
-        check(&[0, 0], INTERRUPTED, Whole::No);
+        check(&[0, 0], 0, Dump::Complete);
+        check(&[0, INTERRUPTED], 0, Dump::Interrupted);
+        check(&[INTERRUPTED, 0], 0, Dump::Interrupted);
+        check(&[0, 0], INTERRUPTED, Dump::Interrupted);
     }
 
     #[test]
     fn interrupted_answers_to_others_are_passed_over() {
         let mut answers = Answers::to(7);
         let bytes = [message(LINK, INTERRUPTED, 6), message(DONE, 0, 7)].concat();
-        assert!(matches!(answers.read(&bytes), Progress::Done(Whole::Yes)));
+        assert!(matches!(answers.read(&bytes), Progress::Done(Dump::Complete)));
     }
 }
