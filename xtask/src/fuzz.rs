@@ -184,7 +184,10 @@ mod tests {
     #[test]
     fn what_was_found_fails_with_the_end_of_what_was_said() {
         let error = ended(77, "thread panicked\nTest unit written to crash-1\n").unwrap_err().to_string();
-        assert!(error.starts_with("thread panicked\nTest unit written to crash-1\nmend it"), "{error}");
+        assert!(
+            error.starts_with("thread panicked\nTest unit written to crash-1\nfix it and add"),
+            "{error}"
+        );
     }
 
     #[test]

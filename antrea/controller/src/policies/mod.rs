@@ -90,7 +90,12 @@ mod tests {
             Value::Null,
             r#"{"phase":"Pending","observedGeneration":2,"conditions":[{"type":"Realizable","status":"False","reason":"NotEnforced","lastTransitionTime":"2026-11-22T05:40:00Z"}]}"#,
         );
-        assert!(told.patch()["status"]["conditions"][0]["message"].as_str().unwrap().contains("no traffic"));
+        assert!(
+            told.patch()["status"]["conditions"][0]["message"]
+                .as_str()
+                .unwrap()
+                .contains("neither allows nor denies traffic")
+        );
     }
 
     #[test]
