@@ -9,6 +9,7 @@ use antrea_e2e::partition;
 use antrea_e2e::patience::ensure_in_time;
 use anyhow::{Result, ensure};
 
+use super::super::restarts::service;
 use super::super::stage::{Stage, on_the_stage, until, upgrade};
 
 /// The lease of the test, and what is usual.
@@ -20,6 +21,12 @@ const WITHDRAWN: Duration = Duration::from_secs(30);
 
 /// A member asks for its leader every 10 s.
 const BACK: Duration = Duration::from_secs(20);
+
+/// It may have to begin its watches anew with that.
+const HEARS: Duration = Duration::from_secs(30);
+
+/// What another exports afterwards.
+const HEALED: &str = "healed";
 
 #[test]
 fn a_partitioned_member_is_withdrawn_after_its_lease_and_back_in_seconds() {
@@ -48,10 +55,25 @@ fn a_partitioned_member_is_withdrawn_after_its_lease_and_back_in_seconds() {
         println!("it is back {:.1?} after it is reached again", healed.elapsed());
         ensure_in_time("the return", healed.elapsed(), BACK)?;
         nginx::wait_for_endpoints(&c.kubectl, IMPORTED, &both)?;
+        hears(b, c)?;
+        println!("it hears of the others {:.1?} after it is reached again", healed.elapsed());
+        ensure_in_time("what it hears of the others", healed.elapsed(), HEARS)?;
         ensure!(nginx::cluster_ip(&b.kubectl, IMPORTED)? == import, "its imports are other ones");
         stage.example.wait_for_answers()?;
         upgrade(stage, a, &USUAL)
     });
+}
+
+/// A member imports what another exports now, and all that came before it.
+fn hears(member: &Member, exporter: &Member) -> Result<()> {
+    let imported = format!("antrea-mc-{HEALED}");
+    let endpoints =
+        |of: &[String]| nginx::wait_for_endpoints(&member.kubectl, &imported, &of.iter().cloned().collect());
+    exporter.kubectl.apply(&service(HEALED).to_string())?;
+    exporter.kubectl.apply(&nginx::export(HEALED).to_string())?;
+    endpoints(&[nginx::cluster_ip(&exporter.kubectl, HEALED)?.to_string()])?;
+    exporter.kubectl.text(&["delete", &format!("serviceexport/{HEALED}"), &format!("service/{HEALED}")])?;
+    endpoints(&[])
 }
 
 /// Requests go to one server, and are all answered, when agents have followed.

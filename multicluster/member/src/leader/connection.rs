@@ -95,6 +95,8 @@ struct Connection {
     conflict: Option<Condition>,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
+    /// How many of the last ones got no answer at all.
+    silent: u32,
     /// Of heartbeats, while there is no connection.
     retries: Backoff,
     /// Of the present token.
@@ -123,6 +125,7 @@ impl Connection {
             link: Link::Connecting,
             conflict: None,
             lost: 0,
+            silent: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),
             leader,

@@ -37,7 +37,8 @@ impl Connection {
         }
     }
 
-    fn join(&mut self, target: Target) -> bool {
+    /// Begins a connection. Whether there is a way to the leader.
+    pub(super) fn join(&mut self, target: Target) -> bool {
         if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
             self.leave();
         }
@@ -53,7 +54,8 @@ impl Connection {
         };
         info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
         self.number += 1;
-        (self.link, self.lost, self.renewal) = (Link::Connecting, 0, Renewal::default());
+        (self.link, self.lost, self.silent) = (Link::Connecting, 0, 0);
+        self.renewal = Renewal::default();
         self.retries.reset();
         self.joined = Some((target, client));
         self.publish();

@@ -1,5 +1,6 @@
 //! Heartbeats: what the leader hears of the member, and what its answers say of the connection.
 
+use std::mem;
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
@@ -17,14 +18,24 @@ use crate::leader::{Link, Target};
 
 /// How many heartbeats are lost before the leader counts as away.
 const LOST: u32 = 3;
+/// How many heartbeats in a row get no answer at all before watches count as cut off, too.
+const SILENT: u32 = 2;
 
 impl Connection {
     pub(super) async fn beat(&mut self) {
         let Some((target, client)) = self.joined.clone() else { return };
         let now = Timestamp::now();
         let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
+        let silent = if sent.is_err() { self.silent + 1 } else { 0 };
+        let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
         let link = sent
             .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
+        if was_silent && link == Link::Connected {
+            // TCP sends what was lost again after as long as it has waited before, up to two minutes: watches would tell that
+            // late what has changed meanwhile.
+            self.join(target);
+            return;
+        }
         self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
         // One lost heartbeat is no news. A refusal is.
         let is_news = self.lost == 0
@@ -80,5 +91,83 @@ fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
             Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
         }
         _ => Link::Disconnected(chain(error.as_ref()).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    use antrea_mc_core::addresses::EndpointAddresses;
+    use hyper::Response;
+    use kube::client::Body;
+    use tokio::sync::watch;
+    use tower::service_fn;
+
+    use super::super::Facts;
+    use super::*;
+    use crate::export::Networks;
+    use crate::leader::{Credentials, Leader};
+
+    /// What becomes of a heartbeat.
+    #[derive(Clone, Copy)]
+    enum Fate {
+        Taken,
+        Refused,
+        Silence,
+    }
+
+    fn leader(fate: Fate) -> Client {
+        let service = service_fn(move |_: hyper::Request<Body>| async move {
+            let (code, body) = match fate {
+                Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
+                Fate::Refused => (500, "{}"),
+                Fate::Silence => pending().await,
+            };
+            let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
+            Ok::<_, Infallible>(answer.unwrap())
+        });
+        Client::new(service, "default")
+    }
+
+    fn target() -> Target {
+        Target {
+            set: "set".to_owned(),
+            cluster: "west".parse().unwrap(),
+            leader: "east".to_owned(),
+            area: "area".to_owned(),
+            server: "https://east".to_owned(),
+            secret: "token".to_owned(),
+            credentials: Credentials { ca: None, token: "token".to_owned() },
+        }
+    }
+
+    /// The number of the connection after heartbeats that fared like this.
+    async fn check(fates: &[Fate]) -> u64 {
+        let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
+        let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
+        let facts = Facts { networks, addresses, version };
+        let (known, _) = watch::channel(Leader::Unknown);
+        let connect = |_: &Target| Ok(leader(Fate::Taken));
+        let mut connection =
+            Connection::new(leader(Fate::Refused), "kube-system".to_owned(), facts, connect, known);
+        connection.uid = Some("west-uid".to_owned());
+        connection.join(target());
+        for fate in fates {
+            connection.joined = Some((target(), leader(*fate)));
+            connection.beat().await;
+        }
+        connection.number
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn watches_begin_anew_when_a_leader_answers_after_a_silence() {
+        use Fate::{Refused, Silence, Taken};
+        assert_eq!(check(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
+        assert_eq!(check(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
+        assert_eq!(check(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
+        assert_eq!(check(&[Taken, Silence, Refused, Taken]).await, 1, "a refusal is an answer");
+        assert_eq!(check(&[Taken, Refused, Refused, Refused, Taken]).await, 1);
     }
 }
