@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use antrea_agent_cni::flows::{FlowError, PodFlows};
 use antrea_agent_cni::interface::ContainerInterface;
-use antrea_agent_cni::reconcile::{Inventory, NodePod};
+use antrea_agent_cni::reconcile::{Inventory, NodePod, without_port};
 use antrea_agent_cni::server::CniServer;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::kube_client::bounded;
@@ -140,6 +140,9 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let collect = async {
         let pods = pods_of_node(&client, &node).await;
+        for pod in without_port(&inventory, &pods) {
+            warn!(%pod, "The port of a Pod was lost with the database of Open vSwitch, and the Pod has no network: delete it");
+        }
         for error in server.collect(&inventory, &pods).await {
             warn!(%error, "What a former Pod left was not removed");
         }

@@ -103,6 +103,18 @@ pub fn collect(inventory: &Inventory, pods: &[NodePod]) -> Vec<Action> {
     actions
 }
 
+/// Those of the Pods that have a link and an address, and no port: OVSDB has lost them while the agent was down. Nothing but a new
+/// sandbox gives them one.
+pub fn without_port<'a>(inventory: &Inventory, pods: &'a [NodePod]) -> Vec<&'a PodRef> {
+    let attached = attached(inventory);
+    let has_lost = |address: &IpAddr| {
+        let holder = inventory.allocations.get(address);
+        let holder = holder.filter(|holder| !attached.iter().any(|owner| holder.covers(owner)));
+        holder.is_some_and(|holder| links_of(inventory, holder).next().is_some())
+    };
+    pods.iter().filter(|pod| pod.ips.iter().any(has_lost)).map(|pod| &pod.pod).collect()
+}
+
 /// What to remove when the runtime has said which attachments are valid: CNI specification, section 2, GC.
 pub fn garbage(inventory: &Inventory, valid: &BTreeSet<Owner>) -> Vec<Action> {
     let stale = inventory.containers.iter().filter(|stored| !valid.contains(&stored.container.owner()));
@@ -228,6 +240,20 @@ mod tests {
         let mut inventory = inventory(&TWO);
         inventory.containers.remove(0);
         assert_eq!(collect(&inventory, &[node_pod("a", &["10.0.0.2"]), node_pod("b", &[])]), []);
+    }
+
+    #[test]
+    fn pods_whose_port_is_lost_are_told_from_those_whose_sandbox_is_gone() {
+        let pods = [node_pod("a", &["10.0.0.2"]), node_pod("b", &["10.0.0.3"]), node_pod("c", &["10.0.0.4"])];
+        let names = |inventory: &Inventory| {
+            without_port(inventory, &pods).into_iter().map(|pod| pod.name.clone()).collect::<Vec<_>>()
+        };
+        let mut inventory = inventory(&TWO);
+        assert!(names(&inventory).is_empty());
+        inventory.containers.clear();
+        assert_eq!(names(&inventory), ["a", "b"]);
+        inventory.links.retain(|link| link.as_str().starts_with('b'));
+        assert_eq!(names(&inventory), ["b"], "the other gets a new sandbox");
     }
 
     #[test]
