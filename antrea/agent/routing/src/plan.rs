@@ -72,6 +72,20 @@ impl NodeRoutes {
         self.own_routes.iter().chain(self.peers.values().flat_map(|peer| &peer.routes)).cloned().collect()
     }
 
+    /// Where packets of peers may come from, outside of the tunnel.
+    pub fn far_ends(&self) -> BTreeSet<IpAddr> {
+        self.peers.values().flat_map(|peer| &peer.peer.addresses).copied().collect()
+    }
+
+    /// Where a peer's Pod with this address is reached through the tunnel: the Node that has it.
+    pub fn far_end_of(&self, pod: IpAddr) -> Option<IpAddr> {
+        let mut networks = self.peers.values().flat_map(|peer| peer.peer.networks.iter());
+        match networks.find(|network| network.pod_cidr.contains(&pod))?.route {
+            PeerRoute::Tunnel { remote } => Some(remote),
+            PeerRoute::Host => None,
+        }
+    }
+
     /// The neighbours of all peers.
     pub fn neighbours(&self) -> Vec<Neighbour> {
         self.peers.values().flat_map(|peer| &peer.neighbours).cloned().collect()
@@ -117,7 +131,7 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         let own_record = own_record.first().copied();
         routes.problems.extend(problems.into_iter().map(|problem| whose(problem, record, own_record)));
         if !ways.is_empty() {
-            routes.peers.insert(record.name.clone(), peer_plan(own, &record.name, ways));
+            routes.peers.insert(record.name.clone(), peer_plan(own, record, ways));
         }
     }
     routes
@@ -174,8 +188,9 @@ fn own_routes(own: &OwnNode) -> Vec<Route> {
     own.pod_cidrs.iter().map(route).collect()
 }
 
-fn peer_plan(own: &OwnNode, name: &NodeName, ways: DualStack<Way>) -> PeerPlan {
-    let peer = Peer { node: name.clone(), networks: ways.map(|way| way.network) };
+fn peer_plan(own: &OwnNode, record: &NodeRecord, ways: DualStack<Way>) -> PeerPlan {
+    let (node, addresses) = (record.name.clone(), record.known_addresses().collect());
+    let peer = Peer { node, addresses, networks: ways.map(|way| way.network) };
     let mut plan = PeerPlan { peer, routes: Vec::new(), neighbours: Vec::new() };
     for way in ways.iter() {
         match way.network.route {

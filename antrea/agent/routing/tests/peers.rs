@@ -120,6 +120,20 @@ fn families_that_this_node_does_not_have_are_left_out() {
 }
 
 #[test]
+fn a_pod_of_a_peer_is_behind_the_far_end_of_its_node() {
+    let nodes = "near 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2";
+    let far_end = |mode, pod: &str| {
+        plan(&own(mode, DUAL), &[node(nodes)])
+            .far_end_of(pod.parse().unwrap())
+            .map(|far_end| far_end.to_string())
+    };
+    assert_eq!(far_end(TrafficMode::Encap, "10.10.1.7").as_deref(), Some("172.18.0.2"));
+    assert_eq!(far_end(TrafficMode::Encap, "fd00:10:0:1::7").as_deref(), Some("fd00:18::2"));
+    assert_eq!(far_end(TrafficMode::Encap, "10.10.0.7"), None);
+    assert_eq!(far_end(TrafficMode::NoEncap, "10.10.1.7"), None);
+}
+
+#[test]
 fn annotated_transport_addresses_replace_those_of_the_node() {
     let nodes = "node-2 1 pods=10.10.1.0/24 at=192.0.2.2 transport=172.18.0.2,fd00:18::2";
     insta::assert_snapshot!(decide(&own(TrafficMode::Encap, "10.10.0.0/24"), nodes), @"
@@ -154,6 +168,20 @@ fn all_pod_networks_are_known_to_the_host() {
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
     let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.10.0.0/24", "fd00:10::/64", "10.10.1.0/24"]);
+}
+
+/// A Node with several addresses may send from any of them. One whose Pods nobody reaches sends nothing.
+#[test]
+fn tunnels_of_peers_come_from_any_address_that_they_have() {
+    let nodes = [
+        "node-1 0 pods=10.10.0.0/24 at=172.18.0.1",
+        "node-2 1 pods=10.10.1.0/24 at=192.0.2.2,fd00:18::2 also=192.0.2.2,192.0.2.3 transport=172.18.0.2",
+        "conflicting 3 pods=10.10.1.128/25 at=192.0.2.5",
+    ]
+    .map(node);
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &nodes);
+    let far_ends: Vec<String> = routes.far_ends().iter().map(ToString::to_string).collect();
+    assert_eq!(far_ends, ["172.18.0.2", "192.0.2.2", "192.0.2.3", "fd00:18::2"]);
 }
 
 #[test]

@@ -142,6 +142,7 @@ pub fn frontend_flows(layout: &Layout, config: &PipelineConfig, frontend: &Front
     flows.extend(service_lb::sent_on(layout, frontend));
     flows.extend(service_lb::select(layout, frontend));
     flows.extend(service_lb::remember(layout, frontend));
+    flows.extend(conntrack_state::foreign_to_direct_endpoint(layout, frontend));
     flows.extend(dsr_service_mark::mark(layout, frontend));
     if config.datapath() == Datapath::Userspace {
         let addresses = addresses(config, frontend.destination);

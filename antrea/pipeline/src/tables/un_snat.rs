@@ -10,7 +10,7 @@ use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
 use crate::fields::{PktSource, snat_ct_zone};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
@@ -36,6 +36,14 @@ pub fn from_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     let matching = between_clusters().tun_src(gateway);
     let flow = table.flow(LOW, Category::Multicluster).matching(matching).marked(PktSource::Tunnel.mark());
     Some(flow.goto(table.next()))
+}
+
+/// IPv6 from the tunnel, found before [`from_own_gateway`]: it comes over IPv6, and no far end of IPv4 may be looked for then
+/// (see [`super::classifier`]).
+pub fn ipv6_from_tunnel(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(UNCLAIMED, Category::Multicluster).matching(Match::new().ip(IpFamily::V6));
+    Some(flow.marked(PktSource::Tunnel.mark()).goto(table.next()))
 }
 
 /// From another cluster that does not know yet that this Node is not the Gateway any more: to that one.
