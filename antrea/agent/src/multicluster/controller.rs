@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_multicluster::{
-    FlowSource, LocalGateway, OtherCluster, OwnCluster, PeerGateway, PodToPod, Subject, plan,
+    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, PeerGateway, PodToPod, Subject, plan,
 };
 use antrea_agent_routing::{NodeFacts, NodeRoutes};
 use antrea_kit::watch::WatchEvent;
@@ -66,7 +66,7 @@ impl MulticlusterController {
             list(client, &namespace, record_cluster)
         )?;
         let (queue, for_events) = NoticeQueue::new();
-        let controller = Self {
+        let mut controller = Self {
             base,
             pod_to_pod,
             gateways,
@@ -77,6 +77,9 @@ impl MulticlusterController {
             asked: BTreeMap::new(),
             notices: Notices::new(namespace, queue),
         };
+        // The host lets their packets in as soon as it begins.
+        let wanted = controller.plan().flow_sources();
+        controller.wanted.send_replace(wanted);
         Ok((controller, for_events))
     }
 
@@ -122,7 +125,7 @@ impl MulticlusterController {
 
     /// Brings the switch in line with the objects.
     pub(crate) async fn realize(&mut self) {
-        let plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        let plan = self.plan();
         self.tell_role(plan.role);
         let wanted = plan.flow_sources();
         self.notices.set(plan.problems, |subject| match subject {
@@ -136,6 +139,10 @@ impl MulticlusterController {
             changed
         });
         self.install(wanted).await;
+    }
+
+    fn plan(&mut self) -> ClusterSetPlan {
+        plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects())
     }
 
     /// The cluster as it is now. Services are known by the Gateway's `serviceCIDR`.
@@ -204,6 +211,7 @@ impl MulticlusterController {
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::OwnGateway(far_end) => pipeline.own_gateway_flow(*far_end).into_iter().collect(),
         FlowSource::Cluster(role, cluster) => pipeline.remote_cluster_flows(role, cluster),
     }
 }
