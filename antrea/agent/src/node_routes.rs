@@ -2,7 +2,8 @@
 //!
 //! What the kernel needs for the same peers is handed to `host_network`, which is the one writer there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -29,8 +30,14 @@ use crate::own_annotation::TransportAddresses;
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
+/// How long the flows to a new peer wait for the host to let its packets in.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Where the cloud or the administrator says which zone a Node is in.
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+/// Where the host lets packets of the tunnel in from.
+pub(crate) type LetIn = Arc<watch::Sender<BTreeSet<IpAddr>>>;
 
 /// Keeps flows to peers in line with Nodes.
 pub(crate) struct NodeRouteController {
@@ -41,6 +48,7 @@ pub(crate) struct NodeRouteController {
     installed: BTreeMap<NodeName, Peer>,
     reported: Vec<(NodeName, Problem)>,
     routes: watch::Sender<NodeRoutes>,
+    let_in: LetIn,
     facts: watch::Sender<NodeFacts>,
     own_annotation: watch::Sender<Option<TransportAddresses>>,
 }
@@ -78,6 +86,8 @@ impl NodeRouteController {
         nodes: Vec<NodeRecord>,
     ) -> (Self, watch::Receiver<NodeRoutes>) {
         let (routes, receiver) = watch::channel(plan(&own, &nodes));
+        // Those that there are at start have their flows together with all others, which are replaced in one go.
+        let let_in = Arc::new(watch::Sender::new(receiver.borrow().far_ends()));
         let facts = watch::Sender::new(NodeFacts::of(&own.name, &nodes));
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
         let controller = Self {
@@ -88,11 +98,17 @@ impl NodeRouteController {
             installed: BTreeMap::new(),
             reported: Vec::new(),
             routes,
+            let_in,
             facts,
             own_annotation: watch::Sender::new(None),
         };
         controller.tell_own_annotation();
         (controller, receiver)
+    }
+
+    /// Where the host says whose packets it lets in.
+    pub(crate) fn let_in(&self) -> LetIn {
+        Arc::clone(&self.let_in)
     }
 
     /// What Services depend on of Nodes.
@@ -194,6 +210,9 @@ impl NodeRouteController {
             .filter(|(name, peer)| self.installed.get(name) != Some(peer))
             .map(|(_, peer)| peer)
             .collect();
+        if !are_let_in(&self.let_in, &new).await {
+            warn!("The host does not let in yet what Nodes send; installing the flows to them all the same");
+        }
         let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
         for (name, outcome) in gone.iter().zip(removed) {
             match outcome {
@@ -231,7 +250,47 @@ impl NodeRouteController {
     }
 }
 
+/// Waits until the host lets in what these peers send: with the flows to a peer its answers come. Where the host has trouble of
+/// its own, nobody waits for it for long.
+async fn are_let_in(let_in: &LetIn, peers: &[Peer]) -> bool {
+    let all: BTreeSet<IpAddr> = peers.iter().flat_map(|peer| &peer.addresses).copied().collect();
+    timeout(PATIENCE, let_in.subscribe().wait_for(|there| all.is_subset(there))).await.is_ok()
+}
+
 /// The set of flows to a peer.
 pub(crate) fn key(node: &NodeName) -> String {
     format!("peer/{node}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+    use antrea_types::DualStack;
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn peer(addresses: &[&str]) -> Peer {
+        let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+        Peer { node: "node-2".parse().unwrap(), addresses, networks: DualStack::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn flows_to_a_new_peer_wait_until_the_host_lets_its_packets_in() {
+        let [first, second] = ["172.18.0.2", "fd00:18::2"].map(|text| text.parse::<IpAddr>().unwrap());
+        let let_in: LetIn = Arc::new(watch::Sender::new([first].into()));
+        let new = [peer(&["172.18.0.2", "fd00:18::2"])];
+        let mut waiting = std::pin::pin!(are_let_in(&let_in, &new));
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        let_in.send_replace([first, second].into());
+        assert!(waiting.await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn flows_to_a_new_peer_do_not_wait_for_ever_for_a_host_in_trouble() {
+        let let_in = LetIn::default();
+        assert!(!are_let_in(&let_in, &[peer(&["172.18.0.2"])]).await);
+        assert!(are_let_in(&let_in, &[]).await, "there is nobody to wait for");
+    }
 }

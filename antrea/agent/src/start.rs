@@ -25,7 +25,7 @@ use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper};
 use crate::flow_restore::{self, FlowRestore, RoundState};
 use crate::former_pods::{Echoes, Forgetting, FormerPods};
-use crate::host_network::HostNetwork;
+use crate::host_network::{Asked, HostNetwork};
 use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
@@ -128,9 +128,15 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     };
     let gateway = gateway(&config, node, &ports);
     let api_server = node::api_server(&config).await;
-    let (netlink, pod_cidrs) = (netlink.clone(), node.pod_cidrs);
-    let mut host =
-        HostNetwork::new(netlink, gateway, &config, pod_cidrs, api_server, wanted_routes.clone(), traffic)?;
+    let asked = Asked {
+        routes: wanted_routes.clone(),
+        services: traffic,
+        clusters: clusters
+            .as_ref()
+            .map_or_else(|| watch::Sender::default().subscribe(), MulticlusterComponents::wanted),
+        let_in: routes.let_in(),
+    };
+    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, api_server, asked)?;
     let base = PolicyBase {
         config: &config,
         client: &client,

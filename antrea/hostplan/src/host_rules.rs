@@ -24,6 +24,14 @@ const fn pod_ip_set(family: IpFamily) -> &'static str {
     }
 }
 
+/// The name of the IP set that holds the far ends of tunnels.
+const fn far_end_ip_set(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => "ANTREA-TUNNEL-IP",
+        IpFamily::V6 => "ANTREA-TUNNEL-IP6",
+    }
+}
+
 /// Computes what a Node needs. IP sets are always there for both families, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
@@ -43,7 +51,11 @@ pub fn host_rules(config: &HostConfig) -> HostPlan {
 
 fn ip_sets(config: &HostConfig) -> Vec<IpSet> {
     let pods = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
-    pods.into_iter().chain(config.services.agent().into_iter().flat_map(|agent| agent.ip_sets())).collect()
+    let far_ends = config.tunnel.into_iter().flat_map(|_| {
+        IpFamily::ALL.map(|family| IpSet::of_ips(far_end_ip_set(family), family, &config.far_ends))
+    });
+    let of_services = config.services.agent().into_iter().flat_map(|agent| agent.ip_sets());
+    pods.into_iter().chain(far_ends).chain(of_services).collect()
 }
 
 fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
@@ -133,6 +145,16 @@ fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     ]
 }
 
+/// What neither Nodes nor Gateways send to this Node's end of the tunnel. It comes before the rule that opens the port. The bridge
+/// drops it as well, so that it does not matter who has accepted it before. In this chain, which upstream's agent makes anew, the
+/// rule goes when that agent takes over: nobody would add new Nodes to the set any more.
+fn packets_of_strangers(config: &HostConfig, family: IpFamily) -> Option<Rule> {
+    let rule = Rule::new("drop encapsulation packets from strangers", Target::Drop);
+    let far_ends = far_end_ip_set(family).to_owned();
+    let unknown = Match::NotInSet(far_ends, SetDirection::Source);
+    Some(rule.layer4(tunnel_layer4(config, family)?).matching(unknown))
+}
+
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
     let mut rules = Vec::new();
     if let ExternalMasquerade::On(source_ports) = config.external_masquerade {
@@ -169,6 +191,7 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         accept("accept packets to local Pods").output(gateway()),
     ];
     let (mut input, mut output) = (Vec::new(), Vec::new());
+    input.extend(packets_of_strangers(config, family));
     if let Some(layer4) = tunnel_layer4(config, family) {
         input.push(accept("allow tunnel input packets").layer4(layer4));
         output.push(accept("allow tunnel output packets").layer4(layer4));
