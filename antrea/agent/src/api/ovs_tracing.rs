@@ -44,7 +44,7 @@ async fn packet(sources: &Sources, request: TraceRequest) -> Result<Packet, Refu
         None => None,
     };
     let input = match &request.port {
-        Some(peer) => input_port(sources, peer)?,
+        Some(peer) => input_port(sources, peer, source.as_ref())?,
         None if request.flow.iter().any(|word| word.starts_with("in_port=")) => InputPort::Written,
         None => input_of(sources, request.source.as_ref(), source.as_ref())?,
     };
@@ -114,7 +114,7 @@ where
     }
 }
 
-fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
+fn input_port(sources: &Sources, peer: &Peer, source: Option<&End>) -> Result<InputPort, Refusal> {
     let not_found =
         |what: &str| Refusal::NotFound(format!("input port not found: {what} is none of this Node"));
     match peer {
@@ -123,7 +123,7 @@ fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
             let interface = sources.observer.store.by_pod(&pod).into_iter().next();
             interface.as_ref().map(of_interface).ok_or_else(|| not_found(&format!("Pod {pod}")))
         }
-        Peer::Port(name) if *name == sources.tunnel => Ok(InputPort::Tunnel { port: name.clone() }),
+        Peer::Port(name) if *name == sources.tunnel => Ok(of_tunnel(sources, source)),
         Peer::Port(name) if name == sources.gateway.as_str() => of_gateway(sources),
         Peer::Port(name) => port_interface(sources, name)?
             .as_ref()
@@ -137,13 +137,18 @@ fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
 fn input_of(sources: &Sources, peer: Option<&Peer>, source: Option<&End>) -> Result<InputPort, Refusal> {
     match (peer, source.and_then(|end| end.interface.as_ref())) {
         (_, Some(interface)) => Ok(of_interface(interface)),
-        (Some(Peer::Object { .. }), None) => Ok(InputPort::Tunnel { port: sources.tunnel.clone() }),
+        (Some(Peer::Object { .. }), None) => Ok(of_tunnel(sources, source)),
         _ => of_gateway(sources),
     }
 }
 
 fn of_interface(interface: &StoredContainer) -> InputPort {
     InputPort::From { port: interface.name.to_string(), mac: interface.container.mac }
+}
+
+fn of_tunnel(sources: &Sources, source: Option<&End>) -> InputPort {
+    let far_end = source.and_then(|end| sources.observer.routes.borrow().far_end_of(end.ip));
+    InputPort::Tunnel { port: sources.tunnel.clone(), far_end }
 }
 
 fn of_gateway(sources: &Sources) -> Result<InputPort, Refusal> {
