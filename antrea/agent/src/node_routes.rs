@@ -198,6 +198,7 @@ impl NodeRouteController {
         self.report(&routes.problems);
         let wanted: BTreeMap<NodeName, Peer> =
             routes.peers.iter().map(|(name, plan)| (name.clone(), plan.peer.clone())).collect();
+        let sending = routes.far_ends();
         self.routes.send_if_modified(|present| {
             let changed = *present != routes;
             *present = routes;
@@ -210,7 +211,9 @@ impl NodeRouteController {
             .filter(|(name, peer)| self.installed.get(name) != Some(peer))
             .map(|(_, peer)| peer)
             .collect();
-        if !are_let_in(&self.let_in, &new).await {
+        let expected =
+            new.iter().flat_map(|peer| &peer.addresses).filter(|address| sending.contains(address));
+        if !are_let_in(&self.let_in, expected.copied().collect()).await {
             warn!("The host does not let in yet what Nodes send; installing the flows to them all the same");
         }
         let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
@@ -250,11 +253,10 @@ impl NodeRouteController {
     }
 }
 
-/// Waits until the host lets in what these peers send: with the flows to a peer its answers come. Where the host has trouble of
+/// Waits until the host lets in what comes from the addresses of peers: with the flows to a peer its answers come. Where the host has trouble of
 /// its own, nobody waits for it for long.
-async fn are_let_in(let_in: &LetIn, peers: &[Peer]) -> bool {
-    let all: BTreeSet<IpAddr> = peers.iter().flat_map(|peer| &peer.addresses).copied().collect();
-    timeout(PATIENCE, let_in.subscribe().wait_for(|there| all.is_subset(there))).await.is_ok()
+async fn are_let_in(let_in: &LetIn, far_ends: BTreeSet<IpAddr>) -> bool {
+    timeout(PATIENCE, let_in.subscribe().wait_for(|there| far_ends.is_subset(there))).await.is_ok()
 }
 
 /// The set of flows to a peer.
@@ -266,22 +268,15 @@ pub(crate) fn key(node: &NodeName) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-    use antrea_types::DualStack;
     use futures::FutureExt;
 
     use super::*;
-
-    fn peer(addresses: &[&str]) -> Peer {
-        let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        Peer { node: "node-2".parse().unwrap(), addresses, networks: DualStack::default() }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn flows_to_a_new_peer_wait_until_the_host_lets_its_packets_in() {
         let [first, second] = ["172.18.0.2", "fd00:18::2"].map(|text| text.parse::<IpAddr>().unwrap());
         let let_in: LetIn = Arc::new(watch::Sender::new([first].into()));
-        let new = [peer(&["172.18.0.2", "fd00:18::2"])];
-        let mut waiting = std::pin::pin!(are_let_in(&let_in, &new));
+        let mut waiting = std::pin::pin!(are_let_in(&let_in, [first, second].into()));
         assert_eq!(waiting.as_mut().now_or_never(), None);
         let_in.send_replace([first, second].into());
         assert!(waiting.await);
@@ -290,7 +285,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn flows_to_a_new_peer_do_not_wait_for_ever_for_a_host_in_trouble() {
         let let_in = LetIn::default();
-        assert!(!are_let_in(&let_in, &[peer(&["172.18.0.2"])]).await);
-        assert!(are_let_in(&let_in, &[]).await, "there is nobody to wait for");
+        assert!(!are_let_in(&let_in, ["172.18.0.2".parse().unwrap()].into()).await);
+        assert!(are_let_in(&let_in, BTreeSet::new()).await, "there is nobody to wait for");
     }
 }

@@ -2,7 +2,8 @@
 
 use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, ServiceTraffic, host_rules, ip_set_changes, parse_ip_set_save,
+    ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, host_rules, ip_set_changes,
+    parse_ip_set_save,
 };
 use antrea_types::TunnelTraffic;
 
@@ -69,10 +70,16 @@ fn with_membership_the_rules_are_those_of_upstream() {
     assert_eq!(changes_to_the_record(&recorded_node()), "");
 }
 
+/// Those of the ends of tunnels, and the others, which upstream has as well.
+pub(crate) fn ip_sets_of_tunnels_and_others(plan: HostPlan) -> [Vec<IpSet>; 2] {
+    let (of_tunnels, others) =
+        plan.ip_sets.into_iter().partition(|set| set.name.starts_with("ANTREA-TUNNEL-IP"));
+    [of_tunnels, others]
+}
+
 #[test]
 fn ip_sets_are_those_of_upstream_and_two_of_far_ends() {
-    let (far_ends, sets): (Vec<_>, Vec<_>) =
-        host_rules(&recorded_node()).ip_sets.into_iter().partition(|set| set.name.contains("TUNNEL"));
+    let [far_ends, sets] = ip_sets_of_tunnels_and_others(host_rules(&recorded_node()));
     assert_eq!(ip_set_changes(&sets, &parse_ip_set_save(IPSET_SAVE)), None);
     insta::assert_snapshot!(far_ends.iter().map(ToString::to_string).collect::<String>(), @"
     create ANTREA-TUNNEL-IP hash:ip family inet

@@ -10,7 +10,7 @@ use ipnet::IpNet;
 
 use crate::claims::Claims;
 use crate::gateway::gateway_ip;
-use crate::mode::Distance;
+use crate::mode::{Distance, TrafficMode};
 use crate::node::{NodeRecord, OwnNode, PodNetwork, ReadNode};
 use crate::problem::Problem;
 
@@ -28,6 +28,7 @@ pub struct NodeRoutes {
     pub problems: Vec<(NodeName, Problem)>,
     /// What all Nodes have.
     pub known: KnownNetworks,
+    mode: TrafficMode,
     own_pod_cidrs: DualStack<IpNet>,
 }
 
@@ -72,8 +73,13 @@ impl NodeRoutes {
         self.own_routes.iter().chain(self.peers.values().flat_map(|peer| &peer.routes)).cloned().collect()
     }
 
-    /// Where packets of peers may come from, outside of the tunnel.
+    /// Where peers may send through the tunnel from. None where they use none among themselves.
     pub fn far_ends(&self) -> BTreeSet<IpAddr> {
+        if self.mode.may_tunnel() { self.peer_addresses() } else { BTreeSet::new() }
+    }
+
+    /// The addresses of all peers.
+    pub fn peer_addresses(&self) -> BTreeSet<IpAddr> {
         self.peers.values().flat_map(|peer| &peer.peer.addresses).copied().collect()
     }
 
@@ -121,6 +127,7 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         peers: BTreeMap::new(),
         problems: Vec::new(),
         known: KnownNetworks::of(own, nodes),
+        mode: own.mode,
         own_pod_cidrs: own.pod_cidrs,
     };
     let (own_record, mut nodes): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name == own.name);

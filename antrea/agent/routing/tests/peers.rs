@@ -1,5 +1,8 @@
 //! Peers without problems, in every mode.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use antrea_agent_routing::{Eligibility, NodeFacts, NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
 
 use crate::text::{decide, node, own};
@@ -179,9 +182,15 @@ fn tunnels_of_peers_come_from_any_address_that_they_have() {
         "conflicting 3 pods=10.10.1.128/25 at=192.0.2.5",
     ]
     .map(node);
-    let routes = plan(&own(TrafficMode::Encap, DUAL), &nodes);
-    let far_ends: Vec<String> = routes.far_ends().iter().map(ToString::to_string).collect();
-    assert_eq!(far_ends, ["172.18.0.2", "192.0.2.2", "192.0.2.3", "fd00:18::2"]);
+    let addresses = ["172.18.0.2", "192.0.2.2", "192.0.2.3", "fd00:18::2"];
+    for (mode, expected) in
+        [(TrafficMode::Encap, &addresses[..]), (TrafficMode::Hybrid, &addresses), (TrafficMode::NoEncap, &[])]
+    {
+        let routes = plan(&own(mode, DUAL), &nodes);
+        let text = |ips: BTreeSet<IpAddr>| ips.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(text(routes.far_ends()), expected, "{mode:?}");
+        assert_eq!(text(routes.peer_addresses()), addresses, "{mode:?}");
+    }
 }
 
 #[test]

@@ -65,6 +65,10 @@ fn peer(number: u8) -> NodeRecord {
 }
 
 fn routes_to(peers: &[NodeRecord]) -> NodeRoutes {
+    routes_of(TrafficMode::Encap, peers)
+}
+
+fn routes_of(mode: TrafficMode, peers: &[NodeRecord]) -> NodeRoutes {
     let own = OwnNode {
         name: "node-a".parse().unwrap(),
         pod_cidrs: pod_cidrs(),
@@ -73,7 +77,7 @@ fn routes_to(peers: &[NodeRecord]) -> NodeRoutes {
             interface: "eth0".parse().unwrap(),
             addresses: ["172.18.0.11/24".parse::<IpNet>().unwrap()].into_iter().collect(),
         },
-        mode: TrafficMode::Encap,
+        mode,
         tunnel: antrea_agent_routing::TunnelProtocol::Geneve,
     };
     plan(&own, peers)
@@ -229,6 +233,19 @@ fn packets_of_peers_and_of_gateways_of_other_clusters_are_let_in_and_it_is_told(
         assert_eq!(far_ends(), "172.18.0.13\n172.18.7.13\n172.18.9.9");
         assert!(!host.asked.let_in.borrow().contains(&IpAddr::from([172, 18, 0, 12])));
     });
+}
+
+#[test]
+fn where_nodes_use_no_tunnel_they_are_let_in_for_other_clusters_alone() {
+    let config = AgentConfig::parse("agent.conf", "").unwrap();
+    let fixed = Fixed::new("antrea-gw0".parse().unwrap(), &config, pod_cidrs(), None);
+    let far_ends = |clusters: &FlowSources| {
+        let routes = routes_of(TrafficMode::NoEncap, &[peer(12)]);
+        let wanted = fixed.wanted(&routes, traffic(None), clusters, None);
+        wanted.far_ends.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(far_ends(&FlowSources::new()).is_empty());
+    assert_eq!(far_ends(&clusters().borrow()), ["172.18.0.12", "172.18.7.12", "172.18.9.9"]);
 }
 
 /// An interface with the Node's address and its default route.

@@ -112,7 +112,8 @@ impl Fixed {
         routes.extend(service_routes(&services, &cluster_ips, &self.gateway, families()));
         let mut neighbours = peers.neighbours();
         neighbours.extend(service_neighbours(&services, &self.gateway, families()));
-        let mut far_ends = peers.far_ends();
+        // Between Gateways and the other Nodes of their cluster there is always a tunnel.
+        let mut far_ends = if clusters.is_empty() { peers.far_ends() } else { peers.peer_addresses() };
         far_ends.extend(clusters.values().flat_map(FlowSource::far_ends).map(IpAddr::V4));
         let plan = self.plan(peers.pod_cidrs(), far_ends.clone(), services);
         Wanted { routes, neighbours, plan, far_ends, left_out, stale }
