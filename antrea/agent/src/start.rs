@@ -118,7 +118,6 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
                 node: node.name.clone(),
                 pipeline: Arc::clone(&pipeline),
                 switch: switch.clone(),
-                nodes: routes.facts(),
                 routes: wanted_routes.clone(),
             };
             let answers = packet_ins.labelled(GATEWAY_ECHO_USERDATA);

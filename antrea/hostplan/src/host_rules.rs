@@ -145,14 +145,19 @@ fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     ]
 }
 
-/// What neither Nodes nor Gateways send to this Node's end of the tunnel. It comes before the rule that opens the port. The bridge
-/// drops it as well, so that it does not matter who has accepted it before. In this chain, which upstream's agent makes anew, the
-/// rule goes when that agent takes over: nobody would add new Nodes to the set any more.
-fn packets_of_strangers(config: &HostConfig, family: IpFamily) -> Option<Rule> {
-    let rule = Rule::new("drop encapsulation packets from strangers", Target::Drop);
-    let far_ends = far_end_ip_set(family).to_owned();
-    let unknown = Match::NotInSet(far_ends, SetDirection::Source);
-    Some(rule.layer4(tunnel_layer4(config, family)?).matching(unknown))
+/// What comes to this Node's end of the tunnel from others than Nodes and Gateways is dropped, before the rule that opens the
+/// port. GRE has no port and may be for another tunnel of the host: it is let in from Nodes alone, and is otherwise the affair of
+/// the host's own rules. The bridge drops packets of others in any case, so that it does no harm when somebody else's rule accepts
+/// them first. Upstream's agent makes this chain anew. The rules go then, as they have to: nobody would add new Nodes to the set.
+fn tunnel_input(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
+    let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
+    let far_ends = || far_end_ip_set(family).to_owned();
+    let allow = Rule::new("allow tunnel input packets", Target::Accept).layer4(layer4);
+    if layer4 == Layer4::Gre {
+        return vec![allow.matching(Match::InSet(far_ends(), SetDirection::Source))];
+    }
+    let drop = Rule::new("drop tunnel input packets from unknown peers", Target::Drop).layer4(layer4);
+    vec![drop.matching(Match::NotInSet(far_ends(), SetDirection::Source)), allow]
 }
 
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
@@ -190,10 +195,8 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         accept("accept packets from local Pods").input(gateway()),
         accept("accept packets to local Pods").output(gateway()),
     ];
-    let (mut input, mut output) = (Vec::new(), Vec::new());
-    input.extend(packets_of_strangers(config, family));
+    let (mut input, mut output) = (tunnel_input(config, family), Vec::new());
     if let Some(layer4) = tunnel_layer4(config, family) {
-        input.push(accept("allow tunnel input packets").layer4(layer4));
         output.push(accept("allow tunnel output packets").layer4(layer4));
     }
     if let Some(port) = config.services.agent().and_then(|agent| agent.health_check_port) {

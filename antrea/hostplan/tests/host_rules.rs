@@ -53,7 +53,7 @@ pub(crate) fn with_our_own(record: &str) -> SavedRuleset {
     let (before, mangle) = record.split_once("*mangle\n").unwrap();
     let (chains, after) = mangle.split_once("COMMIT\n").unwrap();
     let opens = "-A ANTREA-INPUT -p udp -m comment --comment \"Antrea: allow tunnel input packets\"";
-    let strangers = "-A ANTREA-INPUT -p udp -m comment --comment \"Antrea: drop encapsulation packets from strangers\" \
+    let strangers = "-A ANTREA-INPUT -p udp -m comment --comment \"Antrea: drop tunnel input packets from unknown peers\" \
         -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP\n";
     let after = after.replace(opens, &format!("{strangers}{opens}"));
     SavedRuleset::parse(&format!("{before}*mangle\n{chains}{ours}COMMIT\n{after}"))
@@ -117,7 +117,7 @@ fn without_need_of_membership_its_rules_are_the_difference() {
     :ANTREA-FORWARD - [0:0]
     :ANTREA-INPUT - [0:0]
     :ANTREA-OUTPUT - [0:0]
-    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop encapsulation packets from strangers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP
     -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
@@ -181,8 +181,7 @@ fn gre_is_let_in_and_not_tracked_either() {
     :ANTREA-FORWARD - [0:0]
     :ANTREA-INPUT - [0:0]
     :ANTREA-OUTPUT - [0:0]
-    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: drop encapsulation packets from strangers" -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP
-    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: allow tunnel input packets" -j ACCEPT
+    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: allow tunnel input packets" -m set --match-set ANTREA-TUNNEL-IP src -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
     -A ANTREA-FORWARD -o antrea-gw0 -m comment --comment "Antrea: accept packets to local Pods" -j ACCEPT
@@ -205,8 +204,8 @@ fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
 fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
     let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), ..ipv6_node() };
     let rules = host_rules(&config).rulesets.v4.unwrap().to_string();
-    assert_eq!(rules.matches("-p gre").count(), 5, "strangers, and tracking and filter, in and out: {rules}");
-    assert_eq!(rules.matches("! --match-set ANTREA-TUNNEL-IP src -j DROP").count(), 1, "{rules}");
+    assert_eq!(rules.matches("-p gre").count(), 4, "tracking and filter, in and out: {rules}");
+    assert_eq!(rules.matches("-m set --match-set ANTREA-TUNNEL-IP src -j ACCEPT").count(), 1, "{rules}");
     assert!(!rules.contains("*nat"), "{rules}");
 }
 
@@ -262,7 +261,7 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
     -A FORWARD -m comment --comment "Antrea: jump to Antrea forwarding rules" -j ANTREA-FORWARD
     -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
-    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop encapsulation packets from strangers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP6 src -j DROP
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP6 src -j DROP
     -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT

@@ -103,9 +103,9 @@ fn dropped(cluster: &Cluster) -> Result<u64> {
     let mut sum = 0;
     for program in ["iptables-save", "ip6tables-save"] {
         let rules = program_in(cluster.b.name, program).args(["-c", "-t", "filter"]).text()?;
-        let rule = rules.lines().find(|line| line.contains("from strangers"));
+        let rule = rules.lines().find(|line| line.contains("from unknown peers"));
         let counter = rule.and_then(|rule| rule.strip_prefix('[')?.split(':').next()?.parse::<u64>().ok());
-        sum += counter.with_context(|| format!("no rule about strangers: {rules}"))?;
+        sum += counter.with_context(|| format!("no rule about unknown peers: {rules}"))?;
     }
     Ok(sum)
 }

@@ -50,6 +50,10 @@ pub struct NodeRecord {
     pub transport_addresses: Option<String>,
 }
 
+/// More addresses than Nodes have that somebody has set up: a kubelet writes what its machine has, and so may whoever has its
+/// credentials.
+const FAR_ENDS: usize = 16;
+
 /// Whether load balancers may send new connections to a Node (KEP-3836).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Eligibility {
@@ -120,7 +124,19 @@ impl NodeRecord {
     pub(crate) fn known_addresses(&self) -> impl Iterator<Item = IpAddr> {
         let transport = self.transport_addresses.iter().flat_map(|list| list.split(','));
         let transport = transport.filter_map(|text| read_address(text).ok());
-        self.addresses.iter().chain(&self.all_addresses).copied().chain(transport)
+        transport.chain(self.addresses.iter().chain(&self.all_addresses).copied())
+    }
+
+    /// Where it may send through the tunnel from, but not more of them than a Node needs: they stand in tables of all others.
+    pub(crate) fn far_ends(&self, own: &OwnNode) -> BTreeSet<IpAddr> {
+        let is_own = |address: &IpAddr| own.transport.addresses.iter().any(|net| net.addr() == *address);
+        let mut far_ends = BTreeSet::new();
+        for address in self.known_addresses().filter(|address| is_of_a_host(address) && !is_own(address)) {
+            if far_ends.len() < FAR_ENDS {
+                far_ends.insert(address);
+            }
+        }
+        far_ends
     }
 
     /// Its Pod CIDRs, also those that another Node has as well; what is none is left out.
@@ -141,7 +157,7 @@ impl NodeRecord {
         }
         let transport = match &self.transport_addresses {
             Some(list) => sound(list.split(',').map(read_address), &mut problems).collect(),
-            None => self.addresses,
+            None => self.addresses.iter().copied().filter(is_of_a_host).collect(),
         };
         (ReadNode { pod_networks, transport }, problems)
     }
@@ -163,5 +179,11 @@ fn read_pod_cidr(text: &str) -> Result<PodNetwork, Problem> {
 
 fn read_address(text: &str) -> Result<IpAddr, Problem> {
     let text = text.trim();
-    text.parse().map_err(|_| Problem::InvalidTransportAddress(text.to_owned()))
+    let address = text.parse().ok().filter(is_of_a_host);
+    address.ok_or_else(|| Problem::InvalidTransportAddress(text.to_owned()))
+}
+
+/// Whether packets may come from an address, and go to it alone.
+const fn is_of_a_host(address: &IpAddr) -> bool {
+    !(address.is_unspecified() || address.is_loopback() || address.is_multicast())
 }

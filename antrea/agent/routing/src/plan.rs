@@ -83,13 +83,10 @@ impl NodeRoutes {
         self.peers.values().flat_map(|peer| &peer.peer.addresses).copied().collect()
     }
 
-    /// Where a peer's Pod with this address is reached through the tunnel: the Node that has it.
-    pub fn far_end_of(&self, pod: IpAddr) -> Option<IpAddr> {
+    /// How a peer's Pod with this address is reached.
+    pub fn route_to(&self, pod: IpAddr) -> Option<PeerRoute> {
         let mut networks = self.peers.values().flat_map(|peer| peer.peer.networks.iter());
-        match networks.find(|network| network.pod_cidr.contains(&pod))?.route {
-            PeerRoute::Tunnel { remote } => Some(remote),
-            PeerRoute::Host => None,
-        }
+        networks.find(|network| network.pod_cidr.contains(&pod)).map(|network| network.route)
     }
 
     /// The neighbours of all peers.
@@ -196,7 +193,7 @@ fn own_routes(own: &OwnNode) -> Vec<Route> {
 }
 
 fn peer_plan(own: &OwnNode, record: &NodeRecord, ways: DualStack<Way>) -> PeerPlan {
-    let (node, addresses) = (record.name.clone(), record.known_addresses().collect());
+    let (node, addresses) = (record.name.clone(), record.far_ends(own));
     let peer = Peer { node, addresses, networks: ways.map(|way| way.network) };
     let mut plan = PeerPlan { peer, routes: Vec::new(), neighbours: Vec::new() };
     for way in ways.iter() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_agent_routing::{Eligibility, NodeFacts, NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
+use antrea_pipeline::PeerRoute;
 
 use crate::text::{decide, node, own};
 
@@ -123,17 +124,14 @@ fn families_that_this_node_does_not_have_are_left_out() {
 }
 
 #[test]
-fn a_pod_of_a_peer_is_behind_the_far_end_of_its_node() {
+fn the_way_to_a_pod_of_a_peer_is_known() {
     let nodes = "near 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2";
-    let far_end = |mode, pod: &str| {
-        plan(&own(mode, DUAL), &[node(nodes)])
-            .far_end_of(pod.parse().unwrap())
-            .map(|far_end| far_end.to_string())
-    };
-    assert_eq!(far_end(TrafficMode::Encap, "10.10.1.7").as_deref(), Some("172.18.0.2"));
-    assert_eq!(far_end(TrafficMode::Encap, "fd00:10:0:1::7").as_deref(), Some("fd00:18::2"));
-    assert_eq!(far_end(TrafficMode::Encap, "10.10.0.7"), None);
-    assert_eq!(far_end(TrafficMode::NoEncap, "10.10.1.7"), None);
+    let route = |mode, pod: &str| plan(&own(mode, DUAL), &[node(nodes)]).route_to(pod.parse().unwrap());
+    let tunnel = |remote: &str| Some(PeerRoute::Tunnel { remote: remote.parse().unwrap() });
+    assert_eq!(route(TrafficMode::Encap, "10.10.1.7"), tunnel("172.18.0.2"));
+    assert_eq!(route(TrafficMode::Encap, "fd00:10:0:1::7"), tunnel("fd00:18::2"));
+    assert_eq!(route(TrafficMode::Encap, "10.10.0.7"), None);
+    assert_eq!(route(TrafficMode::NoEncap, "10.10.1.7"), Some(PeerRoute::Host));
 }
 
 #[test]
@@ -171,6 +169,18 @@ fn all_pod_networks_are_known_to_the_host() {
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
     let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.10.0.0/24", "fd00:10::/64", "10.10.1.0/24"]);
+}
+
+/// Whoever writes the object of a Node is not to disturb others.
+#[test]
+fn what_is_no_address_of_another_host_is_no_far_end_and_the_rest_is_bounded() {
+    let far_ends = |text: &str| plan(&own(TrafficMode::Encap, DUAL), &[node(text)]).far_ends();
+    let odd =
+        "node-2 1 pods=10.10.1.0/24 at=172.18.0.2 also=0.0.0.0,::,127.0.0.1,224.0.0.1,ff02::1,172.18.0.1";
+    assert_eq!(far_ends(odd), ["172.18.0.2".parse().unwrap()].into());
+    let many: Vec<_> = (1..=200).map(|number| format!("192.0.2.{number}")).collect();
+    let many = far_ends(&format!("node-2 1 pods=10.10.1.0/24 at=198.51.100.2 also={}", many.join(",")));
+    assert_eq!((many.len(), many.contains(&"198.51.100.2".parse().unwrap())), (16, true));
 }
 
 /// A Node with several addresses may send from any of them. One whose Pods nobody reaches sends nothing.

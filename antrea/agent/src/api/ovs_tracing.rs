@@ -7,6 +7,7 @@ use antrea_agent_cni::interface_store::StoredContainer;
 use antrea_kit::kube_client::bounded;
 use antrea_kit::query::Query;
 use antrea_ovs::unixctl::{self, UnixctlError};
+use antrea_pipeline::PeerRoute;
 use antrea_types::{DualStack, IpFamily, MacAddr, PodRef};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Pod, Service};
@@ -133,11 +134,13 @@ fn input_port(sources: &Sources, peer: &Peer, source: Option<&End>) -> Result<In
     }
 }
 
-/// Where the source is: a Pod of this Node, one of another, or beyond the gateway.
+/// Where the source is: a Pod of this Node, one of another behind the tunnel, or beyond the gateway.
 fn input_of(sources: &Sources, peer: Option<&Peer>, source: Option<&End>) -> Result<InputPort, Refusal> {
     match (peer, source.and_then(|end| end.interface.as_ref())) {
         (_, Some(interface)) => Ok(of_interface(interface)),
-        (Some(Peer::Object { .. }), None) => Ok(of_tunnel(sources, source)),
+        (Some(Peer::Object { .. }), None) if route_to(sources, source) != Some(PeerRoute::Host) => {
+            Ok(of_tunnel(sources, source))
+        }
         _ => of_gateway(sources),
     }
 }
@@ -147,8 +150,16 @@ fn of_interface(interface: &StoredContainer) -> InputPort {
 }
 
 fn of_tunnel(sources: &Sources, source: Option<&End>) -> InputPort {
-    let far_end = source.and_then(|end| sources.observer.routes.borrow().far_end_of(end.ip));
+    let far_end = match route_to(sources, source) {
+        Some(PeerRoute::Tunnel { remote }) => Some(remote),
+        Some(PeerRoute::Host) | None => None,
+    };
     InputPort::Tunnel { port: sources.tunnel.clone(), far_end }
+}
+
+/// The way to the Node that has a Pod, if it is a peer.
+fn route_to(sources: &Sources, pod: Option<&End>) -> Option<PeerRoute> {
+    sources.observer.routes.borrow().route_to(pod?.ip)
 }
 
 fn of_gateway(sources: &Sources) -> Result<InputPort, Refusal> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_multicluster::{
-    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, PeerGateway, PodToPod, Subject, plan,
+    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, OwnGateways, PeerGateway, PodToPod,
+    Subject, plan,
 };
-use antrea_agent_routing::{NodeFacts, NodeRoutes};
+use antrea_agent_routing::NodeRoutes;
 use antrea_kit::watch::WatchEvent;
 use antrea_openflow::Flow;
 use antrea_ovs::Switch;
@@ -34,7 +35,6 @@ pub(crate) struct ClusterSetBase {
     pub(crate) node: NodeName,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) switch: Switch,
-    pub(crate) nodes: watch::Receiver<NodeFacts>,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
 }
 
@@ -44,6 +44,7 @@ pub(crate) struct MulticlusterController {
     pod_to_pod: PodToPod,
     gateways: Records<LocalGateway>,
     clusters: Records<OtherCluster>,
+    own_gateways: OwnGateways,
     role: Option<GatewayRole>,
     wanted: watch::Sender<FlowSources>,
     peers: watch::Sender<BTreeSet<PeerGateway>>,
@@ -71,6 +72,7 @@ impl MulticlusterController {
             pod_to_pod,
             gateways,
             clusters,
+            own_gateways: OwnGateways::default(),
             role: None,
             wanted: watch::Sender::default(),
             peers: watch::Sender::default(),
@@ -109,7 +111,6 @@ impl MulticlusterController {
                 event = clusters.recv() => {
                     self.clusters.learn(event.context("the watch of ClusterInfoImports ended")?);
                 }
-                Ok(()) = self.base.nodes.changed() => {}
                 Ok(()) = self.base.routes.changed() => {}
                 _ = retry.tick() => {}
             }
@@ -142,15 +143,19 @@ impl MulticlusterController {
     }
 
     fn plan(&mut self) -> ClusterSetPlan {
-        plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects())
+        let mut plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        let nodes = &self.base.routes.borrow().known.addresses;
+        plan.gateways = self.own_gateways.update(plan.gateways, nodes, Instant::now().into_std());
+        plan
     }
 
     /// The cluster as it is now. Services are known by the Gateway's `serviceCIDR`.
     fn own_cluster(&mut self) -> OwnCluster {
+        let routes = self.base.routes.borrow_and_update();
         OwnCluster {
             node: self.base.node.clone(),
-            networks: self.base.routes.borrow_and_update().pod_cidrs(),
-            node_addresses: self.base.nodes.borrow_and_update().addresses.iter().copied().collect(),
+            networks: routes.pod_cidrs(),
+            node_addresses: routes.known.addresses.iter().copied().collect(),
             pod_to_pod: self.pod_to_pod,
         }
     }

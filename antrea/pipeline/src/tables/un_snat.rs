@@ -9,7 +9,7 @@ use antrea_openflow::{Flow, Match};
 use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
-use crate::fields::{PktSource, snat_ct_zone};
+use crate::fields::{FOREIGN_SOURCE, PktSource, snat_ct_zone};
 use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
@@ -78,7 +78,9 @@ pub fn answer_of_gateway(layout: &Layout, gateway: Ipv4Addr, peer: Ipv4Addr) -> 
 fn echo(layout: &Layout, kind: u8, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<FlowBuilder> {
     let matching = Match::new().icmp(IpFamily::V4, kind, Some(0)).ip_src(IpAddr::V4(peer));
     let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
-    Some(flow.matching(matching.ip_dst(IpAddr::V4(gateway))).marked(PktSource::Tunnel.mark()))
+    let flow = flow.matching(matching.ip_dst(IpAddr::V4(gateway)));
+    // From the peer itself, not from whoever speaks in its name.
+    Some(flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset()))
 }
 
 fn translated(layout: &Layout, category: Category, address: IpAddr) -> Option<Flow> {
