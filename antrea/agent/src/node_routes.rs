@@ -67,6 +67,7 @@ pub(crate) fn record(node: Node) -> Option<NodeRecord> {
         eligibility,
         zone: node.metadata.labels.unwrap_or_default().remove(ZONE_LABEL),
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
+        tunnel_sources: annotations.get(node_annotation::TUNNEL_SOURCES).cloned(),
     })
 }
 

@@ -36,6 +36,7 @@ use crate::parts::{cni_server, gateway, open_switch, pipeline_config, routed_nod
 use crate::policies::{PolicyBase, PolicyComponents};
 use crate::proxy::{self, ServiceBase, ServiceComponents};
 use crate::survey::{Surroundings, survey};
+use crate::tunnel_sources::TunnelSources;
 
 /// How soon Open vSwitch is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -61,6 +62,7 @@ pub(crate) struct Agent {
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
     pub(crate) own_annotation: OwnAnnotation,
+    pub(crate) tunnel_sources: TunnelSources,
 }
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
@@ -174,6 +176,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         ovs_run_dir: config.ovs.run_dir.clone(),
         round: restore.round.subscribe(),
     };
+    let (name, routes_to_peers) = (node.name.clone(), wanted_routes.clone());
+    let tunnel_sources = TunnelSources::new(name, client.clone(), netlink.clone(), routes_to_peers)?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
         info: Identity::new(&config, node, transport, *pod_mtu, api_authority),
@@ -192,6 +196,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             wanted: surroundings.transport_addresses.clone(),
             present: routes.own_annotation(),
         },
+        tunnel_sources,
         client,
         node: surroundings.node,
         database: surroundings.database,

@@ -48,6 +48,8 @@ pub struct NodeRecord {
     pub eligibility: Eligibility,
     /// The annotation `node.antrea.io/transport-addresses`: what to use instead of `addresses`, separated by commas.
     pub transport_addresses: Option<String>,
+    /// The annotation `node.antrea.io/tunnel-sources`: where else it sends through the tunnel from, separated by commas.
+    pub tunnel_sources: Option<String>,
 }
 
 /// More addresses than Nodes have that somebody has set up: a kubelet writes what its machine has, and so may whoever has its
@@ -130,8 +132,11 @@ impl NodeRecord {
     /// Where it may send through the tunnel from, but not more of them than a Node needs: they stand in tables of all others.
     pub(crate) fn far_ends(&self, own: &OwnNode) -> BTreeSet<IpAddr> {
         let is_own = |address: &IpAddr| own.transport.addresses.iter().any(|net| net.addr() == *address);
+        let sources = self.tunnel_sources.iter().flat_map(|list| list.split(','));
+        let sources = sources.filter_map(|text| read_address(text).ok());
+        let all = self.known_addresses().chain(sources);
         let mut far_ends = BTreeSet::new();
-        for address in self.known_addresses().filter(|address| is_of_a_host(address) && !is_own(address)) {
+        for address in all.filter(|address| is_of_a_host(address) && !is_own(address)) {
             if far_ends.len() < FAR_ENDS {
                 far_ends.insert(address);
             }

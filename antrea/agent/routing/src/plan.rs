@@ -28,6 +28,8 @@ pub struct NodeRoutes {
     pub problems: Vec<(NodeName, Problem)>,
     /// What all Nodes have.
     pub known: KnownNetworks,
+    /// What peers know of where this Node sends from; `None` while there is no such Node.
+    pub own_sources: Option<OwnSources>,
     mode: TrafficMode,
     own_pod_cidrs: DualStack<IpNet>,
 }
@@ -39,6 +41,27 @@ pub struct KnownNetworks {
     pub addresses: BTreeSet<IpAddr>,
     /// Every Pod CIDR of every Node.
     pub pod_cidrs: BTreeSet<IpNet>,
+}
+
+/// Where tunnels of this Node come from, as its Node says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnSources {
+    /// The addresses that it is known by.
+    pub known: BTreeSet<IpAddr>,
+    /// The annotation with the others.
+    pub annotation: Option<String>,
+}
+
+impl OwnSources {
+    fn of(record: &NodeRecord) -> Self {
+        Self { known: record.known_addresses().collect(), annotation: record.tunnel_sources.clone() }
+    }
+
+    /// What the annotation has to be where tunnels come from `sources`.
+    pub fn annotation_for(&self, sources: &BTreeSet<IpAddr>) -> Option<String> {
+        let unknown: Vec<String> = sources.difference(&self.known).map(ToString::to_string).collect();
+        (!unknown.is_empty()).then(|| unknown.join(","))
+    }
 }
 
 impl KnownNetworks {
@@ -71,6 +94,16 @@ impl NodeRoutes {
     /// The routes to all Pods, the Node's own first.
     pub fn routes(&self) -> Vec<Route> {
         self.own_routes.iter().chain(self.peers.values().flat_map(|peer| &peer.routes)).cloned().collect()
+    }
+
+    /// Where tunnels to peers go.
+    pub fn remotes(&self) -> BTreeSet<IpAddr> {
+        let networks = self.peers.values().flat_map(|peer| peer.peer.networks.iter());
+        let remote = |network: &PeerNetwork| match network.route {
+            PeerRoute::Tunnel { remote } => Some(remote),
+            PeerRoute::Host => None,
+        };
+        networks.filter_map(remote).collect()
     }
 
     /// Where peers may send through the tunnel from. None where they use none among themselves.
@@ -124,10 +157,12 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         peers: BTreeMap::new(),
         problems: Vec::new(),
         known: KnownNetworks::of(own, nodes),
+        own_sources: None,
         mode: own.mode,
         own_pod_cidrs: own.pod_cidrs,
     };
     let (own_record, mut nodes): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name == own.name);
+    routes.own_sources = own_record.first().copied().map(OwnSources::of);
     nodes.sort_by_key(|node| node.seniority());
     for record in nodes {
         let (node, mut problems) = record.read();

@@ -165,6 +165,7 @@ fn all_pod_networks_are_known_to_the_host() {
         zone: None,
         eligibility: Eligibility::default(),
         transport_addresses: None,
+        tunnel_sources: None,
     };
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
     let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
@@ -181,6 +182,38 @@ fn what_is_no_address_of_another_host_is_no_far_end_and_the_rest_is_bounded() {
     let many: Vec<_> = (1..=200).map(|number| format!("192.0.2.{number}")).collect();
     let many = far_ends(&format!("node-2 1 pods=10.10.1.0/24 at=198.51.100.2 also={}", many.join(",")));
     assert_eq!((many.len(), many.contains(&"198.51.100.2".parse().unwrap())), (16, true));
+}
+
+#[test]
+fn tunnels_of_a_peer_come_also_from_where_its_agent_says_that_they_do() {
+    let peer = "node-2 1 pods=10.10.1.0/24 at=172.18.0.2 sources=192.0.2.7,::1,eth1,2001:db8::7";
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &[node(peer)]);
+    let expected = ["172.18.0.2", "192.0.2.7", "2001:db8::7"].map(|text| text.parse().unwrap());
+    assert_eq!(routes.far_ends(), expected.into());
+    // What an agent says takes nothing from Services.
+    assert!(!routes.known.addresses.contains(&expected[1]));
+}
+
+#[test]
+fn a_node_says_where_it_sends_from_unless_it_is_known_by_that() {
+    let nodes = [
+        node(
+            "node-1 0 pods=10.10.0.0/24 at=172.18.0.1 also=172.18.0.1 transport=192.0.2.1 sources=192.0.2.9",
+        ),
+        node("node-2 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2"),
+    ];
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &nodes);
+    assert_eq!(routes.remotes(), ["172.18.0.2", "fd00:18::2"].map(|text| text.parse().unwrap()).into());
+    let sources = routes.own_sources.unwrap();
+    assert_eq!(sources.annotation.as_deref(), Some("192.0.2.9"));
+    let check = |list: &[&str], expected: Option<&str>| {
+        let list = list.iter().map(|text| text.parse().unwrap()).collect();
+        assert_eq!(sources.annotation_for(&list).as_deref(), expected);
+    };
+    check(&["172.18.0.1", "192.0.2.1"], None);
+    check(&["192.0.2.9", "172.18.0.1", "fd00:18::9"], Some("192.0.2.9,fd00:18::9"));
+    assert_eq!(plan(&own(TrafficMode::NoEncap, DUAL), &nodes).remotes(), [].into());
+    assert_eq!(plan(&own(TrafficMode::Encap, DUAL), &nodes[1..]).own_sources, None);
 }
 
 /// A Node with several addresses may send from any of them. One whose Pods nobody reaches sends nothing.

@@ -1,10 +1,8 @@
 //! In a network namespace of each test: what Services ask for comes, in one go where much comes at once, and goes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::disallowed_methods, reason = "a thread of its own waits for these programs")]
 
 use std::net::Ipv4Addr;
-use std::process::Command;
 use std::sync::Arc;
 
 use antrea_agent_multicluster::FlowSource;
@@ -13,34 +11,10 @@ use antrea_hostplan::{AgentServices, HostServices, Transport};
 use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
 use antrea_types::{MacAddr, Protocol};
 use futures::FutureExt;
-use nix::sched::{CloneFlags, unshare};
 
 use super::*;
 use crate::gateway;
-
-/// Runs a test as the only task of a thread with a network namespace of its own, in which there is a gateway.
-fn isolated(name: &str, test: impl AsyncFnOnce() + Send + 'static) {
-    let run = move || match unshare(CloneFlags::CLONE_NEWNET) {
-        Ok(()) => {
-            sh("ip link set lo up; ip link add antrea-gw0 type bridge");
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(test());
-            None
-        }
-        Err(error) => Some(error),
-    };
-    match std::thread::spawn(run).join() {
-        Ok(None) => {}
-        Ok(Some(error)) => println!("SKIPPED {name}: network namespaces need root ({error})"),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-fn sh(line: &str) -> String {
-    let output = Command::new("sh").args(["-c", line]).output().unwrap();
-    assert!(output.status.success(), "`{line}` failed: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
+use crate::isolated::{isolated, sh};
 
 fn pod_cidrs() -> DualStack<IpNet> {
     ["10.11.0.0/24", "fd00:11::/64"].map(|text| text.parse::<IpNet>().unwrap()).into_iter().collect()
@@ -61,6 +35,7 @@ fn peer(number: u8) -> NodeRecord {
         zone: None,
         eligibility: antrea_agent_routing::Eligibility::default(),
         transport_addresses: None,
+        tunnel_sources: None,
     }
 }
 

@@ -97,6 +97,12 @@ impl NetlinkError {
         self.is(nix::errno::Errno::EEXIST)
     }
 
+    /// Whether there is no route.
+    fn is_unreachable(&self) -> bool {
+        use nix::errno::Errno;
+        [Errno::ENETUNREACH, Errno::EHOSTUNREACH].iter().any(|errno| self.is(*errno))
+    }
+
     /// Whether the thing asked for does not exist; the kernel has a different number for each kind of thing.
     pub fn is_absent(&self) -> bool {
         use nix::errno::Errno;
