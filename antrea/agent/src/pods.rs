@@ -141,7 +141,7 @@ pub(crate) async fn run(
     let collect = async {
         let pods = pods_of_node(&client, &node).await;
         for pod in without_port(&inventory, &pods) {
-            warn!(%pod, "The port of a Pod was lost with the database of Open vSwitch, and the Pod has no network: delete it");
+            warn!(%pod, "A Pod has no port since the Open vSwitch database was recreated, and so no network; delete the Pod");
         }
         for error in server.collect(&inventory, &pods).await {
             warn!(%error, "What a former Pod left was not removed");

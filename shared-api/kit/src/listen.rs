@@ -1,5 +1,5 @@
-//! Sockets that listen on all addresses of a machine, whatever IP families its kernel has. Those of loopback have a queue of
-//! their own: whoever fills the other keeps no probe waiting.
+//! Sockets that listen on all addresses of a machine, whatever IP families its kernel has. Loopback addresses have sockets, and
+//! so accept queues, of their own: a probe is accepted even when remote clients have filled theirs.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,8 +11,8 @@ use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tracing::info;
 
-/// Connections that wait to be accepted, on each socket; what `net.core.somaxconn` allows by default. Where there is no room, a
-/// client sends its SYN again after a second.
+/// Length of each accept queue: the default of `net.core.somaxconn`. When a queue is full the kernel drops the SYN, and the client
+/// retransmits it after a second.
 const BACKLOG: i32 = 4096;
 
 /// A server that cannot be had.
@@ -40,7 +40,7 @@ pub enum BindError {
 /// Accepts connections, those of loopback first.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    /// Those of loopback, where there are some, and last the one of the address that was asked for.
+    /// The loopback sockets, if any, followed by the socket of `address`.
     sockets: Vec<TcpListener>,
     address: SocketAddr,
 }
@@ -53,14 +53,14 @@ impl Listener {
 
     fn with_backlog(address: SocketAddr, backlog: i32) -> io::Result<Self> {
         let whole = bound(address, Port::Own)?;
-        // From here on nobody else can have the port who does not ask to share it.
+        // From here on, binding the port fails for everybody who does not set SO_REUSEPORT as the same user.
         whole.listen(backlog)?;
         let address = whole.local_addr()?.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
         let mut sockets = Vec::new();
         if address.ip().is_unspecified() {
             whole.set_reuse_port(true)?;
             for loopback in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
-                // A socket of IPv4 leaves IPv6 to others.
+                // 0.0.0.0 does not cover IPv6.
                 if loopback.is_ipv4() || address.is_ipv6() {
                     sockets.extend(of_loopback(SocketAddr::new(loopback, address.port()))?);
                 }
@@ -87,7 +87,7 @@ impl Listener {
     }
 }
 
-/// Whether others of our sockets may have the port as well.
+/// Whether the sockets of this process may share the port (SO_REUSEPORT).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Port {
     Own,
@@ -103,7 +103,7 @@ fn bound(address: SocketAddr, port: Port) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket for one of the addresses of loopback; nothing where this machine lacks it.
+/// A socket for a loopback address; `None` if this machine does not have the address.
 fn of_loopback(address: SocketAddr) -> io::Result<Option<Socket>> {
     match bound(address, Port::Shared) {
         Ok(socket) => Ok(Some(socket)),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_fills_the_queue_keeps_nobody_on_loopback_waiting() {
+    async fn loopback_clients_are_accepted_while_the_queue_of_others_is_full() {
         for address in ALL {
             let listener = Listener::with_backlog((address, 0).into(), 2).unwrap();
             let port = listener.local_addr().port();

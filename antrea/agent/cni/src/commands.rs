@@ -42,7 +42,7 @@ const LINKS_AT_A_TIME: usize = 4;
 /// How long another program may hold the IPAM state.
 const IPAM_PATIENCE: Duration = Duration::from_secs(10);
 const IPAM_PAUSE: Duration = Duration::from_millis(5);
-/// How long an address that is held back takes to be free at most, unless the processor has other work.
+/// How long to wait for a requested address before requesting another one.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Carries out commands, one at a time for each container.
@@ -87,7 +87,7 @@ impl Commands {
         let begun = Instant::now();
         let mut asked = None;
         loop {
-            // An address may be free by the time that there was none.
+            // Read before the attempt: the address may be released between the attempt and the question below.
             let was_giving_back = !self.giving_back.is_empty();
             match self.ipam.work(&work).await {
                 Err(IpamError::Held(_)) if begun.elapsed() < IPAM_PATIENCE => sleep(IPAM_PAUSE).await,
@@ -104,8 +104,7 @@ impl Commands {
         }
     }
 
-    /// Whether an address is about to be free, perhaps because of this question; `asked` is when one was asked for that is held
-    /// back. One is enough, unless somebody else gets it.
+    /// Whether an address will be released soon. Requests one that is held back, unless the caller did so recently (`asked`).
     fn is_giving_back(&self, family: IpFamily, asked: &mut Option<Instant>) -> bool {
         let waits = asked.is_some_and(|asked| asked.elapsed() < ASK_AGAIN);
         if !waits && self.held_back.need(family) == Needed::Asked {

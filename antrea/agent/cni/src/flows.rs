@@ -24,7 +24,7 @@ pub trait PodFlows: Send + Sync {
         interface: &'a PodInterface,
     ) -> BoxFuture<'a, Result<(), FlowError>>;
 
-    /// What a port has to say from its first moment on of the interface called `name`, whose flows are installed later.
+    /// `external_ids` that the port of the interface `name` needs from its creation on; its flows are installed later.
     fn notes(&self, name: &InterfaceName) -> BTreeMap<String, String>;
 
     /// Why the switch takes no flows at this moment; nothing when it does.

@@ -103,8 +103,8 @@ pub fn collect(inventory: &Inventory, pods: &[NodePod]) -> Vec<Action> {
     actions
 }
 
-/// Those of the Pods that have a link and an address, and no port: OVSDB has lost them while the agent was down. Nothing but a new
-/// sandbox gives them one.
+/// Pods with a link and an address but no port: the database was recreated while the agent was down. Only a new sandbox gets a
+/// port again.
 pub fn without_port<'a>(inventory: &Inventory, pods: &'a [NodePod]) -> Vec<&'a PodRef> {
     let attached = attached(inventory);
     let has_lost = |address: &IpAddr| {

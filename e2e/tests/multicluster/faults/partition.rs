@@ -22,10 +22,10 @@ const WITHDRAWN: Duration = Duration::from_secs(30);
 /// A member asks for its leader every 10 s.
 const BACK: Duration = Duration::from_secs(20);
 
-/// It may have to begin its watches anew with that.
+/// Upper bound until the member sees changes of others: a heartbeat, and new watches.
 const HEARS: Duration = Duration::from_secs(30);
 
-/// What another exports afterwards.
+/// A Service that is exported once the member is connected again.
 const HEALED: &str = "healed";
 
 #[test]
@@ -64,7 +64,7 @@ fn a_partitioned_member_is_withdrawn_after_its_lease_and_back_in_seconds() {
     });
 }
 
-/// A member imports what another exports now, and all that came before it.
+/// Waits until the member imports a new Service, and with it everything that happened earlier.
 fn hears(member: &Member, exporter: &Member) -> Result<()> {
     let imported = format!("antrea-mc-{HEALED}");
     let endpoints =

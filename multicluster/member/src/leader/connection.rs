@@ -95,7 +95,7 @@ struct Connection {
     conflict: Option<Condition>,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
-    /// How many of the last ones got no answer at all.
+    /// Consecutive heartbeats without any answer.
     silent: u32,
     /// Of heartbeats, while there is no connection.
     retries: Backoff,

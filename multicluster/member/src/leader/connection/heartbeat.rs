@@ -18,7 +18,7 @@ use crate::leader::{Link, Target};
 
 /// How many heartbeats are lost before the leader counts as away.
 const LOST: u32 = 3;
-/// How many heartbeats in a row get no answer at all before watches count as cut off, too.
+/// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
 
 impl Connection {
@@ -31,8 +31,8 @@ impl Connection {
         let link = sent
             .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
         if was_silent && link == Link::Connected {
-            // TCP sends what was lost again after as long as it has waited before, up to two minutes: watches would tell that
-            // late what has changed meanwhile.
+            // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
+            // delayed by as long as the partition lasted.
             self.join(target);
             return;
         }
