@@ -9,12 +9,13 @@ use std::time::Duration;
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::pods::{PORT, Pod};
 use antrea_e2e::processes::{self, ProcessId};
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::wait;
 use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::cluster::{Cluster, on_the_cluster};
+use crate::cluster::{Cluster, on_the_cluster_of};
 use crate::leaks;
 
 /// Of each burst. An agent that is back is soon done with those that are left, so that each kill has a burst of its own.
@@ -31,7 +32,7 @@ const ASK_ALL: &str = r#"for url; do curl -gsSf --max-time 5 "$url" && echo || e
 #[test]
 fn pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_adds() {
     let name = "pods_come_up_and_leave_nothing_though_their_agent_is_killed_in_the_middle_of_adds";
-    on_the_cluster(name, |cluster| {
+    on_the_cluster_of(Extent::Long(Part::Two), name, |cluster| {
         let workload = cluster.workload(1)?;
         let (node, other) = cluster.two_nodes()?;
         let pods = bursts_with_kills(cluster, node)?;

@@ -11,11 +11,12 @@ use std::time::Duration;
 use antrea_e2e::command::Run as _;
 use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::plan::address_in;
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::state;
 use antrea_e2e::{exec, wait};
 use anyhow::{Context, Result, ensure};
 
-use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
+use crate::cluster::{Cluster, NAMESPACE, on_the_cluster, on_the_cluster_of};
 
 /// All that `check installation` tests.
 const TESTS: [&str; 10] = [
@@ -60,24 +61,28 @@ fn antctl_finds_nothing_wrong_with_an_installation_that_is_well() {
 
 #[test]
 fn antctl_names_the_nodes_between_which_the_tunnel_is_blocked() {
-    on_the_cluster("antctl_names_the_nodes_between_which_the_tunnel_is_blocked", |cluster| {
-        let antctl = Antctl::from_the_image(cluster)?;
-        let (first, last) = cluster.two_nodes()?;
-        block_geneve_from(cluster, last)?;
-        let said = antctl.run(&["check", "installation", "--run", "pod-to-pod"])?;
-        unblock(cluster)?;
-        said.ensure_contains(&[
-            "Test pod-to-pod-intranode-connectivity passed",
-            "Test pod-to-pod-internode-connectivity failed:",
-            &format!("Pod client-1 on Node {first} → Pod echo-2 on Node {last}"),
-            &format!("Pod client-2 on Node {last} → Pod echo-1 on Node {first}"),
-            "Cause: the Nodes reach each other, the tunnel between them does not",
-            "UDP 6081 for Geneve",
-            "1 tests succeeded, 1 tests failed, 0 tests were skipped",
-        ])?;
-        ensure!(said.status.code() == Some(1), "it ended with {}", said.status);
-        ensure_no_namespace(cluster)
-    });
+    on_the_cluster_of(
+        Extent::Long(Part::One),
+        "antctl_names_the_nodes_between_which_the_tunnel_is_blocked",
+        |cluster| {
+            let antctl = Antctl::from_the_image(cluster)?;
+            let (first, last) = cluster.two_nodes()?;
+            block_geneve_from(cluster, last)?;
+            let said = antctl.run(&["check", "installation", "--run", "pod-to-pod"])?;
+            unblock(cluster)?;
+            said.ensure_contains(&[
+                "Test pod-to-pod-intranode-connectivity passed",
+                "Test pod-to-pod-internode-connectivity failed:",
+                &format!("Pod client-1 on Node {first} → Pod echo-2 on Node {last}"),
+                &format!("Pod client-2 on Node {last} → Pod echo-1 on Node {first}"),
+                "Cause: the Nodes reach each other, the tunnel between them does not",
+                "UDP 6081 for Geneve",
+                "1 tests succeeded, 1 tests failed, 0 tests were skipped",
+            ])?;
+            ensure!(said.status.code() == Some(1), "it ended with {}", said.status);
+            ensure_no_namespace(cluster)
+        },
+    );
 }
 
 #[test]

@@ -6,9 +6,10 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::install;
 use antrea_e2e::names::NodeId;
 use antrea_e2e::plan::NodePlan;
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Context, Result, ensure};
 
-use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
+use crate::cluster::{Cluster, NAMESPACE, on_the_cluster, on_the_cluster_of};
 
 #[test]
 fn helm_test_passes() {
@@ -21,21 +22,25 @@ fn helm_test_passes() {
 
 #[test]
 fn a_chart_upgrade_and_uninstall_leave_only_what_they_should() {
-    on_the_cluster("a_chart_upgrade_and_uninstall_leave_only_what_they_should", |cluster| {
-        let workload = cluster.workload(1)?;
-        upgrade(cluster)?;
-        cluster.ensure_connected(&workload)?;
-        workload.delete()?;
-        uninstall(cluster)?;
-        install::antrea(cluster.lab.programs(), &cluster.kubectl, cluster.plan()?, &cluster.product)
-            .context("Antrea cannot be installed again")?;
-        // It ran on through the uninstallation, with an interface that leads nowhere now.
-        cluster.kubectl.text(&["rollout", "restart", "-n", NAMESPACE, "deployment/coredns"])?;
-        cluster.kubectl.rollout(NAMESPACE, "deployment/coredns", 120)?;
-        let workload = cluster.workload(1)?;
-        cluster.ensure_connected(&workload)?;
-        workload.delete()
-    });
+    on_the_cluster_of(
+        Extent::Long(Part::Two),
+        "a_chart_upgrade_and_uninstall_leave_only_what_they_should",
+        |cluster| {
+            let workload = cluster.workload(1)?;
+            upgrade(cluster)?;
+            cluster.ensure_connected(&workload)?;
+            workload.delete()?;
+            uninstall(cluster)?;
+            install::antrea(cluster.lab.programs(), &cluster.kubectl, cluster.plan()?, &cluster.product)
+                .context("Antrea cannot be installed again")?;
+            // It ran on through the uninstallation, with an interface that leads nowhere now.
+            cluster.kubectl.text(&["rollout", "restart", "-n", NAMESPACE, "deployment/coredns"])?;
+            cluster.kubectl.rollout(NAMESPACE, "deployment/coredns", 120)?;
+            let workload = cluster.workload(1)?;
+            cluster.ensure_connected(&workload)?;
+            workload.delete()
+        },
+    );
 }
 
 fn upgrade(cluster: &Cluster<'_>) -> Result<()> {

@@ -1,28 +1,33 @@
 //! `helm upgrade` and `helm rollback` while Pods talk.
 
 use antrea_e2e::command::Run as _;
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
+use crate::cluster::{Cluster, NAMESPACE, on_the_cluster_of};
 use crate::ovs_absences;
 use crate::traffic::{Traffic, ensure_lost_only_during};
 
 #[test]
 fn an_upgrade_and_its_rollback_lose_packets_only_while_open_vswitch_restarts() {
-    on_the_cluster("an_upgrade_and_its_rollback_lose_packets_only_while_open_vswitch_restarts", |cluster| {
-        let workload = cluster.workload(2)?;
-        let traffic = Traffic::start(cluster, &workload)?;
-        let ((), absences) = ovs_absences::during(cluster, || upgrade_and_roll_back(cluster))?;
-        let windows: Vec<_> = absences.iter().map(|absence| absence.window).collect();
-        ensure_lost_only_during(&windows, &traffic.end()?)?;
-        for node in &cluster.plan()?.nodes {
-            let times = windows.iter().filter(|window| window.node == node.id).count();
-            ensure!(times == 2, "Open vSwitch of {} was away {times} times, not twice", node.id);
-        }
-        cluster.ensure_connected(&workload)?;
-        workload.delete()
-    });
+    on_the_cluster_of(
+        Extent::Long(Part::One),
+        "an_upgrade_and_its_rollback_lose_packets_only_while_open_vswitch_restarts",
+        |cluster| {
+            let workload = cluster.workload(2)?;
+            let traffic = Traffic::start(cluster, &workload)?;
+            let ((), absences) = ovs_absences::during(cluster, || upgrade_and_roll_back(cluster))?;
+            let windows: Vec<_> = absences.iter().map(|absence| absence.window).collect();
+            ensure_lost_only_during(&windows, &traffic.end()?)?;
+            for node in &cluster.plan()?.nodes {
+                let times = windows.iter().filter(|window| window.node == node.id).count();
+                ensure!(times == 2, "Open vSwitch of {} was away {times} times, not twice", node.id);
+            }
+            cluster.ensure_connected(&workload)?;
+            workload.delete()
+        },
+    );
 }
 
 /// An upgrade that concerns the controller alone, one that replaces agents, and the way back from both.

@@ -14,6 +14,7 @@ use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx;
 use antrea_e2e::names::Place;
 use antrea_e2e::patience::ensure_in_time;
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::{processes, state};
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -21,7 +22,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::restarts::service;
-use super::stage::{Stage, on_the_stage, until, upgrade};
+use super::stage::{Stage, on_the_stage_of, until, upgrade};
 
 pub(super) const PODS: [&str; 6] = ["get", "pods", "-n", NAMESPACE, "-l", "component=antrea-mc-controller"];
 
@@ -30,21 +31,25 @@ const GAP: Duration = Duration::from_secs(30);
 
 #[test]
 fn either_replica_of_the_leader_may_be_deleted_or_killed() {
-    on_the_stage("either_replica_of_the_leader_may_be_deleted_or_killed", |stage| {
-        let leader = stage.a()?;
-        set_replicas(stage, leader, 2)?;
-        for whose in [Whose::Holder, Whose::Other] {
-            let writes = Writes::start(stage, leader)?;
-            let gap = export_without(stage, "deleted", whose, |pod| delete(leader, pod))?;
-            let written = writes.end()?;
-            println!(
-                "the Pod of {whose:?} was deleted: an export took {gap:.1?}; {written} writes were taken"
-            );
-            let gap = export_without(stage, "killed", whose, |pod| kill_in(stage, pod))?;
-            println!("the process of {whose:?} was killed: an export took {gap:.1?}");
-        }
-        set_replicas(stage, leader, 1)
-    });
+    on_the_stage_of(
+        Extent::Long(Part::Three),
+        "either_replica_of_the_leader_may_be_deleted_or_killed",
+        |stage| {
+            let leader = stage.a()?;
+            set_replicas(stage, leader, 2)?;
+            for whose in [Whose::Holder, Whose::Other] {
+                let writes = Writes::start(stage, leader)?;
+                let gap = export_without(stage, "deleted", whose, |pod| delete(leader, pod))?;
+                let written = writes.end()?;
+                println!(
+                    "the Pod of {whose:?} was deleted: an export took {gap:.1?}; {written} writes were taken"
+                );
+                let gap = export_without(stage, "killed", whose, |pod| kill_in(stage, pod))?;
+                println!("the process of {whose:?} was killed: an export took {gap:.1?}");
+            }
+            set_replicas(stage, leader, 1)
+        },
+    );
 }
 
 /// A replica, by who has the Lease.

@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::wait;
 use antrea_types::IpFamily;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::pings::Pings;
 use super::reuse::{given, vacate};
-use super::stage::{Stage, namespace_of, on_the_stage, pod};
+use super::stage::{Stage, namespace_of, on_the_stage_of, pod};
 use super::stream::pause_until;
 use crate::services::peers::Peer;
 
@@ -37,19 +38,23 @@ spec: {podSelector: {matchLabels: {role: stranger}}, policyTypes: [Ingress, Egre
 
 #[test]
 fn a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections() {
-    on_the_stage("a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections", |stage| {
-        // On the other Node, and on the same.
-        let peers = [stage.pod("x-a")?, stage.pod("x-b")?];
-        let talkers = [Talker::of(peers[0])?, Talker::of(peers[1])?];
-        for _ in 0..CHANCES {
-            let after = replace(stage, &peers, &talkers)?;
-            println!("an address was another Pod's {after:?} after it was free");
-            if after < SOON {
-                return Ok(());
+    on_the_stage_of(
+        Extent::Long(Part::Three),
+        "a_pod_that_gets_the_address_of_a_deleted_one_has_no_part_in_its_connections",
+        |stage| {
+            // On the other Node, and on the same.
+            let peers = [stage.pod("x-a")?, stage.pod("x-b")?];
+            let talkers = [Talker::of(peers[0])?, Talker::of(peers[1])?];
+            for _ in 0..CHANCES {
+                let after = replace(stage, &peers, &talkers)?;
+                println!("an address was another Pod's {after:?} after it was free");
+                if after < SOON {
+                    return Ok(());
+                }
             }
-        }
-        bail!("no address was another Pod's within {SOON:?}")
-    });
+            bail!("no address was another Pod's within {SOON:?}")
+        },
+    );
 }
 
 /// Returns how soon the second Pod had the address.

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::{packages, wait};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::controllers::{self, count_in_logs_of_agents};
-use super::stage::{Stage, on_the_stage};
+use super::stage::{Stage, on_the_stage_of};
 use super::streams::{Streams, busy};
 use crate::cluster::NAMESPACE;
 
@@ -33,7 +34,7 @@ spec: {podSelector: {matchLabels: {app: z-b}}, policyTypes: [Ingress]}";
 #[test]
 fn agents_go_on_with_their_watches_when_the_certificate_of_the_controller_is_renewed() {
     let name = "agents_go_on_with_their_watches_when_the_certificate_of_the_controller_is_renewed";
-    on_the_stage(name, |stage| {
+    on_the_stage_of(Extent::Long(Part::Two), name, |stage| {
         packages::ensure(&["libfaketime"])?;
         on_nodes(stage, &format!("mkdir {FOLDER}; cp {LIBRARY} {FOLDER}/library"))?;
         set_clock(stage, "+0")?;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use antrea_types::Protocol;
@@ -138,10 +140,27 @@ impl Target {
     }
 
     fn socket(self) -> io::Result<UdpSocket> {
-        let any = if self.address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" };
-        let socket = UdpSocket::bind(any)?;
+        let socket = bind_udp(self.address.ip())?;
         socket.connect(self.address)?;
         Ok(socket)
+    }
+}
+
+/// Where questions over UDP come from: ports that neither the kernel picks nor Services have.
+const UDP_PORTS: Range<u16> = 12_000..30_000;
+
+/// A socket with a port that no question has had lately. Open vSwitch remembers a UDP client for a minute after it was answered, and
+/// whoever has its port meanwhile goes on with its connection, whatever policies have come since.
+fn bind_udp(to: IpAddr) -> io::Result<UdpSocket> {
+    static PORT: AtomicU16 = AtomicU16::new(UDP_PORTS.start);
+    let any: IpAddr = if to.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let next = |port| Some(if port + 1 < UDP_PORTS.end { port + 1 } else { UDP_PORTS.start });
+    loop {
+        let (Ok(port) | Err(port)) = PORT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        match UdpSocket::bind((any, port)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            bound => return bound,
+        }
     }
 }
 

@@ -10,12 +10,13 @@ use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::COMMON_AREA;
 use antrea_e2e::multicluster::nginx;
 use antrea_e2e::patience::ensure_in_time;
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::super::replicas::{PODS, kill_in, set_replicas};
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{on_the_stage, until};
+use super::super::stage::{on_the_stage, on_the_stage_of, until};
 
 /// Exported at once.
 const SERVICES: usize = 100;
@@ -28,48 +29,52 @@ const GAP: Duration = Duration::from_secs(40);
 
 #[test]
 fn a_leader_that_is_killed_in_the_middle_of_merging_loses_nothing() {
-    on_the_stage("a_leader_that_is_killed_in_the_middle_of_merging_loses_nothing", |stage| {
-        under_traffic(stage, || {
-            let (leader, exporter) = (&stage.a()?.kubectl, &stage.b()?.kubectl);
-            let before = imports(leader)?.len();
-            let objects = (0..SERVICES).map(|number| format!("burst-{number}"));
-            let objects = objects.flat_map(|name| [service(&name), nginx::export(&name)]);
-            let objects: String = objects.map(|object| format!("---\n{object}\n")).collect();
-            exporter.apply(&objects)?;
-            for share in [10, SERVICES] {
-                until(&format!("{share} imports"), || {
-                    let made = imports(leader)?.len() - before;
-                    ensure!(made >= share, "there are {made}");
+    on_the_stage_of(
+        Extent::Long(Part::Three),
+        "a_leader_that_is_killed_in_the_middle_of_merging_loses_nothing",
+        |stage| {
+            under_traffic(stage, || {
+                let (leader, exporter) = (&stage.a()?.kubectl, &stage.b()?.kubectl);
+                let before = imports(leader)?.len();
+                let objects = (0..SERVICES).map(|number| format!("burst-{number}"));
+                let objects = objects.flat_map(|name| [service(&name), nginx::export(&name)]);
+                let objects: String = objects.map(|object| format!("---\n{object}\n")).collect();
+                exporter.apply(&objects)?;
+                for share in [10, SERVICES] {
+                    until(&format!("{share} imports"), || {
+                        let made = imports(leader)?.len() - before;
+                        ensure!(made >= share, "there are {made}");
+                        Ok(())
+                    })?;
+                    // The one that was killed before may be about to start.
+                    until("a controller to be killed", || kill_in(stage, &leader.json(&PODS)?["items"][0]))?;
+                }
+                let all = before + SERVICES * IMPORTS;
+                until(&format!("{all} imports, each as a merge from scratch makes it"), || {
+                    let (made, wanted) = (imports(leader)?, merged(leader)?);
+                    ensure!(made.len() == all, "there are {}", made.len());
+                    for (name, spec) in &wanted {
+                        ensure!(made.get(name) == Some(spec), "{name} is {:?}, not {spec}", made.get(name));
+                    }
+                    ensure!(wanted.len() == all, "a merge from scratch makes {}", wanted.len());
                     Ok(())
                 })?;
-                // The one that was killed before may be about to start.
-                until("a controller to be killed", || kill_in(stage, &leader.json(&PODS)?["items"][0]))?;
-            }
-            let all = before + SERVICES * IMPORTS;
-            until(&format!("{all} imports, each as a merge from scratch makes it"), || {
-                let (made, wanted) = (imports(leader)?, merged(leader)?);
-                ensure!(made.len() == all, "there are {}", made.len());
-                for (name, spec) in &wanted {
-                    ensure!(made.get(name) == Some(spec), "{name} is {:?}, not {spec}", made.get(name));
-                }
-                ensure!(wanted.len() == all, "a merge from scratch makes {}", wanted.len());
-                Ok(())
-            })?;
-            until("every export to be ready", || {
-                let exports = exporter.json(&["get", "serviceexports"])?;
-                let exports = exports["items"].as_array().cloned().unwrap_or_default();
-                let ready = exports.iter().filter(|export| is_ready(export)).count();
-                ensure!(ready > SERVICES && ready == exports.len(), "{ready} of {} are", exports.len());
-                Ok(())
-            })?;
-            exporter.command(&["delete", "-f", "-", "--wait=false"]).feed(&objects)?;
-            until("the imports to go", || {
-                let left = imports(leader)?.len();
-                ensure!(left == before, "there are {left}, and were {before}");
-                Ok(())
+                until("every export to be ready", || {
+                    let exports = exporter.json(&["get", "serviceexports"])?;
+                    let exports = exports["items"].as_array().cloned().unwrap_or_default();
+                    let ready = exports.iter().filter(|export| is_ready(export)).count();
+                    ensure!(ready > SERVICES && ready == exports.len(), "{ready} of {} are", exports.len());
+                    Ok(())
+                })?;
+                exporter.command(&["delete", "-f", "-", "--wait=false"]).feed(&objects)?;
+                until("the imports to go", || {
+                    let left = imports(leader)?.len();
+                    ensure!(left == before, "there are {left}, and were {before}");
+                    Ok(())
+                })
             })
-        })
-    });
+        },
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{Stage, on_the_stage, on_the_stage_of, scale_controller, wait_for_condition};
+use super::super::stage::{Stage, on_the_stage_of, scale_controller, wait_for_condition};
 use super::Held;
 
 /// For members to hear of a leader that is back, and for it to merge what they export: they ask every 10 s.
@@ -44,26 +44,30 @@ fn a_minute_without_the_leader_takes_nothing_away() {
 /// exports.
 #[test]
 fn an_hour_and_two_days_without_the_leader_take_nothing_away() {
-    on_the_stage("an_hour_and_two_days_without_the_leader_take_nothing_away", |stage| {
-        under_traffic(stage, || {
-            let (leader, member, silent) = (stage.a()?, stage.b()?, stage.c()?);
-            let held = Held::by_all(stage)?;
-            scale_controller(silent, 0)?;
-            scale_controller(leader, 0)?;
-            export(stage)?;
-            for (whose, ago) in [(leader, "2 days ago"), (member, "1 hour ago"), (silent, "2 days ago")] {
-                date_heartbeat(stage, whose, ago)?;
-            }
-            date_status(stage, "2 days ago")?;
-            come_back(stage)?;
-            pause(HEARD);
-            held.ensure_it_stayed(stage)?;
-            scale_controller(silent, 1)?;
-            let set = ["clusterset", NAME, "-n", "kube-system"];
-            wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
-            held.ensure_it_stayed(stage)
-        })
-    });
+    on_the_stage_of(
+        Extent::Long(Part::One),
+        "an_hour_and_two_days_without_the_leader_take_nothing_away",
+        |stage| {
+            under_traffic(stage, || {
+                let (leader, member, silent) = (stage.a()?, stage.b()?, stage.c()?);
+                let held = Held::by_all(stage)?;
+                scale_controller(silent, 0)?;
+                scale_controller(leader, 0)?;
+                export(stage)?;
+                for (whose, ago) in [(leader, "2 days ago"), (member, "1 hour ago"), (silent, "2 days ago")] {
+                    date_heartbeat(stage, whose, ago)?;
+                }
+                date_status(stage, "2 days ago")?;
+                come_back(stage)?;
+                pause(HEARD);
+                held.ensure_it_stayed(stage)?;
+                scale_controller(silent, 1)?;
+                let set = ["clusterset", NAME, "-n", "kube-system"];
+                wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
+                held.ensure_it_stayed(stage)
+            })
+        },
+    );
 }
 
 /// B exports a Service more.
