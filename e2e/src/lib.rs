@@ -20,6 +20,7 @@ pub mod dump;
 pub mod echo;
 pub mod etcd;
 pub mod exec;
+pub mod geneve;
 pub mod go;
 pub mod guest;
 pub mod host_routes;

@@ -8,7 +8,7 @@ use antrea_e2e::names::{NodeId, Place};
 use antrea_e2e::paused::Paused;
 use antrea_e2e::plan::{Install, NodePlan, Request, address_in};
 use antrea_e2e::pod_cidrs::PodCidrs;
-use antrea_e2e::pods::PORT;
+use antrea_e2e::pods::{PORT, Pod};
 use antrea_e2e::scenario::{Extent, Part, request, with_lab};
 use antrea_e2e::wait;
 use antrea_e2e::workload::Workload;
@@ -18,11 +18,19 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, NAMESPACE};
 use crate::keep_alive::KeepAlive;
+use crate::pings::Ping;
 use crate::traces::{BRIDGE, DATABASE, mentions};
 
 /// Where the Node comes back: the addresses with this number in its subnets.
 const ELSEWHERE: u8 = 33;
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often the Node joins under traffic, which has a packet in each interval. It is away for longer than the silence, and
+/// watched for some answers afterwards.
+const JOINS: u8 = 3;
+const INTERVAL: Duration = Duration::from_millis(10);
+const SILENCE: Duration = Duration::from_millis(500);
+const ANSWERS: usize = 200;
 
 #[test]
 fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_talk() {
@@ -56,6 +64,10 @@ fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_tal
         add_again(&cluster, &removed)?;
         ensure_it_is_back(&cluster, &mut workload, guest.id, "back-again")?;
         ensure_all_is_told(&cluster, first, "")?;
+        for round in 1..=JOINS {
+            ensure_it_joins_under_traffic(&cluster, &mut workload, guest.id)
+                .with_context(|| format!("the Node joins for the {round}. time"))?;
+        }
         connection.ensure_it_lasted()
     });
 }
@@ -136,6 +148,38 @@ fn add_again(cluster: &Cluster<'_>, node: &Value) -> Result<()> {
     let field = format!("--field-selector=spec.nodeName={guest}");
     cluster.kubectl.text(&["delete", "pods", "--all-namespaces", &field, "--timeout=60s"])?;
     add(&cluster.kubectl, node, &json!({}))
+}
+
+/// Pods of the Node and of the others talk while it is none for a moment. From the first packet on that is answered when it is
+/// back, none is lost: nobody knows a Node by halves.
+fn ensure_it_joins_under_traffic(
+    cluster: &Cluster<'_>,
+    workload: &mut Workload,
+    guest: NodeId,
+) -> Result<()> {
+    let node = cluster.kubectl.json(&["get", "node", &guest.to_string()])?;
+    let network = network_of(cluster, guest)?;
+    let settled: Vec<Pod> = workload.pods().to_vec();
+    let peers: Vec<NodeId> = settled.iter().map(|pod| pod.node).collect();
+    let own = workload.add_pod("joins", guest)?;
+    let mut pings = Vec::new();
+    for (from, to) in settled.iter().flat_map(|pod| [(pod, &own), (&own, pod)]) {
+        let address = to.ips.v4.context("a Pod without address")?;
+        pings.push(Ping::start(cluster.lab, from, (to, address), INTERVAL)?);
+    }
+    remove(cluster, guest)?;
+    ensure_no_trace(cluster, &peers, &traces_of(cluster.lab.plan().node(guest)?))?;
+    let cidrs = json!({ "podCIDR": network, "podCIDRs": node["spec"]["podCIDRs"] });
+    add(&cluster.kubectl, &node, &cidrs)?;
+    wait::until(PATIENCE, "all pings to be answered again", || {
+        Ok(pings.iter().all(|ping| ping.answers_after(SILENCE) >= ANSWERS))
+    })?;
+    for record in pings.into_iter().map(Ping::end) {
+        let record = record?;
+        println!("{record}");
+        ensure!(record.losses().len() == 1, "{record}: {:?}", record.losses());
+    }
+    workload.delete_pod("joins")
 }
 
 /// Removes the object alone: the kubelet goes on, and cares for the next one of that name.

@@ -59,6 +59,14 @@ impl Ping {
         Ok(Self { path, requests })
     }
 
+    /// How many answers there were since nothing was heard for that long.
+    pub(crate) fn answers_after(&self, silence: Duration) -> usize {
+        let answers = self.requests.answers();
+        let pairs = answers.iter().zip(answers.iter().skip(1));
+        let silent = |(before, after): (&Answer, &Answer)| after.at.saturating_sub(before.at) > silence;
+        pairs.map(silent).rev().position(|silent| silent).map_or(0, |position| position + 1)
+    }
+
     /// Ends it.
     pub(crate) fn end(self) -> Result<Record> {
         Record::of(self.path, self.requests.answers())

@@ -6,6 +6,8 @@ pub mod node_annotation {
     pub const MAC_ADDRESS: &str = "node.antrea.io/mac-address";
     /// The addresses that tunnels go to, comma separated, where they are not the Node IPs.
     pub const TRANSPORT_ADDRESSES: &str = "node.antrea.io/transport-addresses";
+    /// Where tunnels of a Node come from, apart from the addresses that it is known by; separated by commas. Upstream has none.
+    pub const TUNNEL_SOURCES: &str = "node.antrea.io/tunnel-sources";
     /// The public WireGuard key.
     pub const WIREGUARD_PUBLIC_KEY: &str = "node.antrea.io/wireguard-public-key";
     /// How many Egress IPs the Node may have.

@@ -24,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::gateway::GatewayInterface;
+use crate::multicluster::FlowSources;
+use crate::node_routes::LetIn;
 use left_out::LeftOut;
 use own_network::LastRead;
 use wanted::{Fixed, Wanted};
@@ -40,14 +42,23 @@ const BURST: Duration = Duration::from_millis(10);
 /// More routes than this are not logged one by one.
 const LOGGED_ROUTES: usize = 16;
 
+/// Who asks for what.
+pub(crate) struct Asked {
+    pub(crate) routes: watch::Receiver<NodeRoutes>,
+    pub(crate) services: watch::Receiver<ServiceTraffic>,
+    /// The flows for other clusters, whose Gateways send through the tunnel, too.
+    pub(crate) clusters: watch::Receiver<FlowSources>,
+    /// Told whose packets are let in.
+    pub(crate) let_in: LetIn,
+}
+
 /// Keeps the kernel in line with Nodes and Services.
 pub(crate) struct HostNetwork {
     netlink: Netlink,
     gateway: GatewayInterface,
     gateway_watch: LinkWatch,
     fixed: Fixed,
-    routes: watch::Receiver<NodeRoutes>,
-    services: watch::Receiver<ServiceTraffic>,
+    asked: Asked,
     own: LastRead,
     told: LeftOut,
     state: State,
@@ -77,13 +88,12 @@ impl HostNetwork {
         config: &AgentConfig,
         own_pod_cidrs: DualStack<IpNet>,
         api_server: Option<IpAddr>,
-        routes: watch::Receiver<NodeRoutes>,
-        services: watch::Receiver<ServiceTraffic>,
+        asked: Asked,
     ) -> Result<Self> {
         let gateway_watch = LinkWatch::current(&gateway.name).context("cannot watch the gateway")?;
         let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs, api_server);
         let (own, told, state) = (LastRead::default(), LeftOut::default(), State::Failed(0));
-        Ok(Self { netlink, gateway, gateway_watch, fixed, routes, services, own, told, state })
+        Ok(Self { netlink, gateway, gateway_watch, fixed, asked, own, told, state })
     }
 
     /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
@@ -95,6 +105,7 @@ impl HostNetwork {
         let wanted = self.wanted();
         let marked_source = self.sync_marked_source().await;
         firewall::apply_at_start(&wanted.plan).await?;
+        self.tell_let_in(&wanted);
         let outcomes =
             [own, marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
         self.remember(wanted, outcomes);
@@ -116,7 +127,7 @@ impl HostNetwork {
         };
         let occasion = tokio::select! {
             Ok(()) = self.gateway_watch.made_anew() => Occasion::GatewayMadeAnew,
-            occasion = change_or_time(&mut self.routes, &mut self.services, patience) => occasion,
+            occasion = self.asked.change_or_time(patience) => occasion,
         };
         if occasion == Occasion::Changed {
             tokio::time::sleep(BURST).await;
@@ -125,7 +136,8 @@ impl HostNetwork {
     }
 
     /// A change is told from what was reached before; when time is up, the gateway is another one or that is not known, all
-    /// is compared. Each part by itself: what fails keeps nothing else back.
+    /// is compared. Each part by itself: what fails keeps nothing else back. Packets of a new peer are let in before anything
+    /// is sent to it.
     async fn act(&mut self, occasion: Occasion) {
         let own = self.read_own_network().await;
         let wanted = self.wanted();
@@ -133,9 +145,9 @@ impl HostNetwork {
             State::Reached(before) if occasion == Occasion::Changed && before.stale == wanted.stale => {
                 let outcomes = [
                     own,
+                    self.update_firewall(before, &wanted).await,
                     self.change_routes(before, &wanted).await,
                     self.change_neighbours(before, &wanted).await,
-                    self.update_firewall(before, &wanted).await,
                 ];
                 self.remember(wanted, outcomes);
             }
@@ -144,9 +156,9 @@ impl HostNetwork {
                     own,
                     self.gateway.configure(&self.netlink).await,
                     self.sync_marked_source().await,
+                    self.sync_firewall(&wanted).await,
                     self.sync_routes(&wanted).await,
                     self.sync_neighbours(&wanted).await,
-                    self.sync_firewall(&wanted).await,
                 ];
                 self.remember(wanted, outcomes);
             }
@@ -175,8 +187,11 @@ impl HostNetwork {
     }
 
     fn wanted(&mut self) -> Wanted {
-        let services = self.services.borrow_and_update().clone();
-        let wanted = self.fixed.wanted(&self.routes.borrow_and_update(), services, self.own.get());
+        let Asked { routes, services, clusters, .. } = &mut self.asked;
+        let services = services.borrow_and_update().clone();
+        let clusters = clusters.borrow_and_update();
+        let wanted = self.fixed.wanted(&routes.borrow_and_update(), services, &clusters, self.own.get());
+        drop(clusters);
         wanted.left_out.report(&self.told);
         self.told = wanted.left_out.clone();
         wanted
@@ -225,6 +240,7 @@ impl HostNetwork {
         if firewall::sync(&wanted.plan).await? == Outcome::Changed {
             info!("Changed iptables rules, IP sets or sysctls");
         }
+        self.tell_let_in(wanted);
         Ok(())
     }
 
@@ -232,7 +248,12 @@ impl HostNetwork {
         if firewall::update(&before.plan, &wanted.plan).await? == Outcome::Changed {
             debug!("Changed entries of IP sets");
         }
+        self.tell_let_in(wanted);
         Ok(())
+    }
+
+    fn tell_let_in(&self, wanted: &Wanted) {
+        self.asked.let_in.send_replace(wanted.far_ends.clone());
     }
 }
 
@@ -249,16 +270,15 @@ fn log_routes(changes: &Changes<Route>) {
     }
 }
 
-/// Until there is something to do. Who computes routes and Services ends before this component does: then there are no
-/// changes any more, and the last ones hold.
-async fn change_or_time<A, B>(
-    routes: &mut watch::Receiver<A>,
-    services: &mut watch::Receiver<B>,
-    patience: Duration,
-) -> Occasion {
-    tokio::select! {
-        Ok(()) = routes.changed() => Occasion::Changed,
-        Ok(()) = services.changed() => Occasion::Changed,
-        () = tokio::time::sleep(patience) => Occasion::TimeIsUp,
+impl Asked {
+    /// Until there is something to do. Who computes routes, Services and other clusters ends before this component does: then
+    /// there are no changes any more, and the last ones hold.
+    async fn change_or_time(&mut self, patience: Duration) -> Occasion {
+        tokio::select! {
+            Ok(()) = self.routes.changed() => Occasion::Changed,
+            Ok(()) = self.services.changed() => Occasion::Changed,
+            Ok(()) = self.clusters.changed() => Occasion::Changed,
+            () = tokio::time::sleep(patience) => Occasion::TimeIsUp,
+        }
     }
 }

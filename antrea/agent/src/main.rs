@@ -12,6 +12,8 @@ mod flow_restore;
 mod former_pods;
 mod gateway;
 mod host_network;
+#[cfg(test)]
+mod isolated;
 mod multicluster;
 mod node;
 mod node_routes;
@@ -28,6 +30,7 @@ mod run;
 mod start;
 mod survey;
 mod tunnel;
+mod tunnel_sources;
 mod uninstall;
 mod uplink;
 

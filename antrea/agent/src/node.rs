@@ -155,17 +155,29 @@ pub(crate) async fn annotate_transport_addresses(
     node: &NodeName,
     wanted: Option<&str>,
 ) -> Result<()> {
+    annotate(client, node, node_annotation::TRANSPORT_ADDRESSES, wanted).await
+}
+
+/// Tells peers where else tunnels of a Node come from; `None` takes it back.
+pub(crate) async fn annotate_tunnel_sources(
+    client: &Client,
+    node: &NodeName,
+    wanted: Option<&str>,
+) -> Result<()> {
+    annotate(client, node, node_annotation::TUNNEL_SOURCES, wanted).await
+}
+
+async fn annotate(client: &Client, node: &NodeName, key: &str, value: Option<&str>) -> Result<()> {
     let api: Api<Node> = Api::all(client.clone());
-    let patch =
-        Patch::Merge(json!({"metadata": {"annotations": {node_annotation::TRANSPORT_ADDRESSES: wanted}}}));
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
     let parameters =
         PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     // A patch of the status may change annotations and, unlike one of the Node, no taints. Labels and the status itself are
     // kept from agents by an admission policy of the chart.
     bounded(api.patch_status(node.as_str(), &parameters, &patch))
         .await
-        .with_context(|| format!("cannot annotate Node {node} with its transport addresses"))?;
-    info!(%node, addresses = wanted.unwrap_or_default(), "Annotated the Node with its transport addresses");
+        .with_context(|| format!("cannot annotate Node {node} with {key}"))?;
+    info!(%node, key, value, "Annotated the Node");
     Ok(())
 }
 

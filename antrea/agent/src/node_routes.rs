@@ -2,7 +2,8 @@
 //!
 //! What the kernel needs for the same peers is handed to `host_network`, which is the one writer there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -29,8 +30,14 @@ use crate::own_annotation::TransportAddresses;
 /// How soon a peer that the switch refused is tried again.
 const RETRY: Duration = Duration::from_secs(60);
 
+/// How long the flows to a new peer wait for the host to let its packets in.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Where the cloud or the administrator says which zone a Node is in.
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+/// Where the host lets packets of the tunnel in from.
+pub(crate) type LetIn = Arc<watch::Sender<BTreeSet<IpAddr>>>;
 
 /// Keeps flows to peers in line with Nodes.
 pub(crate) struct NodeRouteController {
@@ -41,6 +48,7 @@ pub(crate) struct NodeRouteController {
     installed: BTreeMap<NodeName, Peer>,
     reported: Vec<(NodeName, Problem)>,
     routes: watch::Sender<NodeRoutes>,
+    let_in: LetIn,
     facts: watch::Sender<NodeFacts>,
     own_annotation: watch::Sender<Option<TransportAddresses>>,
 }
@@ -59,6 +67,7 @@ pub(crate) fn record(node: Node) -> Option<NodeRecord> {
         eligibility,
         zone: node.metadata.labels.unwrap_or_default().remove(ZONE_LABEL),
         transport_addresses: annotations.get(node_annotation::TRANSPORT_ADDRESSES).cloned(),
+        tunnel_sources: annotations.get(node_annotation::TUNNEL_SOURCES).cloned(),
     })
 }
 
@@ -78,6 +87,8 @@ impl NodeRouteController {
         nodes: Vec<NodeRecord>,
     ) -> (Self, watch::Receiver<NodeRoutes>) {
         let (routes, receiver) = watch::channel(plan(&own, &nodes));
+        // Those that there are at start have their flows together with all others, which are replaced in one go.
+        let let_in = Arc::new(watch::Sender::new(receiver.borrow().far_ends()));
         let facts = watch::Sender::new(NodeFacts::of(&own.name, &nodes));
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
         let controller = Self {
@@ -88,11 +99,17 @@ impl NodeRouteController {
             installed: BTreeMap::new(),
             reported: Vec::new(),
             routes,
+            let_in,
             facts,
             own_annotation: watch::Sender::new(None),
         };
         controller.tell_own_annotation();
         (controller, receiver)
+    }
+
+    /// Where the host says whose packets it lets in.
+    pub(crate) fn let_in(&self) -> LetIn {
+        Arc::clone(&self.let_in)
     }
 
     /// What Services depend on of Nodes.
@@ -182,6 +199,7 @@ impl NodeRouteController {
         self.report(&routes.problems);
         let wanted: BTreeMap<NodeName, Peer> =
             routes.peers.iter().map(|(name, plan)| (name.clone(), plan.peer.clone())).collect();
+        let sending = routes.far_ends();
         self.routes.send_if_modified(|present| {
             let changed = *present != routes;
             *present = routes;
@@ -194,6 +212,11 @@ impl NodeRouteController {
             .filter(|(name, peer)| self.installed.get(name) != Some(peer))
             .map(|(_, peer)| peer)
             .collect();
+        let expected =
+            new.iter().flat_map(|peer| &peer.addresses).filter(|address| sending.contains(address));
+        if !are_let_in(&self.let_in, expected.copied().collect()).await {
+            warn!("The host does not let in yet what Nodes send; installing the flows to them all the same");
+        }
         let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
         for (name, outcome) in gone.iter().zip(removed) {
             match outcome {
@@ -231,7 +254,39 @@ impl NodeRouteController {
     }
 }
 
+/// Waits until the host lets in what comes from the addresses of peers: with the flows to a peer its answers come. Where the host has trouble of
+/// its own, nobody waits for it for long.
+async fn are_let_in(let_in: &LetIn, far_ends: BTreeSet<IpAddr>) -> bool {
+    timeout(PATIENCE, let_in.subscribe().wait_for(|there| far_ends.is_subset(there))).await.is_ok()
+}
+
 /// The set of flows to a peer.
 pub(crate) fn key(node: &NodeName) -> String {
     format!("peer/{node}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn flows_to_a_new_peer_wait_until_the_host_lets_its_packets_in() {
+        let [first, second] = ["172.18.0.2", "fd00:18::2"].map(|text| text.parse::<IpAddr>().unwrap());
+        let let_in: LetIn = Arc::new(watch::Sender::new([first].into()));
+        let mut waiting = std::pin::pin!(are_let_in(&let_in, [first, second].into()));
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        let_in.send_replace([first, second].into());
+        assert!(waiting.await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn flows_to_a_new_peer_do_not_wait_for_ever_for_a_host_in_trouble() {
+        let let_in = LetIn::default();
+        assert!(!are_let_in(&let_in, ["172.18.0.2".parse().unwrap()].into()).await);
+        assert!(are_let_in(&let_in, BTreeSet::new()).await, "there is nobody to wait for");
+    }
 }

@@ -25,7 +25,7 @@ use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper};
 use crate::flow_restore::{self, FlowRestore, RoundState};
 use crate::former_pods::{Echoes, Forgetting, FormerPods};
-use crate::host_network::HostNetwork;
+use crate::host_network::{Asked, HostNetwork};
 use crate::multicluster::{self, ClusterSetBase, MulticlusterComponents};
 use crate::node::{self, OwnNode};
 use crate::node_routes::{self, NodeRouteController};
@@ -36,6 +36,7 @@ use crate::parts::{cni_server, gateway, open_switch, pipeline_config, routed_nod
 use crate::policies::{PolicyBase, PolicyComponents};
 use crate::proxy::{self, ServiceBase, ServiceComponents};
 use crate::survey::{Surroundings, survey};
+use crate::tunnel_sources::TunnelSources;
 
 /// How soon Open vSwitch is asked again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -61,6 +62,7 @@ pub(crate) struct Agent {
     pub(crate) info: Identity,
     pub(crate) observer: Observer,
     pub(crate) own_annotation: OwnAnnotation,
+    pub(crate) tunnel_sources: TunnelSources,
 }
 
 /// Sets the Node up. Waits for the API server, for Open vSwitch and for a Pod CIDR as long as it takes.
@@ -128,9 +130,15 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     };
     let gateway = gateway(&config, node, &ports);
     let api_server = node::api_server(&config).await;
-    let (netlink, pod_cidrs) = (netlink.clone(), node.pod_cidrs);
-    let mut host =
-        HostNetwork::new(netlink, gateway, &config, pod_cidrs, api_server, wanted_routes.clone(), traffic)?;
+    let asked = Asked {
+        routes: wanted_routes.clone(),
+        services: traffic,
+        clusters: clusters
+            .as_ref()
+            .map_or_else(|| watch::Sender::default().subscribe(), MulticlusterComponents::wanted),
+        let_in: routes.let_in(),
+    };
+    let mut host = HostNetwork::new(netlink.clone(), gateway, &config, node.pod_cidrs, api_server, asked)?;
     let base = PolicyBase {
         config: &config,
         client: &client,
@@ -169,6 +177,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
         ovs_run_dir: config.ovs.run_dir.clone(),
         round: restore.round.subscribe(),
     };
+    let (name, routes_to_peers) = (node.name.clone(), wanted_routes.clone());
+    let tunnel_sources = TunnelSources::new(name, client.clone(), netlink.clone(), routes_to_peers)?;
     let tables = pipeline.table_names().into_iter().map(|(id, name)| (id, name.to_owned())).collect();
     Ok(Agent {
         info: Identity::new(&config, node, transport, *pod_mtu, api_authority),
@@ -187,6 +197,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             wanted: surroundings.transport_addresses.clone(),
             present: routes.own_annotation(),
         },
+        tunnel_sources,
         client,
         node: surroundings.node,
         database: surroundings.database,

@@ -16,6 +16,7 @@ pub(crate) fn config() -> HostConfig {
             .collect(),
         pod_cidrs: ["10.11.0.0/24", "10.11.1.0/24", "fd00:11::/64"].map(|text| text.parse().unwrap()).into(),
         tunnel: Some(TunnelTraffic::Udp(6081)),
+        far_ends: ["172.18.0.2", "fd00:18::2"].map(|text| text.parse().unwrap()).into(),
         agent_api_port: 10350,
         membership_port: Some(10351),
         external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),
@@ -99,7 +100,10 @@ fn a_node_that_comes_is_added_to_the_set_in_use() {
         more.pod_cidrs.push("10.11.2.0/24".parse().unwrap());
         firewall::set_ip_sets(&host_rules(&more).ip_sets).await.unwrap();
         assert!(sh("ipset save ANTREA-POD-IP").contains("add ANTREA-POD-IP 10.11.2.0/24"));
-        assert_eq!(sh("ipset list -n | sort"), "ANTREA-POD-IP\nANTREA-POD-IP6");
+        assert_eq!(
+            sh("ipset list -n | sort"),
+            "ANTREA-POD-IP\nANTREA-POD-IP6\nANTREA-TUNNEL-IP\nANTREA-TUNNEL-IP6"
+        );
     });
 }
 

@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use antrea_host::{Netns, firewall};
-use antrea_hostplan::host_rules;
+use antrea_hostplan::{HostConfig, host_rules};
 
 use crate::firewall::config;
 use crate::sandbox::{isolated, sh};
@@ -39,11 +39,21 @@ async fn arrives(from: &Netns, to: &str, at: &UdpSocket, length: usize) -> bool 
     at.recv(&mut [0; LARGE]).is_ok_and(|received| received == length)
 }
 
+/// Small and large datagrams arrive, or do not.
+async fn check(from: &Netns, to: &str, at: &UdpSocket, expected: bool) {
+    for length in [100, LARGE] {
+        let arrived = arrives(from, to, at, length).await;
+        let rules = || sh("iptables-save -c; ip6tables-save -c");
+        assert_eq!(arrived, expected, "{length} bytes from {from:?} to {to}\n{}", rules());
+    }
+}
+
 #[test]
 fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
     isolated("forged tunnels", async || {
         let cabling = Cabling::new().await;
-        firewall::apply_at_start(&host_rules(&config())).await.unwrap();
+        let applied = host_rules(&config());
+        firewall::apply_at_start(&applied).await.unwrap();
         sh(SERVICES);
         let (pod, node, peer) = (cabling.bridge.netns(), Netns::current().unwrap(), cabling.client.netns());
         let receivers = || [6081, 6082].map(|port| bound("::", port));
@@ -67,16 +77,18 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
             (&node, "10.11.0.7:6081", &in_pod, true),
             (&node, "172.18.0.2:6081", &at_peer, true),
             (&peer, "172.18.0.11:6081", &at_node, true),
+            (&peer, "[fd00:18::11]:6081", &at_node, true),
         ] {
-            for length in [100, LARGE] {
-                let arrived = arrives(from, to, at, length).await;
-                assert_eq!(
-                    arrived,
-                    expected,
-                    "{length} bytes from {from:?} to {to}\n{}",
-                    sh("iptables-save -c")
-                );
-            }
+            check(from, to, at, expected).await;
+        }
+        // The same host, when it is no Node any more.
+        let without_peers = host_rules(&HostConfig { far_ends: [].into(), ..config() });
+        firewall::update(&applied, &without_peers).await.unwrap();
+        for to in ["172.18.0.11:6081", "[fd00:18::11]:6081"] {
+            check(&peer, to, &at_node, false).await;
+        }
+        for to in ["172.18.0.11:6082", "[fd00:18::11]:6082"] {
+            check(&peer, to, &beside_node, true).await;
         }
     });
 }

@@ -88,6 +88,7 @@ pub(crate) fn marking() -> HostPlan {
         own_pod_cidrs: cidrs,
         pod_cidrs: cidrs.iter().copied().collect(),
         tunnel: None,
+        far_ends: [].into(),
         agent_api_port: 10350,
         membership_port: None,
         external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),

@@ -138,3 +138,31 @@ fn a_route_that_the_kernel_refuses_keeps_no_other_back() {
         assert!(sh("ip route show").contains("10.11.2.0/24"));
     });
 }
+
+#[test]
+fn the_source_of_packets_is_the_one_that_the_kernel_chooses() {
+    isolated("routes", async || {
+        let netlink = Netlink::current().unwrap();
+        sh("ip link add one type bridge; ip link set one up");
+        sh("ip address add 172.18.0.11/24 dev one; ip address add 192.0.2.11/32 dev one");
+        sh("ip address add fd00:18::11/64 dev one nodad");
+        sh("ip route add 198.51.100.0/24 via 172.18.0.1 dev one src 192.0.2.11");
+        sh(
+            "ip route add unreachable 192.0.2.1; ip route add prohibit 192.0.2.2; ip route add blackhole 192.0.2.3",
+        );
+        for (destination, expected) in [
+            ("172.18.0.12", Some("172.18.0.11")),
+            ("198.51.100.7", Some("192.0.2.11")),
+            ("fd00:18::12", Some("fd00:18::11")),
+            ("203.0.113.7", None),
+            ("2001:db8::7", None),
+            ("192.0.2.1", None),
+            ("192.0.2.2", None),
+            ("192.0.2.3", None),
+            ("0.0.0.1", None),
+        ] {
+            let source = netlink.source_to(destination.parse().unwrap()).await.unwrap();
+            assert_eq!(source.map(|source| source.to_string()).as_deref(), expected, "{destination}");
+        }
+    });
+}

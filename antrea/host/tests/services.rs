@@ -144,7 +144,10 @@ fn what_an_earlier_agent_left_stays_until_all_services_are_known_and_goes_with_t
         let by_host = plan(ServiceTraffic::ByHost);
         firewall::apply_at_start(&by_host).await.unwrap();
         assert_eq!(firewall::sync(&by_host).await.unwrap(), Outcome::Changed);
-        assert_eq!(sh("ipset list -n | sort"), "ANTREA-POD-IP\nANTREA-POD-IP6");
+        assert_eq!(
+            sh("ipset list -n | sort"),
+            "ANTREA-POD-IP\nANTREA-POD-IP6\nANTREA-TUNNEL-IP\nANTREA-TUNNEL-IP6"
+        );
         assert!(!saved().contains("-j DNAT"));
     });
 }

@@ -1,6 +1,8 @@
 //! What the rules of a Node depend on, and what they are part of.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 
 use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
 use ipnet::IpNet;
@@ -28,6 +30,8 @@ pub struct HostConfig {
     pub pod_cidrs: Vec<IpNet>,
     /// How traffic between Nodes is encapsulated; none where it is not.
     pub tunnel: Option<TunnelTraffic>,
+    /// Where such traffic may come from: the addresses of the other Nodes, and of Gateways of other clusters.
+    pub far_ends: BTreeSet<IpAddr>,
     /// The port of the agent's API server.
     pub agent_api_port: u16,
     /// The port of the cluster of agents (`clusterPort`), where something needs that cluster.

@@ -24,6 +24,14 @@ const fn pod_ip_set(family: IpFamily) -> &'static str {
     }
 }
 
+/// The name of the IP set that holds the far ends of tunnels.
+const fn far_end_ip_set(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => "ANTREA-TUNNEL-IP",
+        IpFamily::V6 => "ANTREA-TUNNEL-IP6",
+    }
+}
+
 /// Computes what a Node needs. IP sets are always there for both families, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
@@ -43,7 +51,11 @@ pub fn host_rules(config: &HostConfig) -> HostPlan {
 
 fn ip_sets(config: &HostConfig) -> Vec<IpSet> {
     let pods = IpFamily::ALL.map(|family| IpSet::of_nets(pod_ip_set(family), family, &config.pod_cidrs));
-    pods.into_iter().chain(config.services.agent().into_iter().flat_map(|agent| agent.ip_sets())).collect()
+    let far_ends = config.tunnel.into_iter().flat_map(|_| {
+        IpFamily::ALL.map(|family| IpSet::of_ips(far_end_ip_set(family), family, &config.far_ends))
+    });
+    let of_services = config.services.agent().into_iter().flat_map(|agent| agent.ip_sets());
+    pods.into_iter().chain(far_ends).chain(of_services).collect()
 }
 
 fn sysctls(config: &HostConfig) -> Vec<Sysctl> {
@@ -133,6 +145,21 @@ fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     ]
 }
 
+/// What comes to this Node's end of the tunnel from others than Nodes and Gateways is dropped, before the rule that opens the
+/// port. GRE has no port and may be for another tunnel of the host: it is let in from Nodes alone, and is otherwise the affair of
+/// the host's own rules. The bridge drops packets of others in any case, so that it does no harm when somebody else's rule accepts
+/// them first. Upstream's agent makes this chain anew. The rules go then, as they have to: nobody would add new Nodes to the set.
+fn tunnel_input(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
+    let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
+    let far_ends = || far_end_ip_set(family).to_owned();
+    let allow = Rule::new("allow tunnel input packets", Target::Accept).layer4(layer4);
+    if layer4 == Layer4::Gre {
+        return vec![allow.matching(Match::InSet(far_ends(), SetDirection::Source))];
+    }
+    let drop = Rule::new("drop tunnel input packets from unknown peers", Target::Drop).layer4(layer4);
+    vec![drop.matching(Match::NotInSet(far_ends(), SetDirection::Source)), allow]
+}
+
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
     let mut rules = Vec::new();
     if let ExternalMasquerade::On(source_ports) = config.external_masquerade {
@@ -168,9 +195,8 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         accept("accept packets from local Pods").input(gateway()),
         accept("accept packets to local Pods").output(gateway()),
     ];
-    let (mut input, mut output) = (Vec::new(), Vec::new());
+    let (mut input, mut output) = (tunnel_input(config, family), Vec::new());
     if let Some(layer4) = tunnel_layer4(config, family) {
-        input.push(accept("allow tunnel input packets").layer4(layer4));
         output.push(accept("allow tunnel output packets").layer4(layer4));
     }
     if let Some(port) = config.services.agent().and_then(|agent| agent.health_check_port) {

@@ -98,6 +98,17 @@ impl IpSet {
         }
     }
 
+    /// A set of addresses: those of `ips` that are of the set's family.
+    pub fn of_ips<'a>(name: &str, family: IpFamily, ips: impl IntoIterator<Item = &'a IpAddr>) -> Self {
+        let of_family = ips.into_iter().copied().filter(|ip| IpFamily::of(ip) == family);
+        Self {
+            name: name.to_owned(),
+            kind: IpSetKind::HashIp,
+            family,
+            content: IpSetContent::Exactly(of_family.map(IpSetEntry::Ip).collect()),
+        }
+    }
+
     /// The line that creates the set under a name of its own.
     pub(crate) fn create_line(&self, name: &str) -> String {
         let family = match self.family {

@@ -2,7 +2,8 @@
 
 use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
 use antrea_hostplan::{
-    ExternalMasquerade, HostConfig, ServiceTraffic, host_rules, ip_set_changes, parse_ip_set_save,
+    ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, host_rules, ip_set_changes,
+    parse_ip_set_save,
 };
 use antrea_types::TunnelTraffic;
 
@@ -15,6 +16,7 @@ pub(crate) fn recorded_node() -> HostConfig {
         own_pod_cidrs: ["10.11.0.0/24".parse().unwrap()].into_iter().collect(),
         pod_cidrs: vec!["10.11.0.0/24".parse().unwrap(), "10.11.1.0/24".parse().unwrap()],
         tunnel: Some(TunnelTraffic::Udp(6081)),
+        far_ends: ["172.18.2.12", "fd00:18::12"].map(|text| text.parse().unwrap()).into(),
         agent_api_port: 10350,
         membership_port: Some(10351),
         external_masquerade: ExternalMasquerade::On(SourcePorts::Kept),
@@ -50,6 +52,10 @@ pub(crate) fn with_our_own(record: &str) -> SavedRuleset {
         -m addrtype --src-type LOCAL -m owner --socket-exists -j MARK --set-xmark 0x80000000/0x80000000\n";
     let (before, mangle) = record.split_once("*mangle\n").unwrap();
     let (chains, after) = mangle.split_once("COMMIT\n").unwrap();
+    let opens = "-A ANTREA-INPUT -p udp -m comment --comment \"Antrea: allow tunnel input packets\"";
+    let strangers = "-A ANTREA-INPUT -p udp -m comment --comment \"Antrea: drop tunnel input packets from unknown peers\" \
+        -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP\n";
+    let after = after.replace(opens, &format!("{strangers}{opens}"));
     SavedRuleset::parse(&format!("{before}*mangle\n{chains}{ours}COMMIT\n{after}"))
 }
 
@@ -64,10 +70,43 @@ fn with_membership_the_rules_are_those_of_upstream() {
     assert_eq!(changes_to_the_record(&recorded_node()), "");
 }
 
+/// Those of the ends of tunnels, and the others, which upstream has as well.
+pub(crate) fn ip_sets_of_tunnels_and_others(plan: HostPlan) -> [Vec<IpSet>; 2] {
+    let (of_tunnels, others) =
+        plan.ip_sets.into_iter().partition(|set| set.name.starts_with("ANTREA-TUNNEL-IP"));
+    [of_tunnels, others]
+}
+
 #[test]
-fn ip_sets_are_those_of_upstream() {
-    let sets = host_rules(&recorded_node()).ip_sets;
+fn ip_sets_are_those_of_upstream_and_two_of_far_ends() {
+    let [far_ends, sets] = ip_sets_of_tunnels_and_others(host_rules(&recorded_node()));
     assert_eq!(ip_set_changes(&sets, &parse_ip_set_save(IPSET_SAVE)), None);
+    insta::assert_snapshot!(far_ends.iter().map(ToString::to_string).collect::<String>(), @"
+    create ANTREA-TUNNEL-IP hash:ip family inet
+    add ANTREA-TUNNEL-IP 172.18.2.12
+    create ANTREA-TUNNEL-IP6 hash:ip family inet6
+    add ANTREA-TUNNEL-IP6 fd00:18::12
+    ");
+}
+
+#[test]
+fn a_tunnel_is_open_to_nobody_while_there_are_no_peers() {
+    let config = HostConfig { far_ends: [].into(), ..recorded_node() };
+    let plan = host_rules(&config).to_string();
+    let place = |rule| plan.find(rule).unwrap_or_else(|| panic!("no {rule}: {plan}"));
+    let strangers = place("-m set ! --match-set ANTREA-TUNNEL-IP src -j DROP");
+    assert!(strangers < place("allow tunnel input packets"), "{plan}");
+    assert!(!plan.contains("add ANTREA-TUNNEL"), "{plan}");
+}
+
+#[test]
+fn without_a_tunnel_nothing_is_opened() {
+    let config = HostConfig { tunnel: None, ..recorded_node() };
+    let plan = host_rules(&config).to_string();
+    assert!(
+        !plan.contains("encapsulation") && !plan.contains("tunnel") && !plan.contains("TUNNEL"),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -78,6 +117,7 @@ fn without_need_of_membership_its_rules_are_the_difference() {
     :ANTREA-FORWARD - [0:0]
     :ANTREA-INPUT - [0:0]
     :ANTREA-OUTPUT - [0:0]
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP
     -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
@@ -141,7 +181,7 @@ fn gre_is_let_in_and_not_tracked_either() {
     :ANTREA-FORWARD - [0:0]
     :ANTREA-INPUT - [0:0]
     :ANTREA-OUTPUT - [0:0]
-    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: allow tunnel input packets" -j ACCEPT
+    -A ANTREA-INPUT -p gre -m comment --comment "Antrea: allow tunnel input packets" -m set --match-set ANTREA-TUNNEL-IP src -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT
     -A ANTREA-FORWARD -o antrea-gw0 -m comment --comment "Antrea: accept packets to local Pods" -j ACCEPT
@@ -157,7 +197,7 @@ fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
     assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
     let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
     assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
-    assert_eq!(vxlan.matches("--dport 4789").count(), 8);
+    assert_eq!(vxlan.matches("--dport 4789").count(), 9);
 }
 
 #[test]
@@ -165,6 +205,7 @@ fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
     let config = HostConfig { tunnel: Some(TunnelTraffic::Gre), ..ipv6_node() };
     let rules = host_rules(&config).rulesets.v4.unwrap().to_string();
     assert_eq!(rules.matches("-p gre").count(), 4, "tracking and filter, in and out: {rules}");
+    assert_eq!(rules.matches("-m set --match-set ANTREA-TUNNEL-IP src -j ACCEPT").count(), 1, "{rules}");
     assert!(!rules.contains("*nat"), "{rules}");
 }
 
@@ -176,6 +217,10 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     create ANTREA-POD-IP6 hash:net family inet6
     add ANTREA-POD-IP6 fd00:11::/64
     add ANTREA-POD-IP6 fd00:11:0:1::/64
+    create ANTREA-TUNNEL-IP hash:ip family inet
+    add ANTREA-TUNNEL-IP 172.18.2.12
+    create ANTREA-TUNNEL-IP6 hash:ip family inet6
+    add ANTREA-TUNNEL-IP6 fd00:18::12
     # IPv6
     *raw
     :ANTREA-PREROUTING - [0:0]
@@ -216,6 +261,7 @@ fn an_ipv6_node_has_the_same_rules_for_ipv6() {
     -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
     -A FORWARD -m comment --comment "Antrea: jump to Antrea forwarding rules" -j ANTREA-FORWARD
     -A OUTPUT -m comment --comment "Antrea: jump to Antrea output rules" -j ANTREA-OUTPUT
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP6 src -j DROP
     -A ANTREA-INPUT -p udp -m comment --comment "Antrea: allow tunnel input packets" -m udp --dport 6081 -j ACCEPT
     -A ANTREA-INPUT -p tcp -m comment --comment "Antrea: allow Agent APIServer input packets" -m tcp --dport 10350 -j ACCEPT
     -A ANTREA-FORWARD -i antrea-gw0 -m comment --comment "Antrea: accept packets from local Pods" -j ACCEPT

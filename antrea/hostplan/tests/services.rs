@@ -10,7 +10,7 @@ use antrea_hostplan::{
 };
 use antrea_types::{IpFamily, Protocol};
 
-use crate::host_rules::{ipv6_node, recorded_node, with_our_own};
+use crate::host_rules::{ip_sets_of_tunnels_and_others, ipv6_node, recorded_node, with_our_own};
 
 const IPTABLES_SAVE: &str = include_str!("golden/service/iptables-save.txt");
 const IPSET_SAVE: &str = include_str!("golden/service/ipset-save.txt");
@@ -58,7 +58,8 @@ fn the_sets_are_those_of_upstream() {
     let ServiceTraffic::ByAgent(services) = &mut traffic else { unreachable!() };
     // The recorded Node has no IPv6.
     services.node_port_addresses.retain(IpAddr::is_ipv4);
-    let sets = host_rules(&with_services(recorded_node(), traffic)).ip_sets;
+    let plan = host_rules(&with_services(recorded_node(), traffic));
+    let [_, sets] = ip_sets_of_tunnels_and_others(plan);
     assert_eq!(ip_set_changes(&sets, &parse_ip_set_save(IPSET_SAVE)), None);
 }
 
@@ -159,8 +160,9 @@ fn where_the_host_serves_services_it_gets_nothing_of_ours_and_what_was_left_goes
 #[test]
 fn until_all_services_are_known_what_is_there_stays() {
     let plan = host_rules(&with_services(recorded_node(), agent(None)));
-    assert_eq!(ip_set_changes(&plan.ip_sets, &parse_ip_set_save(IPSET_SAVE)), None);
-    let rules = plan.rulesets.v4.unwrap();
+    let rules = plan.rulesets.v4.clone().unwrap();
+    let [_, sets] = ip_sets_of_tunnels_and_others(plan);
+    assert_eq!(ip_set_changes(&sets, &parse_ip_set_save(IPSET_SAVE)), None);
     assert_eq!(restore_text(&rules, &with_our_own(IPTABLES_SAVE)), None);
     let gateway = "antrea-gw0".parse().unwrap();
     let routes = service_routes(&agent(None), &networks(&[]), &gateway, [IpFamily::V4].into_iter());

@@ -85,6 +85,14 @@ pub const REWRITE_MAC: Mark = Mark::bit(Field::Reg0, 9);
 /// upstream pipeline uses the bit.
 pub const FROM_NODE: Mark = Mark::bit(Field::Reg4, 29);
 
+/// `ForeignSource`: the packet came through the tunnel, and its source is of none of its sender's networks. Nobody may open
+/// a connection so, but for those that [`crate::tables::conntrack_state`] names. No upstream pipeline uses the bit.
+pub const FOREIGN_SOURCE: Mark = Mark::bit(Field::Reg4, 30);
+
+/// `ByOwnGateway`: with [`FOREIGN_SOURCE`], a Gateway of this cluster has sent the packet, perhaps for another cluster. No
+/// upstream pipeline uses the bit.
+pub const BY_OWN_GATEWAY: Mark = Mark::bit(Field::Reg4, 31);
+
 /// The mark that the host gives packets of its own.
 pub const HOST_LOCAL_SOURCE: Mark = Mark::bit(Field::PktMark, 31);
 
@@ -232,6 +240,8 @@ mod tests {
         ("FromExternal", FROM_EXTERNAL.range),
         ("FromLocal", FROM_LOCAL.range),
         ("FromNode", FROM_NODE.range),
+        ("ForeignSource", FOREIGN_SOURCE.range),
+        ("ByOwnGateway", BY_OWN_GATEWAY.range),
         ("TFEgressConjID", EGRESS_RULE),
         ("TFIngressConjID", INGRESS_RULE),
         ("ServiceGroupID", SERVICE_GROUP),
@@ -276,6 +286,8 @@ mod tests {
         FromExternal NXM_NX_REG4[27]
         FromLocal NXM_NX_REG4[28]
         FromNode NXM_NX_REG4[29]
+        ForeignSource NXM_NX_REG4[30]
+        ByOwnGateway NXM_NX_REG4[31]
         TFEgressConjID NXM_NX_REG5[]
         TFIngressConjID NXM_NX_REG6[]
         ServiceGroupID NXM_NX_REG7[]

@@ -6,6 +6,7 @@
 //! Antrea is listed in `tests/upstream*.rs`.
 
 pub mod cookie;
+pub mod far_end;
 pub mod features;
 pub mod fields;
 pub mod flow;

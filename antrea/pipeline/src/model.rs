@@ -1,5 +1,6 @@
 //! What flows are made of: the Node itself, its Pods, its peers.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_types::{DualStack, IpFamily, MacAddr, NodeName, OfPort, TunnelTraffic};
@@ -110,6 +111,16 @@ pub struct Tunnel {
     pub traffic: TunnelTraffic,
 }
 
+impl Tunnel {
+    /// The family of the addresses that carry packets of family `inner` between Nodes.
+    pub const fn outer(self, inner: IpFamily) -> IpFamily {
+        match self.traffic {
+            TunnelTraffic::Udp(_) => inner,
+            TunnelTraffic::Gre => IpFamily::V4,
+        }
+    }
+}
+
 /// A Pod's interface on the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodInterface {
@@ -126,6 +137,8 @@ pub struct PodInterface {
 pub struct Peer {
     /// Its name.
     pub node: NodeName,
+    /// Its addresses, of either family: what it sends through the tunnel comes from one of them.
+    pub addresses: BTreeSet<IpAddr>,
     /// Its Pod networks and the way to each.
     pub networks: DualStack<PeerNetwork>,
 }

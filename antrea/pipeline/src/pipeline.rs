@@ -108,6 +108,11 @@ impl Pipeline {
         in_table_order(multicluster::cluster_flows(&self.layout, &self.config, role, cluster))
     }
 
+    /// The flow of another Gateway of this cluster, by its end of the tunnel; none where there is no Multi-cluster.
+    pub fn own_gateway_flow(&self, far_end: Ipv4Addr) -> Option<Flow> {
+        multicluster::own_gateway_flow(&self.layout, &self.config, far_end)
+    }
+
     /// The flow with which a Gateway sends packets of other clusters to Pods of another Node through the tunnel, though
     /// this cluster's own packets reach them without.
     pub fn untunnelled_flow(&self, role: &GatewayRole, pods: &UntunnelledPods) -> Option<Flow> {

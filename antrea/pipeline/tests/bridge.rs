@@ -7,10 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
 use antrea_pipeline::service::ServiceProxy;
-use antrea_types::OfPort;
+use antrea_types::{IpFamily, OfPort};
 
 use crate::cluster::{BridgeNames, DUAL, POD_A, POD_B, all_flows, node, peers, pods, services};
 use crate::served::{self, Served, answering_directly, everything};
+
+/// The ends of the tunnel of a packet from node 2: IPv6 goes over IPv6.
+pub(crate) const fn from_node_2(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => "tun_src=172.18.0.2,tun_dst=172.18.0.1",
+        IpFamily::V6 => "tun_ipv6_src=fd00:18::2,tun_ipv6_dst=fd00:18::1",
+    }
+}
 
 /// The bridge of a dual-stack Node with two Pods and two peers. The underlay is a bridge beside it, as the userspace
 /// datapath wants it.

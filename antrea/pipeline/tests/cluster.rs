@@ -87,7 +87,13 @@ pub(crate) fn pods(families: Families) -> [PodInterface; 2] {
 
 /// Node 2 behind a tunnel of the family of its Pods, node 3 behind the host's routes.
 pub(crate) fn peers(families: Families) -> [Peer; 2] {
-    let peer = |name: &str, networks| Peer { node: name.parse().unwrap(), networks: families.keep(networks) };
+    let peer = |number: u8, networks| Peer {
+        node: format!("node-{number}").parse().unwrap(),
+        addresses: [format!("172.18.0.{number}"), format!("fd00:18::{number}")]
+            .map(|address| address.parse().unwrap())
+            .into(),
+        networks: families.keep(networks),
+    };
     let tunnel = |remote: &str| PeerRoute::Tunnel { remote: remote.parse().unwrap() };
     let network = |pod_cidr: &str, gateway_ip: &str, route| PeerNetwork {
         pod_cidr: pod_cidr.parse().unwrap(),
@@ -96,14 +102,14 @@ pub(crate) fn peers(families: Families) -> [Peer; 2] {
     };
     [
         peer(
-            "node-2",
+            2,
             DualStack {
                 v4: Some(network("10.10.1.0/24", "10.10.1.1", tunnel("172.18.0.2"))),
                 v6: Some(network("fd00:10:0:1::/64", "fd00:10:0:1::1", tunnel("fd00:18::2"))),
             },
         ),
         peer(
-            "node-3",
+            3,
             DualStack {
                 v4: Some(network("10.10.2.0/24", "10.10.2.1", PeerRoute::Host)),
                 v6: Some(network("fd00:10:0:2::/64", "fd00:10:0:2::1", PeerRoute::Host)),

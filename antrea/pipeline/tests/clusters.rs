@@ -1,6 +1,6 @@
 //! A ClusterSet: the Node of [`crate::cluster`] as a regular Node and as the Gateway of its cluster, and two other clusters.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
 
 use antrea_openflow::{Flow, GroupId};
@@ -29,6 +29,14 @@ pub(crate) fn standby() -> GatewayRole {
 /// It is this Node.
 pub(crate) fn gateway() -> GatewayRole {
     GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap() }
+}
+
+/// Where the other Gateway of the cluster is: node 2, or, where this Node is the Gateway, the next one, node 3.
+pub(crate) fn own_gateway(role: &GatewayRole) -> Ipv4Addr {
+    match role {
+        GatewayRole::Gateway { .. } => Ipv4Addr::new(172, 18, 0, 3),
+        GatewayRole::Regular { .. } | GatewayRole::Standby { .. } => Ipv4Addr::new(172, 18, 0, 2),
+    }
 }
 
 /// Cluster b, whose Pods can be reached, too, and cluster c, whose Gateway is being replaced.
@@ -85,6 +93,7 @@ pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints
 /// What the ClusterSet adds to a Node.
 pub(crate) fn flows(pipeline: &Pipeline, role: &GatewayRole) -> Vec<Flow> {
     let mut flows = pipeline.gateway_role_flows(role);
+    flows.extend(pipeline.own_gateway_flow(own_gateway(role)));
     flows.extend(remote_clusters().iter().flat_map(|cluster| pipeline.remote_cluster_flows(role, cluster)));
     flows.extend(pipeline.untunnelled_flow(role, &untunnelled()));
     flows

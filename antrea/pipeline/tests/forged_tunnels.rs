@@ -6,9 +6,9 @@ use std::sync::{Mutex, Weak};
 
 use antrea_pipeline::service::{Backend, Endpoint, EndpointKind, EndpointPlace};
 use antrea_pipeline::{Pipeline, PipelineConfig, Tunnel};
-use antrea_types::{OfPort, Protocol, TunnelTraffic};
+use antrea_types::{IpFamily, OfPort, Protocol, TunnelTraffic};
 
-use crate::bridge::{Bridge, bridge, shared};
+use crate::bridge::{Bridge, bridge, from_node_2, shared};
 use crate::cluster::{BridgeNames, DUAL, POD_A, all_flows, node, peers, pods, services};
 use crate::clusters::add;
 use crate::packets::Packet;
@@ -37,7 +37,10 @@ fn check(bridge: &Bridge, sender: Sender, kind: &str, to: &[&str], leaves_by: &s
                 kind.replace("udp,", "udp6,").replace("ip,", "ipv6,"),
             ),
         };
-        let tunnel = if port == OfPort::TUNNEL { ",tun_src=172.18.0.2,tun_dst=172.18.0.1" } else { "" };
+        let tunnel = match port {
+            OfPort::TUNNEL => format!(",{}", from_node_2(IpFamily::of(&ip(to)))),
+            _ => String::new(),
+        };
         let walk = bridge.walk_in(
             "trk,est",
             &format!("{kind},nw_ttl=64,in_port={port}{tunnel},dl_src={from_mac},dl_dst={to_mac},{addresses}"),
@@ -96,7 +99,7 @@ fn a_pod_of_a_peer_sends_nothing_through_the_tunnel_to_the_tunnel_of_this_node()
 }
 
 /// The bridge of a Node whose tunnel is GRE to the outside.
-fn over_gre() -> Bridge {
+pub(crate) fn over_gre() -> Bridge {
     let tunnel = Some(Tunnel { of_port: OfPort::TUNNEL, traffic: TunnelTraffic::Gre });
     let pipeline = Pipeline::new(PipelineConfig { tunnel, ..node(DUAL, services()).config().clone() });
     let flows = all_flows(&pipeline, &pods(DUAL), &peers(DUAL));

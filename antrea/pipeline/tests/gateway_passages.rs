@@ -18,7 +18,7 @@ use crate::service_passages::{A, B, GATEWAY, V4, VIRTUAL, acknowledges, answers,
 /// Where packets between clusters go to.
 pub(crate) const BETWEEN_CLUSTERS: &str = "aa:bb:cc:dd:ee:f0";
 /// The address of cluster b's Service.
-const REMOTE_SERVICE: &str = "10.111.0.8";
+pub(crate) const REMOTE_SERVICE: &str = "10.111.0.8";
 /// The address of cluster b's Gateway.
 pub(crate) const REMOTE_GATEWAY: &str = "172.18.2.1";
 

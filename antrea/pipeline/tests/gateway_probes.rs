@@ -22,13 +22,18 @@ const OURS: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 1);
 const THEIRS: Ipv4Addr = Ipv4Addr::new(172, 18, 2, 1);
 const ECHO: Echo = Echo { identifier: 0x1234, sequence: 7 };
 
-/// What becomes of an echo request through the tunnel, from a Gateway's address to this one's.
+/// An echo request (8) or an answer (0) through the tunnel, from a Gateway's address to this one's.
+fn echo(kind: u8, far_end: &str, from: &str, mac: &str) -> String {
+    format!(
+        "in_port=antrea-tun0,tun_src={far_end},tun_dst=172.18.0.1,dl_src=0a:00:00:00:00:02,dl_dst={mac},icmp,\
+         nw_src={from},nw_dst=172.18.0.1,nw_ttl=64,icmp_type={kind},icmp_code=0"
+    )
+}
+
+/// What becomes of an echo request that its sender has sent itself.
 fn answered(from: &str, mac: &str) -> String {
     let Some(bridge) = gateway_bridge() else { return String::new() };
-    bridge.walk(&format!(
-        "in_port=antrea-tun0,tun_src={from},tun_dst=172.18.0.1,dl_src=0a:00:00:00:00:02,dl_dst={mac},icmp,\
-         nw_src={from},nw_dst=172.18.0.1,nw_ttl=64,icmp_type=8,icmp_code=0"
-    ))
+    bridge.walk(&echo(8, from, from, mac))
 }
 
 #[test]
@@ -40,7 +45,21 @@ fn the_switch_of_a_gateway_answers_gateways_that_it_knows() {
     assert!(walk.ends_with("tunnel to 172.18.2.1"), "{walk}");
     assert!(walk.contains("src=172.18.0.1,dst=172.18.2.1") && walk.contains("type=0"), "{walk}");
     let walk = answered("172.18.9.9", BETWEEN_CLUSTERS);
-    assert!(walk.ends_with("Output: drop"), "{walk}");
+    assert_eq!(walk, "PipelineRootClassifier > Classifier: drop");
+}
+
+/// Node 2 of this cluster is no Gateway, and node 3 is one.
+#[test]
+fn nobody_asks_or_answers_in_the_name_of_another_clusters_gateway() {
+    let Some(bridge) = gateway_bridge() else { return };
+    for kind in [0, 8] {
+        let own = bridge.walk_in("trk,new", &echo(kind, REMOTE_GATEWAY, REMOTE_GATEWAY, BETWEEN_CLUSTERS));
+        assert!(own.lines().count() == 1 && own.contains("UnSNAT: "), "{own}");
+        for node in ["172.18.0.2", "172.18.0.3"] {
+            let forged = bridge.walk_in("trk,new", &echo(kind, node, REMOTE_GATEWAY, BETWEEN_CLUSTERS));
+            assert!(forged.contains("ConntrackState"), "{forged}");
+        }
+    }
 }
 
 /// The switch of a Gateway in its own namespace.

@@ -7,7 +7,7 @@ use antrea_types::DualStack;
 
 use crate::cluster::{DUAL, V4};
 use crate::clusters::{
-    flows, gateway, multicluster_services, regular, remote_clusters, standby, untunnelled,
+    flows, gateway, multicluster_services, own_gateway, regular, remote_clusters, standby, untunnelled,
 };
 use crate::served::{cluster_ips_only, everything, node, node_flows};
 use crate::snapshots::text;
@@ -19,6 +19,8 @@ fn check(name: &str, role: &GatewayRole) {
         let flows = pipeline.remote_cluster_flows(role, &cluster);
         parts.push(format!("# Cluster behind {}\n{}", cluster.gateway, text(&pipeline, &flows)));
     }
+    let own: Vec<_> = pipeline.own_gateway_flow(own_gateway(role)).into_iter().collect();
+    parts.push(format!("# Another Gateway of this cluster\n{}", text(&pipeline, &own)));
     let untunnelled: Vec<_> = pipeline.untunnelled_flow(role, &untunnelled()).into_iter().collect();
     parts.push(format!("# Pods without a tunnel\n{}", text(&pipeline, &untunnelled)));
     insta::assert_snapshot!(name, parts.join("\n"));

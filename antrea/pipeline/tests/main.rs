@@ -8,6 +8,7 @@ mod bridge;
 mod cluster;
 mod clusters;
 mod counted_packets;
+mod far_ends;
 mod foreign_macs;
 mod forged_tunnels;
 mod forgetting;

@@ -3,6 +3,10 @@
 use std::net::IpAddr;
 
 use antrea_types::{MacAddr, OfPort, Protocol};
+use ipnet::IpNet;
+
+use crate::gateway_passages::{BETWEEN_CLUSTERS, REMOTE_GATEWAY};
+use crate::upstream_services::FIRST;
 
 pub(crate) const SYN: u8 = 2;
 pub(crate) const ACK: u8 = 16;
@@ -21,6 +25,23 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// Whose end of the tunnel such a packet comes from, in [`crate::cluster`], [`crate::clusters`] and
+    /// [`crate::upstream_services`]; none by another port.
+    pub(crate) fn far_end(&self) -> Option<IpAddr> {
+        let [source, _] = self.addresses;
+        let within = |net: &str| net.parse::<IpNet>().unwrap().contains(&source);
+        let far_end = match self.macs {
+            _ if self.in_port != OfPort::TUNNEL => return None,
+            _ if source.is_ipv6() => "fd00:18::2".parse().unwrap(),
+            _ if within("10.11.0.0/16") => FIRST.peer_ip.parse().unwrap(),
+            _ if within("10.10.2.0/24") => "172.18.0.3".parse().unwrap(),
+            [_, BETWEEN_CLUSTERS] if within("172.18.0.0/16") => source,
+            [_, BETWEEN_CLUSTERS] if !within("10.10.0.0/16") => REMOTE_GATEWAY.parse().unwrap(),
+            _ => "172.18.0.2".parse().unwrap(),
+        };
+        Some(far_end)
+    }
+
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let [source, destination] = self.addresses;
         let [source_mac, destination_mac] = self.macs.map(|mac| mac.parse::<MacAddr>().unwrap().octets());

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use antrea_types::OfPort;
@@ -121,7 +122,11 @@ impl Bridge {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (before, recirculated) = (self.flow_counts(), self.recirculations());
         let bytes: String = packet.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = format!("in_port={},packet={bytes},actions=resubmit(,0)", packet.in_port);
+        let tunnel = packet.far_end().map_or_else(String::new, |far_end| match far_end {
+            IpAddr::V4(far_end) => format!("set_field:{far_end}->tun_src,"),
+            IpAddr::V6(far_end) => format!("set_field:{far_end}->tun_ipv6_src,"),
+        });
+        let text = format!("in_port={},packet={bytes},actions={tunnel}resubmit(,0)", packet.in_port);
         self.ovs.ofctl(["packet-out", "br-int", &text]).unwrap();
         let mut flows = self.flow_counts();
         for (flow, count) in &mut flows {

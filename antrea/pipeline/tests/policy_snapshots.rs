@@ -99,12 +99,12 @@ fn masks_of_each_table() {
     PipelineRootClassifier 3
     ARPSpoofGuard 2
     ARPResponder 3
-    Classifier 4
-    SpoofGuard 7
+    Classifier 7
+    SpoofGuard 9
     IPv6 4
     UnSNAT 3
     ConntrackZone 2
-    ConntrackState 4
+    ConntrackState 5
     PreRoutingClassifier 12
     NodePortMark 3
     SessionAffinity 1

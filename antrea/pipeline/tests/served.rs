@@ -181,6 +181,16 @@ impl Served {
     fn add_direct(&mut self, family: IpFamily) {
         self.add_group(family, 8, &[remote(family)]).mode = GroupMode::Dsr;
         self.add_group(family, 9, &[local(family)]).mode = GroupMode::Dsr;
+        let local_group = GroupId(group_number(family, 1));
+        for frontend in &mut self.frontends {
+            let port = match frontend.destination {
+                Destination::Address(address) => address.port(),
+                Destination::NodePort { .. } => 0,
+            };
+            if [82, 83].contains(&port) && frontend.destination.family() == family {
+                frontend.mode = LoadBalancerMode::Dsr { local_group };
+            }
+        }
         let local_group = GroupId(group_number(family, 9));
         for protocol in [Protocol::Tcp, Protocol::Udp] {
             let frontend = self.add_frontend(family, 8, load_balancer_ip(family), WORLD);

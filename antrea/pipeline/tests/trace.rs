@@ -24,6 +24,7 @@ const GATEWAY_TO_PEER: &str = "in_port=32769,dl_src=0a:00:00:00:00:01,dl_dst=aa:
 /// From node 2 by the tunnel.
 const FROM_TUNNEL: &str =
     "in_port=32768,tun_src=172.18.0.2,tun_dst=172.18.0.1,dl_src=0c:00:00:00:00:01,dl_dst=aa:bb:cc:dd:ee:ff";
+const FROM_TUNNEL_OVER_IPV6: &str = "in_port=32768,tun_ipv6_src=fd00:18::2,tun_ipv6_dst=fd00:18::1,dl_src=0c:00:00:00:00:01,dl_dst=aa:bb:cc:dd:ee:ff";
 
 #[test]
 fn the_switch_prints_our_flows_as_we_do() {
@@ -97,8 +98,8 @@ fn what_comes_by_the_tunnel_reaches_a_pod_with_its_mac() {
     ConntrackState > DNAT > L3Forwarding > L3DecTTL > L2ForwardingCalc > ConntrackCommit: set(eth(src=0a:00:00:00:00:01,dst=0a:00:00:00:00:0b)),set(ipv4(ttl=63)),ct(commit,zone=65520,mark=0x1/0xf)
     Output: pod-b
     ");
-    insta::assert_snapshot!(bridge.walk(&format!("{FROM_TUNNEL},{TCP6},ipv6_src=fd00:10:0:1::a,ipv6_dst=fd00:10::b")), @"
-    PipelineRootClassifier > Classifier > ConntrackZone: ct(zone=65510,nat)
+    insta::assert_snapshot!(bridge.walk(&format!("{FROM_TUNNEL_OVER_IPV6},{TCP6},ipv6_src=fd00:10:0:1::a,ipv6_dst=fd00:10::b")), @"
+    PipelineRootClassifier > Classifier > SpoofGuard > ConntrackZone: ct(zone=65510,nat)
     ConntrackState > DNAT > L3Forwarding > L3DecTTL > L2ForwardingCalc > ConntrackCommit: set(eth(src=0a:00:00:00:00:01,dst=0a:00:00:00:00:0b)),set(ipv6(hlimit=63)),ct(commit,zone=65510,mark=0x1/0xf)
     Output: pod-b
     ");

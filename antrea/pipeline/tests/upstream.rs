@@ -69,9 +69,17 @@ const BY_DESTINATION: [&str; 3] = [
 /// about that.
 const FORGED: &str = " table=Output, priority=220,";
 
-/// Whether the flow is one of [`BY_DESTINATION`], or [`FORGED`].
+/// Upstream believes whatever comes through the tunnel; here it has to come from a peer. [`crate::far_ends`] is about these:
+/// upstream's one, ours for each peer, and the one for connections from foreign addresses.
+fn is_about_far_ends(line: &str) -> bool {
+    let by_tunnel = ["in_port=32768", "in_port=\"antrea-tun0\""].iter().any(|port| line.contains(port));
+    by_tunnel && line.contains(" table=Classifier, ")
+        || line.contains(" table=ConntrackState, priority=195,ct_state=-est-rel+trk,")
+}
+
+/// Whether the flow is one of [`BY_DESTINATION`], [`FORGED`], or about far ends of the tunnel.
 pub(crate) fn by_design(line: &str) -> bool {
-    BY_DESTINATION.iter().any(|flow| line.contains(flow)) || line.contains(FORGED)
+    BY_DESTINATION.iter().any(|flow| line.contains(flow)) || line.contains(FORGED) || is_about_far_ends(line)
 }
 
 /// What upstream's flows become without the tables of [`NOT_REALIZED`].
@@ -141,7 +149,8 @@ impl Recorded {
             gateway_ip: format!("10.11.{subnet}.1").parse().unwrap(),
             route: PeerRoute::Tunnel { remote: self.peer_ip.parse().unwrap() },
         };
-        Peer { node: "peer".parse().unwrap(), networks: DualStack { v4: Some(network), v6: None } }
+        let networks = DualStack { v4: Some(network), v6: None };
+        Peer { node: "peer".parse().unwrap(), addresses: [self.peer_ip.parse().unwrap()].into(), networks }
     }
 
     #[track_caller]

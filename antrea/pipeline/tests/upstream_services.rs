@@ -171,7 +171,7 @@ pub(crate) struct Recorded {
     /// The Pod of which upstream has no flow for connections to itself: it is nobody's endpoint. We do not look.
     never_endpoint: Option<&'static str>,
     peer_subnet: u8,
-    peer_ip: &'static str,
+    pub(crate) peer_ip: &'static str,
 }
 
 impl Recorded {
@@ -222,7 +222,8 @@ impl Recorded {
             gateway_ip: format!("10.11.{subnet}.1").parse().unwrap(),
             route: PeerRoute::Tunnel { remote: self.peer_ip.parse().unwrap() },
         };
-        Peer { node: "peer".parse().unwrap(), networks: DualStack { v4: Some(network), v6: None } }
+        let networks = DualStack { v4: Some(network), v6: None };
+        Peer { node: "peer".parse().unwrap(), addresses: [self.peer_ip.parse().unwrap()].into(), networks }
     }
 
     #[track_caller]

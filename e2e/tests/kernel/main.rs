@@ -6,6 +6,7 @@
 mod cluster;
 mod connectivity;
 mod deletion;
+mod forged_tunnels;
 mod keep_alive;
 mod knock;
 mod kube_proxy;

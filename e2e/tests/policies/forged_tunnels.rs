@@ -2,18 +2,18 @@
 //! socket of UDP for that.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
-use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
-use anyhow::{Context, Result, bail, ensure};
+use antrea_e2e::geneve;
+use antrea_types::IpFamily;
+use anyhow::{Context, Result, ensure};
 
 use super::stage::{Stage, on_the_stage};
 use crate::services::network::Network;
 
-/// The port of Geneve, which the lab's tunnels are, and the one beside it.
-const TUNNEL: u16 = 6081;
-const BESIDE: u16 = 6082;
+/// The port beside that of Geneve, which the lab's tunnels are.
+const BESIDE: u16 = geneve::PORT + 1;
 
 /// Where the Pod listens that is spoken to.
 const PORT: u16 = 9998;
@@ -63,7 +63,8 @@ fn send_all(stage: &Stage<'_>) -> Result<()> {
         // Open vSwitch has this interface, and takes its packets for those of the tunnel.
         let node = node.transport_ips.get(family).context("a Node without the family")?;
         for (from, who) in [("z-b", "a Pod"), ("there", "a Node")] {
-            send(stage.network(from)?, *node, TUNNEL, &packed(stage, text(who, family).as_bytes())?)?;
+            let packed = packed(stage, family, text(who, family).as_bytes())?;
+            send(stage.network(from)?, *node, geneve::PORT, &packed)?;
         }
         send(stage.network("z-b")?, *node, BESIDE, text("a Pod", family).as_bytes())?;
     }
@@ -99,35 +100,8 @@ fn heard(socket: &UdpSocket) -> BTreeSet<String> {
     heard
 }
 
-/// A datagram from Pod `x-b` to `x-a` as its Node would pack it (RFC 8926).
-fn packed(stage: &Stage<'_>, data: &[u8]) -> Result<Vec<u8>> {
-    const GENEVE: [u8; 8] = [0, 0, 0x65, 0x58, 0, 0, 0, 0];
-    const IPV4: [u8; 2] = [0x08, 0x00];
-    let address = |pod| match stage.pod(pod)?.ip(IpFamily::V4)? {
-        IpAddr::V4(address) => Ok(address),
-        IpAddr::V6(address) => bail!("{address} is not IPv4"),
-    };
-    let destination = GLOBAL_VIRTUAL_MAC.octets();
-    let source = [0x0a, 0, 0, 0, 0, 1];
-    let packet = datagram(address("x-b")?, address("x-a")?, data)?;
-    Ok([&GENEVE[..], &destination, &source, &IPV4, &packet].concat())
-}
-
-/// Without a checksum of UDP, which IPv4 lets be.
-fn datagram(from: Ipv4Addr, to: Ipv4Addr, data: &[u8]) -> Result<Vec<u8>> {
-    let length = u16::try_from(data.len() + 8)?;
-    let udp = [PORT, PORT, length, 0].map(u16::to_be_bytes).concat();
-    let head = |checksum: u16| {
-        let words = [0x4500, length + 20, 0, 0, 0x4011, checksum].map(u16::to_be_bytes).concat();
-        [&words[..], &from.octets(), &to.octets()].concat()
-    };
-    let words =
-        head(0).chunks(2).map(|word| word.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))).sum();
-    Ok([head(complement(words)), udp, data.to_vec()].concat())
-}
-
-/// The checksum of words with this sum (RFC 1071).
-fn complement(sum: u32) -> u16 {
-    let [_, _, high, low] = (sum % 0xffff).to_be_bytes();
-    !u16::from_be_bytes([high, low])
+/// A datagram from Pod `x-b` to `x-a` as its Node would pack it: IPv6 goes over IPv6.
+fn packed(stage: &Stage<'_>, family: IpFamily, data: &[u8]) -> Result<Vec<u8>> {
+    let address = |pod| stage.pod(pod)?.ip(family);
+    geneve::packed([address("x-b")?, address("x-a")?], PORT, data)
 }

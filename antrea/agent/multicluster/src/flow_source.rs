@@ -1,6 +1,7 @@
 //! The sets of flows that the switch has for a plan, by name.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
 
@@ -11,20 +12,39 @@ use crate::plan::ClusterSetPlan;
 pub enum FlowSource {
     /// The Node's own part.
     Role(GatewayRole),
+    /// A Gateway of this cluster on another Node, by its end of the tunnel.
+    OwnGateway(Ipv4Addr),
     /// Another cluster, as a Node with that part reaches it.
     Cluster(GatewayRole, RemoteCluster),
 }
 
+impl FlowSource {
+    /// The Gateways of another cluster, whose packets may come to this Node through the tunnel.
+    pub fn far_ends(&self) -> impl Iterator<Item = Ipv4Addr> {
+        let cluster = match self {
+            Self::Cluster(_, cluster) => Some(cluster),
+            Self::Role(_) | Self::OwnGateway(_) => None,
+        };
+        cluster.into_iter().flat_map(|RemoteCluster { gateway, former_gateways, .. }| {
+            [gateway].into_iter().chain(former_gateways).copied()
+        })
+    }
+}
+
 impl ClusterSetPlan {
-    /// The sets: `multicluster` for the Node's own part, `multicluster/NAME` for the cluster of a ClusterInfoImport. None
-    /// while the cluster has no Gateway.
+    /// The sets: `multicluster` for the Node's own part, `multicluster/NAME` for the cluster of a ClusterInfoImport,
+    /// `gateway/NAME` for each other Gateway of this cluster. None while the cluster has no Gateway.
     pub fn flow_sources(&self) -> BTreeMap<String, FlowSource> {
         let Some(role) = self.role else { return BTreeMap::new() };
         let cluster = |(name, cluster): (&String, &RemoteCluster)| {
             (format!("multicluster/{name}"), FlowSource::Cluster(role, cluster.clone()))
         };
+        let gateway = |(name, far_end): (&String, &Ipv4Addr)| {
+            (format!("gateway/{name}"), FlowSource::OwnGateway(*far_end))
+        };
         let own = ("multicluster".to_owned(), FlowSource::Role(role));
-        self.clusters.iter().map(cluster).chain([own]).collect()
+        let gateways = self.gateways.iter().map(gateway);
+        self.clusters.iter().map(cluster).chain(gateways).chain([own]).collect()
     }
 }
 
@@ -41,14 +61,27 @@ mod tests {
         };
         let clusters = [("b", "172.18.1.1"), ("c", "172.18.2.1")];
         let clusters = clusters.map(|(name, gateway)| (name.to_owned(), cluster(gateway))).into();
-        let plan = ClusterSetPlan { role, clusters, ..ClusterSetPlan::default() };
+        let gateways = [("node-2".to_owned(), Ipv4Addr::new(172, 18, 0, 2))].into();
+        let plan = ClusterSetPlan { role, gateways, clusters, ..ClusterSetPlan::default() };
         assert_eq!(plan.flow_sources().into_keys().collect::<Vec<_>>(), names);
     }
 
     #[test]
-    fn a_node_has_a_set_for_itself_and_one_for_each_other_cluster() {
+    fn a_node_has_a_set_for_itself_and_one_for_each_gateway_and_other_cluster() {
         let gateway = "172.18.0.1".parse().unwrap();
-        check(Some(GatewayRole::Regular { gateway }), &["multicluster", "multicluster/b", "multicluster/c"]);
+        let sets = ["gateway/node-2", "multicluster", "multicluster/b", "multicluster/c"];
+        check(Some(GatewayRole::Regular { gateway }), &sets);
+    }
+
+    #[test]
+    fn all_gateways_of_another_cluster_are_far_ends_of_the_tunnel() {
+        let gateway = Ipv4Addr::new(172, 18, 1, 1);
+        let former_gateways = vec![Ipv4Addr::new(172, 18, 1, 2)];
+        let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways };
+        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1) };
+        let far_ends: Vec<Ipv4Addr> = FlowSource::Cluster(role, cluster).far_ends().collect();
+        assert_eq!(far_ends, ["172.18.1.1", "172.18.1.2"].map(|text| text.parse::<Ipv4Addr>().unwrap()));
+        assert_eq!(FlowSource::Role(role).far_ends().count(), 0);
     }
 
     #[test]

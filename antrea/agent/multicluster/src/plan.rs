@@ -20,6 +20,8 @@ use crate::read::{ipv4_address, ipv4_network};
 pub struct ClusterSetPlan {
     /// None while the cluster has no Gateway: nothing goes to other clusters then.
     pub role: Option<GatewayRole>,
+    /// The ends of the tunnel of this cluster's Gateways on other Nodes, by their names: they send for other clusters.
+    pub gateways: BTreeMap<String, Ipv4Addr>,
     /// By the name of the ClusterInfoImport.
     pub clusters: BTreeMap<String, RemoteCluster>,
     /// Whom this Node asks whether they are there, if it is a Gateway.
@@ -40,7 +42,11 @@ pub enum Subject {
 /// Plans for the Node `own`. Of two clusters with an address the one whose ClusterInfoImport was there first has it; what
 /// this cluster has is nobody else's.
 pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluster]) -> ClusterSetPlan {
-    let mut plan = ClusterSetPlan { role: role(own, gateways), ..ClusterSetPlan::default() };
+    let mut plan = ClusterSetPlan {
+        role: role(own, gateways),
+        gateways: other_gateways(own, gateways),
+        ..ClusterSetPlan::default()
+    };
     for gateway in gateways {
         let problem = gateway.addresses.as_ref().err().cloned();
         plan.problems.extend(problem.map(|problem| (Subject::Gateway(gateway.name.clone()), problem)));
@@ -74,6 +80,13 @@ fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
         Some(own) => GatewayRole::Standby { gateway, address: own.external },
         None => GatewayRole::Regular { gateway },
     })
+}
+
+/// Between clusters there is IPv4 alone, between Nodes over IPv4.
+fn other_gateways(own: &OwnCluster, gateways: &[LocalGateway]) -> BTreeMap<String, Ipv4Addr> {
+    let others = gateways.iter().filter(|gateway| gateway.name != own.node.as_str());
+    let far_end = |gateway: &LocalGateway| ipv4_address(gateway.sound()?.internal);
+    others.filter_map(|gateway| Some((gateway.name.clone(), far_end(gateway)?))).collect()
 }
 
 /// What this cluster has: its networks, and the addresses of its Nodes and Gateways.

@@ -50,6 +50,17 @@ fn the_node_of_the_gateway_is_it_and_the_others_send_to_its_internal_address() {
     ");
 }
 
+/// By their addresses inside the cluster: they send for other clusters.
+#[test]
+fn a_node_knows_the_gateways_of_its_cluster_on_other_nodes() {
+    let gateways = |node| {
+        let plan = planned(&own(node), &format!("{N1}{N2}"));
+        plan.gateways.iter().map(|(name, far_end)| format!("{name} {far_end}")).collect::<Vec<_>>()
+    };
+    assert_eq!(gateways("n1"), ["n2 172.18.0.2"]);
+    assert_eq!(gateways("n3"), ["n1 172.18.0.1", "n2 172.18.0.2"]);
+}
+
 #[test]
 fn of_two_gateways_that_say_nothing_the_older_one_is_sent_to() {
     assert_snapshot!(roles(&format!("{N1}{N2}")), @r"

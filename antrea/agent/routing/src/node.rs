@@ -48,7 +48,16 @@ pub struct NodeRecord {
     pub eligibility: Eligibility,
     /// The annotation `node.antrea.io/transport-addresses`: what to use instead of `addresses`, separated by commas.
     pub transport_addresses: Option<String>,
+    /// The annotation `node.antrea.io/tunnel-sources`: where else it sends through the tunnel from, separated by commas.
+    pub tunnel_sources: Option<String>,
 }
+
+/// So many addresses of a Node may send through the tunnel, the first that it is known by: a kubelet writes what its machine has,
+/// and whoever has its credentials, what he likes. Where a Node sends from another one, its agent says so.
+const KNOWN_FAR_ENDS: usize = 12;
+
+/// So many more that its agent says it sends from.
+pub const TUNNEL_SOURCES: usize = 4;
 
 /// Whether load balancers may send new connections to a Node (KEP-3836).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,11 +125,24 @@ impl NodeRecord {
         (self.created, &self.name)
     }
 
-    /// Every address that the Node is known by, where peers send to it included; what is none is left out.
+    /// Every address that the Node is known by, those first that peers send to; what is none is left out.
     pub(crate) fn known_addresses(&self) -> impl Iterator<Item = IpAddr> {
         let transport = self.transport_addresses.iter().flat_map(|list| list.split(','));
         let transport = transport.filter_map(|text| read_address(text).ok());
-        self.addresses.iter().chain(&self.all_addresses).copied().chain(transport)
+        transport.chain(self.addresses.iter().chain(&self.all_addresses).copied())
+    }
+
+    /// Where peers let it send through the tunnel from without being told by its agent.
+    pub(crate) fn known_far_ends(&self) -> BTreeSet<IpAddr> {
+        first(KNOWN_FAR_ENDS, self.known_addresses())
+    }
+
+    /// Where peers let it send through the tunnel from, none of which is an address of this Node.
+    pub(crate) fn far_ends(&self, own: &OwnNode) -> BTreeSet<IpAddr> {
+        let is_own = |address: &IpAddr| own.transport.addresses.iter().any(|net| net.addr() == *address);
+        let sources = self.tunnel_sources.iter().flat_map(|list| list.split(','));
+        let sources = first(TUNNEL_SOURCES, sources.filter_map(|text| read_address(text).ok()));
+        self.known_far_ends().into_iter().chain(sources).filter(|address| !is_own(address)).collect()
     }
 
     /// Its Pod CIDRs, also those that another Node has as well; what is none is left out.
@@ -141,7 +163,7 @@ impl NodeRecord {
         }
         let transport = match &self.transport_addresses {
             Some(list) => sound(list.split(',').map(read_address), &mut problems).collect(),
-            None => self.addresses,
+            None => self.addresses.iter().copied().filter(is_of_a_host).collect(),
         };
         (ReadNode { pod_networks, transport }, problems)
     }
@@ -163,5 +185,26 @@ fn read_pod_cidr(text: &str) -> Result<PodNetwork, Problem> {
 
 fn read_address(text: &str) -> Result<IpAddr, Problem> {
     let text = text.trim();
-    text.parse().map_err(|_| Problem::InvalidTransportAddress(text.to_owned()))
+    let address = text.parse().ok().filter(is_of_a_host);
+    address.ok_or_else(|| Problem::InvalidTransportAddress(text.to_owned()))
+}
+
+/// The first `count` addresses of hosts.
+fn first(count: usize, addresses: impl Iterator<Item = IpAddr>) -> BTreeSet<IpAddr> {
+    let mut first = BTreeSet::new();
+    for address in addresses.filter(is_of_a_host) {
+        if first.len() < count {
+            first.insert(address);
+        }
+    }
+    first
+}
+
+/// Whether packets may come from an address, and go to it alone. None does from `0.0.0.0/8` (RFC 6890 §2.2.2).
+fn is_of_a_host(address: &IpAddr) -> bool {
+    let no_host = match address {
+        IpAddr::V4(address) => address.octets()[0] == 0 || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unspecified(),
+    };
+    !(no_host || address.is_loopback() || address.is_multicast())
 }

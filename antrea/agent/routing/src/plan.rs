@@ -10,7 +10,7 @@ use ipnet::IpNet;
 
 use crate::claims::Claims;
 use crate::gateway::gateway_ip;
-use crate::mode::Distance;
+use crate::mode::{Distance, TrafficMode};
 use crate::node::{NodeRecord, OwnNode, PodNetwork, ReadNode};
 use crate::problem::Problem;
 
@@ -28,6 +28,9 @@ pub struct NodeRoutes {
     pub problems: Vec<(NodeName, Problem)>,
     /// What all Nodes have.
     pub known: KnownNetworks,
+    /// What peers know of where this Node sends from; `None` while there is no such Node.
+    pub own_sources: Option<OwnSources>,
+    mode: TrafficMode,
     own_pod_cidrs: DualStack<IpNet>,
 }
 
@@ -38,6 +41,21 @@ pub struct KnownNetworks {
     pub addresses: BTreeSet<IpAddr>,
     /// Every Pod CIDR of every Node.
     pub pod_cidrs: BTreeSet<IpNet>,
+}
+
+/// What peers know of where tunnels of this Node come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnSources {
+    /// Without being told.
+    pub known: BTreeSet<IpAddr>,
+    /// The annotation with the others.
+    pub annotation: Option<String>,
+}
+
+impl OwnSources {
+    fn of(record: &NodeRecord) -> Self {
+        Self { known: record.known_far_ends(), annotation: record.tunnel_sources.clone() }
+    }
 }
 
 impl KnownNetworks {
@@ -70,6 +88,32 @@ impl NodeRoutes {
     /// The routes to all Pods, the Node's own first.
     pub fn routes(&self) -> Vec<Route> {
         self.own_routes.iter().chain(self.peers.values().flat_map(|peer| &peer.routes)).cloned().collect()
+    }
+
+    /// Where tunnels to peers go.
+    pub fn remotes(&self) -> BTreeSet<IpAddr> {
+        let networks = self.peers.values().flat_map(|peer| peer.peer.networks.iter());
+        let remote = |network: &PeerNetwork| match network.route {
+            PeerRoute::Tunnel { remote } => Some(remote),
+            PeerRoute::Host => None,
+        };
+        networks.filter_map(remote).collect()
+    }
+
+    /// Where peers may send through the tunnel from. None where they use none among themselves.
+    pub fn far_ends(&self) -> BTreeSet<IpAddr> {
+        if self.mode.may_tunnel() { self.peer_addresses() } else { BTreeSet::new() }
+    }
+
+    /// The addresses of all peers.
+    pub fn peer_addresses(&self) -> BTreeSet<IpAddr> {
+        self.peers.values().flat_map(|peer| &peer.peer.addresses).copied().collect()
+    }
+
+    /// How a peer's Pod with this address is reached.
+    pub fn route_to(&self, pod: IpAddr) -> Option<PeerRoute> {
+        let mut networks = self.peers.values().flat_map(|peer| peer.peer.networks.iter());
+        networks.find(|network| network.pod_cidr.contains(&pod)).map(|network| network.route)
     }
 
     /// The neighbours of all peers.
@@ -107,9 +151,12 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         peers: BTreeMap::new(),
         problems: Vec::new(),
         known: KnownNetworks::of(own, nodes),
+        own_sources: None,
+        mode: own.mode,
         own_pod_cidrs: own.pod_cidrs,
     };
     let (own_record, mut nodes): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name == own.name);
+    routes.own_sources = own_record.first().copied().map(OwnSources::of);
     nodes.sort_by_key(|node| node.seniority());
     for record in nodes {
         let (node, mut problems) = record.read();
@@ -117,7 +164,7 @@ pub fn plan(own: &OwnNode, nodes: &[NodeRecord]) -> NodeRoutes {
         let own_record = own_record.first().copied();
         routes.problems.extend(problems.into_iter().map(|problem| whose(problem, record, own_record)));
         if !ways.is_empty() {
-            routes.peers.insert(record.name.clone(), peer_plan(own, &record.name, ways));
+            routes.peers.insert(record.name.clone(), peer_plan(own, record, ways));
         }
     }
     routes
@@ -174,8 +221,9 @@ fn own_routes(own: &OwnNode) -> Vec<Route> {
     own.pod_cidrs.iter().map(route).collect()
 }
 
-fn peer_plan(own: &OwnNode, name: &NodeName, ways: DualStack<Way>) -> PeerPlan {
-    let peer = Peer { node: name.clone(), networks: ways.map(|way| way.network) };
+fn peer_plan(own: &OwnNode, record: &NodeRecord, ways: DualStack<Way>) -> PeerPlan {
+    let (node, addresses) = (record.name.clone(), record.far_ends(own));
+    let peer = Peer { node, addresses, networks: ways.map(|way| way.network) };
     let mut plan = PeerPlan { peer, routes: Vec::new(), neighbours: Vec::new() };
     for way in ways.iter() {
         match way.network.route {

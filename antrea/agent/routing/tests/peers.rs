@@ -1,6 +1,10 @@
 //! Peers without problems, in every mode.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use antrea_agent_routing::{Eligibility, NodeFacts, NodeRecord, OwnNode, TrafficMode, TunnelProtocol, plan};
+use antrea_pipeline::PeerRoute;
 
 use crate::text::{decide, node, own};
 
@@ -120,6 +124,17 @@ fn families_that_this_node_does_not_have_are_left_out() {
 }
 
 #[test]
+fn the_way_to_a_pod_of_a_peer_is_known() {
+    let nodes = "near 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2";
+    let route = |mode, pod: &str| plan(&own(mode, DUAL), &[node(nodes)]).route_to(pod.parse().unwrap());
+    let tunnel = |remote: &str| Some(PeerRoute::Tunnel { remote: remote.parse().unwrap() });
+    assert_eq!(route(TrafficMode::Encap, "10.10.1.7"), tunnel("172.18.0.2"));
+    assert_eq!(route(TrafficMode::Encap, "fd00:10:0:1::7"), tunnel("fd00:18::2"));
+    assert_eq!(route(TrafficMode::Encap, "10.10.0.7"), None);
+    assert_eq!(route(TrafficMode::NoEncap, "10.10.1.7"), Some(PeerRoute::Host));
+}
+
+#[test]
 fn annotated_transport_addresses_replace_those_of_the_node() {
     let nodes = "node-2 1 pods=10.10.1.0/24 at=192.0.2.2 transport=172.18.0.2,fd00:18::2";
     insta::assert_snapshot!(decide(&own(TrafficMode::Encap, "10.10.0.0/24"), nodes), @"
@@ -150,10 +165,73 @@ fn all_pod_networks_are_known_to_the_host() {
         zone: None,
         eligibility: Eligibility::default(),
         transport_addresses: None,
+        tunnel_sources: None,
     };
     let routes = plan(&own(TrafficMode::Encap, DUAL), &[node]);
     let networks: Vec<String> = routes.pod_cidrs().iter().map(ToString::to_string).collect();
     assert_eq!(networks, ["10.10.0.0/24", "fd00:10::/64", "10.10.1.0/24"]);
+}
+
+/// Whoever writes the object of a Node is not to disturb others.
+#[test]
+fn what_is_no_address_of_another_host_is_no_far_end_and_the_rest_is_bounded() {
+    let far_ends = |text: &str| plan(&own(TrafficMode::Encap, DUAL), &[node(text)]).far_ends();
+    let odd = "node-2 1 pods=10.10.1.0/24 at=172.18.0.2 also=0.0.0.0,0.0.0.1,255.255.255.255,::,127.0.0.1,224.0.0.1,ff02::1,172.18.0.1";
+    assert_eq!(far_ends(odd), ["172.18.0.2".parse().unwrap()].into());
+    let many: Vec<_> = (1..=200).map(|number| format!("192.0.2.{number}")).collect();
+    let many = many.join(",");
+    let many = far_ends(&format!("node-2 1 pods=10.10.1.0/24 at=198.51.100.2 also={many} sources={many}"));
+    assert!(many.len() <= 16 && many.contains(&"198.51.100.2".parse().unwrap()), "{many:?}");
+    let sources = "198.51.100.3,198.51.100.4,198.51.100.5,198.51.100.6,198.51.100.7";
+    let told = far_ends(&format!("node-2 1 pods=10.10.1.0/24 at=198.51.100.2 sources={sources}"));
+    assert_eq!((told.len(), told.contains(&"198.51.100.7".parse().unwrap())), (5, false));
+}
+
+#[test]
+fn tunnels_of_a_peer_come_also_from_where_its_agent_says_that_they_do() {
+    let peer = "node-2 1 pods=10.10.1.0/24 at=172.18.0.2 sources=192.0.2.7,::1,eth1,2001:db8::7";
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &[node(peer)]);
+    let expected = ["172.18.0.2", "192.0.2.7", "2001:db8::7"].map(|text| text.parse().unwrap());
+    assert_eq!(routes.far_ends(), expected.into());
+    // What an agent says takes nothing from Services.
+    assert!(!routes.known.addresses.contains(&expected[1]));
+}
+
+#[test]
+fn what_others_know_of_a_node_is_where_it_may_send_from_without_saying_so() {
+    let nodes = [
+        node(
+            "node-1 0 pods=10.10.0.0/24 at=172.18.0.1 also=172.18.0.1 transport=192.0.2.1 sources=192.0.2.9",
+        ),
+        node("node-2 1 pods=10.10.1.0/24,fd00:10:0:1::/64 at=172.18.0.2,fd00:18::2"),
+    ];
+    let routes = plan(&own(TrafficMode::Encap, DUAL), &nodes);
+    assert_eq!(routes.remotes(), ["172.18.0.2", "fd00:18::2"].map(|text| text.parse().unwrap()).into());
+    let sources = routes.own_sources.unwrap();
+    assert_eq!(sources.annotation.as_deref(), Some("192.0.2.9"));
+    assert_eq!(sources.known, ["172.18.0.1", "192.0.2.1"].map(|text| text.parse().unwrap()).into());
+    assert_eq!(plan(&own(TrafficMode::NoEncap, DUAL), &nodes).remotes(), [].into());
+    assert_eq!(plan(&own(TrafficMode::Encap, DUAL), &nodes[1..]).own_sources, None);
+}
+
+/// A Node with several addresses may send from any of them. One whose Pods nobody reaches sends nothing.
+#[test]
+fn tunnels_of_peers_come_from_any_address_that_they_have() {
+    let nodes = [
+        "node-1 0 pods=10.10.0.0/24 at=172.18.0.1",
+        "node-2 1 pods=10.10.1.0/24 at=192.0.2.2,fd00:18::2 also=192.0.2.2,192.0.2.3 transport=172.18.0.2",
+        "conflicting 3 pods=10.10.1.128/25 at=192.0.2.5",
+    ]
+    .map(node);
+    let addresses = ["172.18.0.2", "192.0.2.2", "192.0.2.3", "fd00:18::2"];
+    for (mode, expected) in
+        [(TrafficMode::Encap, &addresses[..]), (TrafficMode::Hybrid, &addresses), (TrafficMode::NoEncap, &[])]
+    {
+        let routes = plan(&own(mode, DUAL), &nodes);
+        let text = |ips: BTreeSet<IpAddr>| ips.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(text(routes.far_ends()), expected, "{mode:?}");
+        assert_eq!(text(routes.peer_addresses()), addresses, "{mode:?}");
+    }
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub(crate) fn own(mode: TrafficMode, pod_cidrs: &str) -> OwnNode {
     }
 }
 
-/// A Node from `NAME CREATED pods=CIDR,… at=ADDRESS,… also=ADDRESS,… transport=TEXT`, of which all but the first two may
-/// be absent.
+/// A Node from `NAME CREATED pods=CIDR,… at=ADDRESS,… also=ADDRESS,… transport=TEXT sources=TEXT`, of which all but the first
+/// two may be absent.
 pub(crate) fn node(line: &str) -> NodeRecord {
     let mut words = line.split_whitespace();
     let name = words.next().unwrap().parse().unwrap();
@@ -39,6 +39,7 @@ pub(crate) fn node(line: &str) -> NodeRecord {
         zone: None,
         eligibility: Eligibility::Eligible,
         transport_addresses: value("transport").map(str::to_owned),
+        tunnel_sources: value("sources").map(str::to_owned),
     }
 }
 

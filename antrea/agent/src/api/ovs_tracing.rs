@@ -7,6 +7,7 @@ use antrea_agent_cni::interface_store::StoredContainer;
 use antrea_kit::kube_client::bounded;
 use antrea_kit::query::Query;
 use antrea_ovs::unixctl::{self, UnixctlError};
+use antrea_pipeline::PeerRoute;
 use antrea_types::{DualStack, IpFamily, MacAddr, PodRef};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Pod, Service};
@@ -44,7 +45,7 @@ async fn packet(sources: &Sources, request: TraceRequest) -> Result<Packet, Refu
         None => None,
     };
     let input = match &request.port {
-        Some(peer) => input_port(sources, peer)?,
+        Some(peer) => input_port(sources, peer, source.as_ref())?,
         None if request.flow.iter().any(|word| word.starts_with("in_port=")) => InputPort::Written,
         None => input_of(sources, request.source.as_ref(), source.as_ref())?,
     };
@@ -114,7 +115,7 @@ where
     }
 }
 
-fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
+fn input_port(sources: &Sources, peer: &Peer, source: Option<&End>) -> Result<InputPort, Refusal> {
     let not_found =
         |what: &str| Refusal::NotFound(format!("input port not found: {what} is none of this Node"));
     match peer {
@@ -123,7 +124,7 @@ fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
             let interface = sources.observer.store.by_pod(&pod).into_iter().next();
             interface.as_ref().map(of_interface).ok_or_else(|| not_found(&format!("Pod {pod}")))
         }
-        Peer::Port(name) if *name == sources.tunnel => Ok(InputPort::Tunnel { port: name.clone() }),
+        Peer::Port(name) if *name == sources.tunnel => Ok(of_tunnel(sources, source)),
         Peer::Port(name) if name == sources.gateway.as_str() => of_gateway(sources),
         Peer::Port(name) => port_interface(sources, name)?
             .as_ref()
@@ -133,17 +134,32 @@ fn input_port(sources: &Sources, peer: &Peer) -> Result<InputPort, Refusal> {
     }
 }
 
-/// Where the source is: a Pod of this Node, one of another, or beyond the gateway.
+/// Where the source is: a Pod of this Node, one of another behind the tunnel, or beyond the gateway.
 fn input_of(sources: &Sources, peer: Option<&Peer>, source: Option<&End>) -> Result<InputPort, Refusal> {
     match (peer, source.and_then(|end| end.interface.as_ref())) {
         (_, Some(interface)) => Ok(of_interface(interface)),
-        (Some(Peer::Object { .. }), None) => Ok(InputPort::Tunnel { port: sources.tunnel.clone() }),
+        (Some(Peer::Object { .. }), None) if route_to(sources, source) != Some(PeerRoute::Host) => {
+            Ok(of_tunnel(sources, source))
+        }
         _ => of_gateway(sources),
     }
 }
 
 fn of_interface(interface: &StoredContainer) -> InputPort {
     InputPort::From { port: interface.name.to_string(), mac: interface.container.mac }
+}
+
+fn of_tunnel(sources: &Sources, source: Option<&End>) -> InputPort {
+    let far_end = match route_to(sources, source) {
+        Some(PeerRoute::Tunnel { remote }) => Some(remote),
+        Some(PeerRoute::Host) | None => None,
+    };
+    InputPort::Tunnel { port: sources.tunnel.clone(), far_end }
+}
+
+/// The way to the Node that has a Pod, if it is a peer.
+fn route_to(sources: &Sources, pod: Option<&End>) -> Option<PeerRoute> {
+    sources.observer.routes.borrow().route_to(pod?.ip)
 }
 
 fn of_gateway(sources: &Sources) -> Result<InputPort, Refusal> {

@@ -15,8 +15,8 @@ const TTL: &str = "nw_ttl=64";
 pub(super) enum InputPort {
     /// From somebody with this MAC address.
     From { port: String, mac: MacAddr },
-    /// From another Node, whose packets have the same addresses from everywhere.
-    Tunnel { port: String },
+    /// From another Node, whose packets have the same MAC addresses from everywhere, and outside the address of the Node.
+    Tunnel { port: String, far_end: Option<IpAddr> },
     /// As the words of the user say.
     Written,
 }
@@ -67,8 +67,12 @@ impl Packet {
                 words.push(format!("in_port={port}"));
                 (Some(*mac), destination)
             }
-            InputPort::Tunnel { port } => {
+            InputPort::Tunnel { port, far_end } => {
                 words.push(format!("in_port={port}"));
+                words.extend(far_end.map(|address| match address {
+                    IpAddr::V4(address) => format!("tun_src={address}"),
+                    IpAddr::V6(address) => format!("tun_ipv6_src={address}"),
+                }));
                 (Some(GLOBAL_VIRTUAL_MAC), Some(GLOBAL_VIRTUAL_MAC))
             }
             InputPort::Written => (None, destination),
@@ -125,9 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_of_another_node_has_the_virtual_mac_address_twice() {
+    fn a_packet_of_another_node_has_the_virtual_mac_address_twice_and_the_address_of_its_node() {
+        let far_end = Some("fd00:18::2".parse().unwrap());
         let packet = Packet {
-            input: InputPort::Tunnel { port: "antrea-tun0".into() },
+            input: InputPort::Tunnel { port: "antrea-tun0".into(), far_end },
             source: Some("fd00::1".parse().unwrap()),
             destination: None,
             flow: Vec::new(),
@@ -135,7 +140,7 @@ mod tests {
         };
         assert_eq!(
             packet.text().unwrap(),
-            "in_port=antrea-tun0,dl_src=aa:bb:cc:dd:ee:ff,dl_dst=aa:bb:cc:dd:ee:ff,ipv6,ipv6_src=fd00::1,nw_ttl=64"
+            "in_port=antrea-tun0,tun_ipv6_src=fd00:18::2,dl_src=aa:bb:cc:dd:ee:ff,dl_dst=aa:bb:cc:dd:ee:ff,ipv6,ipv6_src=fd00::1,nw_ttl=64"
         );
     }
 

@@ -1,43 +1,20 @@
 //! In a network namespace of each test: what Services ask for comes, in one go where much comes at once, and goes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(clippy::disallowed_methods, reason = "a thread of its own waits for these programs")]
 
-use std::process::Command;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use antrea_agent_multicluster::FlowSource;
 use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, plan};
 use antrea_hostplan::{AgentServices, HostServices, Transport};
+use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
 use antrea_types::{MacAddr, Protocol};
 use futures::FutureExt;
-use nix::sched::{CloneFlags, unshare};
 
 use super::*;
 use crate::gateway;
-
-/// Runs a test as the only task of a thread with a network namespace of its own, in which there is a gateway.
-fn isolated(name: &str, test: impl AsyncFnOnce() + Send + 'static) {
-    let run = move || match unshare(CloneFlags::CLONE_NEWNET) {
-        Ok(()) => {
-            sh("ip link set lo up; ip link add antrea-gw0 type bridge");
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(test());
-            None
-        }
-        Err(error) => Some(error),
-    };
-    match std::thread::spawn(run).join() {
-        Ok(None) => {}
-        Ok(Some(error)) => println!("SKIPPED {name}: network namespaces need root ({error})"),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-fn sh(line: &str) -> String {
-    let output = Command::new("sh").args(["-c", line]).output().unwrap();
-    assert!(output.status.success(), "`{line}` failed: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
-}
+use crate::isolated::{isolated, sh};
 
 fn pod_cidrs() -> DualStack<IpNet> {
     ["10.11.0.0/24", "fd00:11::/64"].map(|text| text.parse::<IpNet>().unwrap()).into_iter().collect()
@@ -45,6 +22,28 @@ fn pod_cidrs() -> DualStack<IpNet> {
 
 /// The routes of a Node with one peer, which is at 172.18.0.12 and has another address beside that.
 fn routes() -> NodeRoutes {
+    routes_to(&[peer(12)])
+}
+
+fn peer(number: u8) -> NodeRecord {
+    NodeRecord {
+        name: format!("node-{number}").parse().unwrap(),
+        created: 0,
+        pod_cidrs: vec![format!("10.11.{number}.0/24")],
+        addresses: [IpAddr::from([172, 18, 0, number])].into_iter().collect(),
+        all_addresses: [0, 7].map(|net| IpAddr::from([172, 18, net, number])).into(),
+        zone: None,
+        eligibility: antrea_agent_routing::Eligibility::default(),
+        transport_addresses: None,
+        tunnel_sources: None,
+    }
+}
+
+fn routes_to(peers: &[NodeRecord]) -> NodeRoutes {
+    routes_of(TrafficMode::Encap, peers)
+}
+
+fn routes_of(mode: TrafficMode, peers: &[NodeRecord]) -> NodeRoutes {
     let own = OwnNode {
         name: "node-a".parse().unwrap(),
         pod_cidrs: pod_cidrs(),
@@ -53,20 +52,10 @@ fn routes() -> NodeRoutes {
             interface: "eth0".parse().unwrap(),
             addresses: ["172.18.0.11/24".parse::<IpNet>().unwrap()].into_iter().collect(),
         },
-        mode: TrafficMode::Encap,
+        mode,
         tunnel: antrea_agent_routing::TunnelProtocol::Geneve,
     };
-    let peer = NodeRecord {
-        name: "node-b".parse().unwrap(),
-        created: 0,
-        pod_cidrs: vec!["10.11.1.0/24".to_owned()],
-        addresses: ["172.18.0.12".parse::<IpAddr>().unwrap()].into_iter().collect(),
-        all_addresses: ["172.18.0.12", "172.18.7.12"].map(|text| text.parse().unwrap()).into(),
-        zone: None,
-        eligibility: antrea_agent_routing::Eligibility::default(),
-        transport_addresses: None,
-    };
-    plan(&own, &[peer])
+    plan(&own, peers)
 }
 
 fn traffic(services: Option<HostServices>) -> ServiceTraffic {
@@ -96,6 +85,15 @@ fn with_cluster_ips(cidrs: &[&str], cluster_ips: &[&str]) -> ServiceTraffic {
     }))
 }
 
+/// One other cluster, whose Gateway is 172.18.9.9.
+fn clusters() -> watch::Receiver<FlowSources> {
+    let gateway = Ipv4Addr::new(172, 18, 9, 9);
+    let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways: Vec::new() };
+    let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 11) };
+    let sources = [("multicluster/b".to_owned(), FlowSource::Cluster(role, cluster))];
+    watch::Sender::new(sources.into()).subscribe()
+}
+
 /// A started component, and what feeds it with Services.
 async fn started(services: ServiceTraffic) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
     started_with("", services).await
@@ -115,8 +113,8 @@ async fn started_with(
     let (_, routes) = watch::channel(routes());
     let netlink = Netlink::current().unwrap();
     let api_server = Some("172.18.9.2".parse().unwrap());
-    let mut host =
-        HostNetwork::new(netlink, gateway, &config, pod_cidrs(), api_server, routes, receiver).unwrap();
+    let asked = Asked { routes, services: receiver, clusters: clusters(), let_in: Arc::default() };
+    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), api_server, asked).unwrap();
     host.start().await.unwrap();
     assert!(matches!(host.state, State::Reached(_)));
     (host, sender)
@@ -190,6 +188,41 @@ fn rules_are_not_touched_when_only_services_changed() {
     });
 }
 
+fn far_ends() -> String {
+    sh("ipset save ANTREA-TUNNEL-IP | sed -n 's/^add ANTREA-TUNNEL-IP //p' | sort")
+}
+
+#[test]
+fn packets_of_peers_and_of_gateways_of_other_clusters_are_let_in_and_it_is_told() {
+    isolated("host_network", async || {
+        let (mut host, _services) = started(traffic(None)).await;
+        assert_eq!(far_ends(), "172.18.0.12\n172.18.7.12\n172.18.9.9");
+        let (sender, receiver) = watch::channel(routes());
+        host.asked.routes = receiver;
+        sender.send_replace(routes_to(&[peer(12), peer(13)]));
+        step(&mut host).await;
+        assert_eq!(far_ends(), "172.18.0.12\n172.18.0.13\n172.18.7.12\n172.18.7.13\n172.18.9.9");
+        assert!(host.asked.let_in.borrow().contains(&IpAddr::from([172, 18, 0, 13])));
+        sender.send_replace(routes_to(&[peer(13)]));
+        step(&mut host).await;
+        assert_eq!(far_ends(), "172.18.0.13\n172.18.7.13\n172.18.9.9");
+        assert!(!host.asked.let_in.borrow().contains(&IpAddr::from([172, 18, 0, 12])));
+    });
+}
+
+#[test]
+fn where_nodes_use_no_tunnel_they_are_let_in_for_other_clusters_alone() {
+    let config = AgentConfig::parse("agent.conf", "").unwrap();
+    let fixed = Fixed::new("antrea-gw0".parse().unwrap(), &config, pod_cidrs(), None);
+    let far_ends = |clusters: &FlowSources| {
+        let routes = routes_of(TrafficMode::NoEncap, &[peer(12)]);
+        let wanted = fixed.wanted(&routes, traffic(None), clusters, None);
+        wanted.far_ends.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(far_ends(&FlowSources::new()).is_empty());
+    assert_eq!(far_ends(&clusters().borrow()), ["172.18.0.12", "172.18.7.12", "172.18.9.9"]);
+}
+
 /// An interface with the Node's address and its default route.
 fn eth0() {
     sh("ip link add eth0 type bridge; ip link set eth0 up; ip address add 172.18.0.11/24 dev eth0;
@@ -236,7 +269,8 @@ fn while_the_addresses_of_the_node_are_unknown_services_have_what_they_had() {
     let gateway: antrea_types::InterfaceName = "antrea-gw0".parse().unwrap();
     let config = AgentConfig::parse("agent.conf", "").unwrap();
     let fixed = Fixed::new(gateway.clone(), &config, pod_cidrs(), None);
-    let wanted = fixed.wanted(&routes(), traffic(Some(services([30080], &["192.0.2.80"]))), None);
+    let services = traffic(Some(services([30080], &["192.0.2.80"])));
+    let wanted = fixed.wanted(&routes(), services, &FlowSources::new(), None);
     let earlier: Route = "192.0.2.81 via 169.254.0.253 dev antrea-gw0".parse().unwrap();
     assert!(!wanted.owns(&earlier, &gateway), "it would be deleted");
     assert!(wanted.routes.iter().all(|route| !route.to_string().starts_with("192.0.2.80")));
@@ -301,10 +335,11 @@ fn a_gateway_that_is_made_again_has_all_of_it_at_once() {
 
 #[tokio::test]
 async fn a_change_is_acted_on_at_once_and_the_last_one_holds_when_there_are_no_more() {
-    let (sender, mut routes) = watch::channel(1);
-    let (_, mut services) = watch::channel(1);
-    sender.send_replace(2);
-    let mut next = || change_or_time(&mut routes, &mut services, PERIOD).now_or_never();
+    let (sender, routes) = watch::channel(routes());
+    let (_, services) = watch::channel(ServiceTraffic::ByHost);
+    let mut asked = Asked { routes, services, clusters: clusters(), let_in: Arc::default() };
+    sender.send_modify(|_| {});
+    let mut next = || asked.change_or_time(PERIOD).now_or_never();
     assert_eq!(next(), Some(Occasion::Changed));
     drop(sender);
     assert_eq!(next(), None);

@@ -1,7 +1,9 @@
 //! What the Node's kernel shall have for its peers and for Services.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use antrea_agent_multicluster::FlowSource;
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::{AgentConfig, DatapathType};
 use antrea_hostplan::iptables::SourcePorts;
@@ -15,6 +17,7 @@ use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
 use ipnet::IpNet;
 
 use super::left_out::LeftOut;
+use crate::multicluster::FlowSources;
 use crate::tunnel;
 
 /// What never changes while the agent runs.
@@ -37,6 +40,8 @@ pub(super) struct Wanted {
     pub(super) routes: Vec<Route>,
     pub(super) neighbours: Vec<Neighbour>,
     pub(super) plan: HostPlan,
+    /// Where packets of the tunnel are let in from.
+    pub(super) far_ends: BTreeSet<IpAddr>,
     /// What gets nothing, since it is not the Services' own.
     pub(super) left_out: LeftOut,
     /// The routes that are there and are not among `routes`, as far as they may be deleted.
@@ -78,12 +83,13 @@ impl Fixed {
         }
     }
 
-    /// What peers and Services ask for. As long as nothing is known of this Node's `own` network, what is there for Services
-    /// stays as it is.
+    /// What peers, Services and other clusters ask for. As long as nothing is known of this Node's `own` network, what is there
+    /// for Services stays as it is.
     pub(super) fn wanted(
         &self,
         peers: &NodeRoutes,
         mut services: ServiceTraffic,
+        clusters: &FlowSources,
         own: Option<&OwnNetwork>,
     ) -> Wanted {
         let (mut left_out, mut stale) = (LeftOut::default(), StaleRoutes::All);
@@ -106,8 +112,11 @@ impl Fixed {
         routes.extend(service_routes(&services, &cluster_ips, &self.gateway, families()));
         let mut neighbours = peers.neighbours();
         neighbours.extend(service_neighbours(&services, &self.gateway, families()));
-        let plan = self.plan(peers.pod_cidrs(), services);
-        Wanted { routes, neighbours, plan, left_out, stale }
+        // Between Gateways and the other Nodes of their cluster there is always a tunnel.
+        let mut far_ends = if clusters.is_empty() { peers.far_ends() } else { peers.peer_addresses() };
+        far_ends.extend(clusters.values().flat_map(FlowSource::far_ends).map(IpAddr::V4));
+        let plan = self.plan(peers.pod_cidrs(), far_ends.clone(), services);
+        Wanted { routes, neighbours, plan, far_ends, left_out, stale }
     }
 
     /// What Services cannot have. Where the agent reaches the API server by its ClusterIP, that is for Services, of course.
@@ -121,12 +130,13 @@ impl Fixed {
         }
     }
 
-    fn plan(&self, pod_cidrs: Vec<IpNet>, services: ServiceTraffic) -> HostPlan {
+    fn plan(&self, pod_cidrs: Vec<IpNet>, far_ends: BTreeSet<IpAddr>, services: ServiceTraffic) -> HostPlan {
         host_rules(&HostConfig {
             gateway: self.gateway.clone(),
             own_pod_cidrs: self.own_pod_cidrs,
             pod_cidrs,
             tunnel: Some(self.tunnel),
+            far_ends,
             agent_api_port: self.agent_api_port,
             membership_port: None,
             external_masquerade: ExternalMasquerade::On(self.source_ports),

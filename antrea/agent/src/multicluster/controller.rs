@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_multicluster::{
-    FlowSource, LocalGateway, OtherCluster, OwnCluster, PeerGateway, PodToPod, Subject, plan,
+    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, OwnGateways, PeerGateway, PodToPod,
+    Subject, plan,
 };
 use antrea_agent_routing::{NodeFacts, NodeRoutes};
 use antrea_kit::watch::WatchEvent;
@@ -44,6 +45,7 @@ pub(crate) struct MulticlusterController {
     pod_to_pod: PodToPod,
     gateways: Records<LocalGateway>,
     clusters: Records<OtherCluster>,
+    own_gateways: OwnGateways,
     role: Option<GatewayRole>,
     wanted: watch::Sender<FlowSources>,
     peers: watch::Sender<BTreeSet<PeerGateway>>,
@@ -66,17 +68,21 @@ impl MulticlusterController {
             list(client, &namespace, record_cluster)
         )?;
         let (queue, for_events) = NoticeQueue::new();
-        let controller = Self {
+        let mut controller = Self {
             base,
             pod_to_pod,
             gateways,
             clusters,
+            own_gateways: OwnGateways::default(),
             role: None,
             wanted: watch::Sender::default(),
             peers: watch::Sender::default(),
             asked: BTreeMap::new(),
             notices: Notices::new(namespace, queue),
         };
+        // The host lets their packets in as soon as it begins.
+        let wanted = controller.plan().flow_sources();
+        controller.wanted.send_replace(wanted);
         Ok((controller, for_events))
     }
 
@@ -122,7 +128,7 @@ impl MulticlusterController {
 
     /// Brings the switch in line with the objects.
     pub(crate) async fn realize(&mut self) {
-        let plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        let plan = self.plan();
         self.tell_role(plan.role);
         let wanted = plan.flow_sources();
         self.notices.set(plan.problems, |subject| match subject {
@@ -138,11 +144,19 @@ impl MulticlusterController {
         self.install(wanted).await;
     }
 
+    fn plan(&mut self) -> ClusterSetPlan {
+        let mut plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        let nodes = &self.base.routes.borrow().known.addresses;
+        plan.gateways = self.own_gateways.update(plan.gateways, nodes, Instant::now().into_std());
+        plan
+    }
+
     /// The cluster as it is now. Services are known by the Gateway's `serviceCIDR`.
     fn own_cluster(&mut self) -> OwnCluster {
         OwnCluster {
             node: self.base.node.clone(),
             networks: self.base.routes.borrow_and_update().pod_cidrs(),
+            // Not those of annotations: with them an agent could take addresses from other clusters.
             node_addresses: self.base.nodes.borrow_and_update().addresses.iter().copied().collect(),
             pod_to_pod: self.pod_to_pod,
         }
@@ -204,6 +218,7 @@ impl MulticlusterController {
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::OwnGateway(far_end) => pipeline.own_gateway_flow(*far_end).into_iter().collect(),
         FlowSource::Cluster(role, cluster) => pipeline.remote_cluster_flows(role, cluster),
     }
 }

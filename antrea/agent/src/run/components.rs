@@ -59,6 +59,7 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
         info,
         observer,
         own_annotation,
+        tunnel_sources,
     } = agent;
     let (events, node_events) = mpsc::channel(NODE_EVENTS);
     let nodes: Api<Node> = Api::all(client.clone());
@@ -86,6 +87,7 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
         let client = client.clone();
         |stop| own_annotation.keep(client, stop)
     });
+    components.add("tunnel-sources", |stop| tunnel_sources.keep(stop));
     add_policies(&mut components, policies, &restore);
     if let Some(services) = services {
         add_services(&mut components, services, &client, &node.name, &restore);

@@ -110,7 +110,10 @@ fn an_agent_takes_over_from_upstream_and_no_packet_is_lost() {
     assert_eq!(rows(&node), before);
     nothing_of_upstream_is_left(&node);
     assert!(node.ping("b", "10.11.0.3") && node.ping("a", "10.11.0.1"));
-    assert_eq!(node.sh("ipset list -name"), "ANTREA-POD-IP\nANTREA-POD-IP6\n");
+    assert_eq!(
+        node.sh("ipset list -name | sort"),
+        "ANTREA-POD-IP\nANTREA-POD-IP6\nANTREA-TUNNEL-IP\nANTREA-TUNNEL-IP6\n"
+    );
     node.stop_agent("TERM");
 }
 

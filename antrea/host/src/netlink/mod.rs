@@ -97,6 +97,14 @@ impl NetlinkError {
         self.is(nix::errno::Errno::EEXIST)
     }
 
+    /// Whether there is no route, or one that lets nothing pass (`unreachable`, `prohibit`, `blackhole`; EINVAL is also for what
+    /// is no address of a host).
+    fn is_unreachable(&self) -> bool {
+        use nix::errno::Errno;
+        let none = [Errno::ENETUNREACH, Errno::EHOSTUNREACH, Errno::EACCES, Errno::EINVAL];
+        none.iter().any(|errno| self.is(*errno))
+    }
+
     /// Whether the thing asked for does not exist; the kernel has a different number for each kind of thing.
     pub fn is_absent(&self) -> bool {
         use nix::errno::Errno;

@@ -66,6 +66,25 @@ impl Netlink {
         Ok(next_hops)
     }
 
+    /// The address that the kernel sends from to `destination`, where nobody asks for another; nothing where it has no route.
+    ///
+    /// # Errors
+    /// The kernel cannot be asked.
+    pub async fn source_to(&self, destination: IpAddr) -> Result<Option<IpAddr>, NetlinkError> {
+        let mut message = RouteMessage::default();
+        (message.header.address_family, message.header.destination_prefix_length) = match destination {
+            IpAddr::V4(_) => (AddressFamily::Inet, 32),
+            IpAddr::V6(_) => (AddressFamily::Inet6, 128),
+        };
+        message.attributes = vec![RouteAttribute::Destination(destination.into())];
+        let operation = || format!("find the route to {destination}");
+        match self.get(RouteNetlinkMessage::GetRoute(message), operation).await {
+            Ok(answers) => Ok(answers.into_iter().find_map(read_source)),
+            Err(error) if error.is_unreachable() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn dump_routes(&self, family: AddressFamily) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
         let mut message = RouteMessage::default();
         message.header.address_family = family;
@@ -224,6 +243,15 @@ fn read_route(message: RouteNetlinkMessage, name_of: impl Fn(u32) -> Option<Inte
         protocol: RouteProtocol(header.protocol.into()),
         metric: metric.filter(|number| !is_default(number)),
     })
+}
+
+fn read_source(message: RouteNetlinkMessage) -> Option<IpAddr> {
+    let RouteNetlinkMessage::NewRoute(message) = message else { return None };
+    let source = |attribute: &RouteAttribute| match attribute {
+        RouteAttribute::PrefSource(address) => read_address(address),
+        _ => None,
+    };
+    message.attributes.iter().find_map(source)
 }
 
 fn read_multipath(message: RouteNetlinkMessage, index: u32) -> Option<IpNet> {

@@ -4,15 +4,20 @@
 //! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
 //! same four Nodes.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
 
+use crate::cookie::Category;
+use crate::far_end::InnerSource;
 use crate::layout::Layout;
 use crate::model::{Datapath, PipelineConfig};
 use crate::multicluster::{GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
 use crate::service::ExternalTraffic;
 use crate::tables::{
-    classifier, conntrack_commit, l2_forwarding_calc, l3_forwarding, output, snat, snat_mark, un_snat,
+    classifier, conntrack_commit, conntrack_state, l2_forwarding_calc, l3_forwarding, output, snat,
+    snat_mark, un_snat,
 };
 
 /// The port of the tunnel, if the Node has all that the feature needs.
@@ -30,13 +35,15 @@ pub fn role_flows(layout: &Layout, config: &PipelineConfig, role: &GatewayRole) 
     let mut flows = Vec::new();
     flows.extend(l2_forwarding_calc::to_other_clusters(layout, tunnel));
     if let GatewayRole::Gateway { address } = role {
-        flows.extend(classifier::between_clusters(layout, tunnel));
         flows.extend(un_snat::from_other_clusters(layout, *address));
         flows.extend(output::between_tunnels(layout, tunnel));
         flows.extend(host_endpoint_flows(layout, config));
     }
     if let Some(gateway) = role.other_gateway() {
         flows.extend(un_snat::from_own_gateway(layout, gateway));
+        if config.families().any(|family| family == IpFamily::V6) {
+            flows.extend(un_snat::ipv6_from_tunnel(layout));
+        }
         flows.extend(un_snat::to_own_gateway(layout, gateway));
     }
     flows
@@ -67,14 +74,13 @@ pub fn cluster_flows(
     role: &GatewayRole,
     cluster: &RemoteCluster,
 ) -> Vec<Flow> {
-    if tunnel(config).is_none() {
-        return Vec::new();
-    }
+    let Some(tunnel) = tunnel(config) else { return Vec::new() };
     let mac = config.gateway.mac;
     let mut flows = Vec::new();
     for network in &cluster.networks {
         flows.extend(l3_forwarding::to_cluster(layout, mac, *network, role.tunnel_to(cluster.gateway)));
         if let GatewayRole::Gateway { address } = role {
+            flows.extend(conntrack_state::sent_on_to_cluster(layout, *network));
             flows.extend(snat_mark::to_cluster(layout, *network));
             flows.extend(snat::to_cluster(layout, *network, *address));
             if config.datapath() == Datapath::Userspace {
@@ -83,6 +89,7 @@ pub fn cluster_flows(
         }
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
+        flows.extend(sent_by_gateway(layout, tunnel, gateway));
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
         if let Some(address) = role.address() {
             flows.extend(un_snat::probe_of_gateway(layout, mac, address, gateway));
@@ -96,6 +103,21 @@ pub fn cluster_flows(
         }
     }
     flows
+}
+
+/// What the Gateway of another cluster sends: by itself, and through Gateways of this cluster.
+fn sent_by_gateway(layout: &Layout, tunnel: OfPort, gateway: Ipv4Addr) -> Vec<Flow> {
+    let own = InnerSource::Own(IpAddr::V4(gateway).into());
+    let sources = [own, InnerSource::Foreign].into_iter();
+    let directly =
+        sources.filter_map(|source| classifier::from_other_cluster(layout, tunnel, gateway, source));
+    directly.chain(conntrack_state::from_other_cluster(layout, gateway)).collect()
+}
+
+/// The flow of another Gateway of this cluster, by its end of the tunnel: it sends for other clusters, too.
+pub fn own_gateway_flow(layout: &Layout, config: &PipelineConfig, far_end: Ipv4Addr) -> Option<Flow> {
+    let (source, category) = (InnerSource::ForeignByGateway, Category::Multicluster);
+    classifier::from_far_end(layout, tunnel(config)?, far_end.into(), source, category)
 }
 
 /// The flow of Pods of another Node that this one reaches without a tunnel. Only a Gateway has it.

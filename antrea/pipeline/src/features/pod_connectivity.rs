@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use antrea_openflow::Flow;
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
 
+use crate::cookie::Category;
+use crate::far_end::InnerSource;
 use crate::layout::Layout;
 use crate::model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface, Tunnel};
 use crate::order::Table;
@@ -101,7 +103,10 @@ fn gateway_flows(layout: &Layout, gateway: &Gateway) -> Vec<Flow> {
 fn tunnel_flows(layout: &Layout, config: &PipelineConfig, tunnel: Tunnel) -> Vec<Flow> {
     let Tunnel { of_port, traffic } = tunnel;
     let mut flows = Vec::new();
-    flows.extend(classifier::from_tunnel(layout, of_port));
+    if config.families().any(|family| family == IpFamily::V6) {
+        flows.extend(classifier::ipv6_from_tunnel(layout, of_port));
+    }
+    flows.extend(config.families().filter_map(|family| conntrack_state::foreign(layout, family)));
     flows.extend(l2_forwarding_calc::to_port(layout, GLOBAL_VIRTUAL_MAC, of_port));
     let forged = |family| output::forged_tunnel_packets(layout, config.gateway.of_port, traffic, family);
     flows.extend(config.families().filter_map(forged));
@@ -139,7 +144,29 @@ fn ipv6_pod_flows(layout: &Layout, pod: &PodInterface, address: Ipv6Addr) -> Vec
 
 /// The flows of another Node.
 pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<Flow> {
-    peer.networks.iter().flat_map(|network| network_flows(layout, config, network)).collect()
+    let networks = peer.networks.iter().flat_map(|network| network_flows(layout, config, network));
+    let sent = config.tunnel.into_iter().flat_map(|tunnel| sent_by_peer(layout, config, tunnel, peer));
+    networks.chain(sent).collect()
+}
+
+/// What a peer sends through the tunnel: from each of its addresses that the tunnel can come from.
+fn sent_by_peer(layout: &Layout, config: &PipelineConfig, tunnel: Tunnel, peer: &Peer) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    for inner in config.families() {
+        let from_far_end = match inner {
+            IpFamily::V4 => classifier::from_far_end,
+            IpFamily::V6 => spoof_guard::from_far_end,
+        };
+        let own = peer.networks.get(inner).map(|network| InnerSource::Own(network.pod_cidr));
+        let outer = tunnel.outer(inner);
+        for far_end in peer.addresses.iter().copied().filter(|address| IpFamily::of(address) == outer) {
+            let sources = own.into_iter().chain([InnerSource::Foreign]);
+            flows.extend(sources.filter_map(|source| {
+                from_far_end(layout, tunnel.of_port, far_end, source, Category::PodConnectivity)
+            }));
+        }
+    }
+    flows
 }
 
 fn network_flows(layout: &Layout, config: &PipelineConfig, network: &PeerNetwork) -> Vec<Flow> {

@@ -55,7 +55,7 @@ pub fn base_flows(layout: &Layout, config: &PipelineConfig) -> Vec<Flow> {
         flows.extend(family_flows(layout, config, family));
         flows.extend(node_port_flows(layout, proxy, family));
         if proxy.direct_server_return == DirectServerReturn::On {
-            flows.extend(direct_flows(layout, family));
+            flows.extend(direct_flows(layout, config, family));
         }
     }
     flows.extend(session_affinity::others(layout));
@@ -107,8 +107,10 @@ fn node_port_flows(layout: &Layout, proxy: &ServiceProxy, family: IpFamily) -> V
 }
 
 /// Connections whose endpoint answers the client directly.
-fn direct_flows(layout: &Layout, family: IpFamily) -> Vec<Flow> {
+fn direct_flows(layout: &Layout, config: &PipelineConfig, family: IpFamily) -> Vec<Flow> {
     let mut flows = Vec::new();
+    let own = config.tunnel.and_then(|_| config.local_pod_cidrs.get(family));
+    flows.extend(own.and_then(|pod_cidr| conntrack_state::foreign_from_pods(layout, *pod_cidr)));
     flows.extend(conntrack_state::perhaps_answered_directly(layout, family));
     flows.extend(conntrack_state::perhaps_answered_directly_but_known(layout, family));
     flows.extend(endpoint_dnat::direct(layout, family));
@@ -121,18 +123,24 @@ pub fn pod_flows(layout: &Layout, pod: &PodInterface) -> Vec<Flow> {
     pod.ips.iter().filter_map(|address| snat_mark::to_oneself(layout, *address)).collect()
 }
 
-/// What endpoints of another Node need to answer clients directly.
+/// What endpoints of another Node need to answer clients directly, none of which is a Pod of it.
 pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<Flow> {
     if config.direct_server_return() == DirectServerReturn::Off {
         return Vec::new();
     }
-    let flow = |network: &PeerNetwork| match network.route {
+    let to_endpoints = |network: &PeerNetwork| match network.route {
         PeerRoute::Tunnel { remote } => {
             l3_forwarding::to_direct_endpoint(layout, config.gateway.mac, network.pod_cidr, remote)
         }
         PeerRoute::Host => None,
     };
-    peer.networks.iter().filter_map(flow).collect()
+    let from_pods = |network: &PeerNetwork| {
+        config.tunnel.and_then(|_| conntrack_state::foreign_from_pods(layout, network.pod_cidr))
+    };
+    peer.networks
+        .iter()
+        .flat_map(|network| to_endpoints(network).into_iter().chain(from_pods(network)))
+        .collect()
 }
 
 /// The flows of a frontend.
@@ -142,6 +150,7 @@ pub fn frontend_flows(layout: &Layout, config: &PipelineConfig, frontend: &Front
     flows.extend(service_lb::sent_on(layout, frontend));
     flows.extend(service_lb::select(layout, frontend));
     flows.extend(service_lb::remember(layout, frontend));
+    flows.extend(conntrack_state::foreign_to_direct_endpoint(layout, frontend));
     flows.extend(dsr_service_mark::mark(layout, frontend));
     if config.datapath() == Datapath::Userspace {
         let addresses = addresses(config, frontend.destination);

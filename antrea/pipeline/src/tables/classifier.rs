@@ -1,19 +1,28 @@
-//! Classifier: marks packets by where they came into the bridge. Ports that nobody vouches for are dropped.
+//! Classifier: marks packets by where they came into the bridge. What nobody vouches for is dropped: ports that are not known,
+//! and the tunnel's packets from others than peers.
 //!
-//! Stage Classifier. Matches in_port; loads PktSource, FromLocal or FromExternal, RewriteMAC; next tables SpoofGuard
-//! and, for the tunnel, stage ConntrackState: the peer has checked the source. Filled by PodConnectivity and Multicluster.
+//! Stage Classifier. Matches in_port and, of the tunnel, tun_src and the source; loads PktSource, FromLocal or FromExternal,
+//! RewriteMAC, ForeignSource, ByOwnGateway; next tables SpoofGuard and, for IPv4 from the tunnel, stage ConntrackState: the peer
+//! has checked which of its Pods sends. Filled by PodConnectivity and Multicluster.
+//!
+//! Only IPv4 is looked at here by the address that the tunnel's packets come from, and IPv6 in SpoofGuard: all flows of a table
+//! have that address in one family. Where Open vSwitch looks for one of the other family in vain, both are in the mask of
+//! the flow that it makes for the kernel, which refuses that ("Mixed IPv4 and IPv6 tunnel attributes"). Whether it looks there
+//! depends on the order in which flows were added.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{Flow, Match};
-use antrea_types::OfPort;
+use antrea_types::{IpFamily, OfPort};
 
 use crate::cookie::Category;
+use crate::far_end::InnerSource;
 use crate::fields::{FROM_EXTERNAL, FROM_LOCAL, PktSource, REWRITE_MAC};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL};
+use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::{Stage, Table};
+use crate::tables::spoof_guard;
 
 /// The table.
 pub const TABLE: Table = Table::guard("Classifier");
@@ -33,21 +42,45 @@ pub fn from_gateway(layout: &Layout, gateway: OfPort) -> Option<Flow> {
     Some(flow.load(PktSource::Gateway.mark()).load(FROM_EXTERNAL).goto(table.next()))
 }
 
-/// What peers send. Its MAC addresses are the tunnel's, so they have to be written before a Pod gets it.
-pub fn from_tunnel(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
-    let flow = layout.open(&TABLE)?.flow(NORMAL, Category::PodConnectivity);
-    Some(tunnelled(layout, flow.matching(Match::new().in_port(tunnel))))
+/// IPv4 that a Node of this cluster sends, whose end of the tunnel is `far_end`.
+pub fn from_far_end(
+    layout: &Layout,
+    tunnel: OfPort,
+    far_end: IpAddr,
+    source: InnerSource,
+    category: Category,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().in_port(tunnel).tun_src(far_end);
+    let flow = source.flow(&table, category, IpFamily::V4, matching);
+    Some(tunnelled(flow).goto(layout.first_of(Stage::ConntrackState)))
 }
 
-/// What Nodes of this cluster send to others, and what those send.
-pub fn between_clusters(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
-    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
-    Some(tunnelled(layout, flow.matching(Match::new().in_port(tunnel).eth_dst(VIRTUAL_MAC))))
+/// What the Gateway of another cluster sends.
+pub fn from_other_cluster(
+    layout: &Layout,
+    tunnel: OfPort,
+    gateway: Ipv4Addr,
+    source: InnerSource,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().in_port(tunnel).tun_src(gateway.into()).eth_dst(VIRTUAL_MAC);
+    let flow = source.flow(&table, Category::Multicluster, IpFamily::V4, matching);
+    Some(tunnelled(flow).goto(layout.first_of(Stage::ConntrackState)))
 }
 
-fn tunnelled(layout: &Layout, flow: FlowBuilder) -> Flow {
-    let flow = flow.load(PktSource::Tunnel.mark()).load(REWRITE_MAC);
-    flow.goto(layout.first_of(Stage::ConntrackState))
+/// IPv6 from the tunnel: SpoofGuard knows peers. Found before all flows with addresses of peers, so that none of those is
+/// looked for.
+pub fn ipv6_from_tunnel(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().ip(IpFamily::V6).in_port(tunnel);
+    let flow = table.flow(HIGHEST, Category::PodConnectivity).matching(matching);
+    Some(tunnelled(flow).goto(layout.id(&spoof_guard::TABLE)))
+}
+
+/// The MAC addresses are the tunnel's, so they have to be written before a Pod gets the packet.
+fn tunnelled(flow: FlowBuilder) -> FlowBuilder {
+    flow.load(PktSource::Tunnel.mark()).load(REWRITE_MAC)
 }
 
 /// What a Pod sends.

@@ -1,17 +1,22 @@
 //! ConntrackState: separates packets of known connections from first ones. Only the latter may need a Service's endpoint.
 //!
-//! Stage ConntrackState. Matches ct_state and ct_mark; next tables: stage EgressSecurity for known connections, stage
-//! PreRouting for new ones; packets that belong to no possible connection are dropped. Filled by PodConnectivity and
-//! Services.
+//! Stage ConntrackState. Matches ct_state, ct_mark, and of what may be foreign in the tunnel ForeignSource, ByOwnGateway and the
+//! addresses; next tables: stage EgressSecurity for known connections, stage PreRouting for new ones; packets that belong to
+//! no possible connection are dropped. Filled by PodConnectivity, Services and Multicluster.
+
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{CtState, Flow, Match};
 use antrea_types::IpFamily;
+use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
-use crate::fields::{FROM_EXTERNAL, REWRITE_MAC, SERVICE_CONNECTION};
-use crate::flow::{HIGH, LOW, NORMAL};
+use crate::fields::{BY_OWN_GATEWAY, FOREIGN_SOURCE, FROM_EXTERNAL, Mark, REWRITE_MAC, SERVICE_CONNECTION};
+use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL, UNCLAIMED};
 use crate::layout::Layout;
+use crate::multicluster::VIRTUAL_MAC;
 use crate::order::{Stage, Table};
+use crate::service::{Destination, Frontend, LoadBalancerMode};
 
 /// The table.
 pub const TABLE: Table = Table::by_feature("ConntrackState");
@@ -62,6 +67,52 @@ pub fn perhaps_answered_directly_but_known(layout: &Layout, family: IpFamily) ->
     let flow = table.flow(HIGH, Category::Service).matching(Match::new().ip(family).ct_state(state));
     let flow = flow.marked(SERVICE_CONNECTION.unset()).marked(FROM_EXTERNAL);
     Some(flow.goto(layout.first_of(Stage::PreRouting)))
+}
+
+/// What comes through the tunnel from a source that is not its sender's, and belongs to no connection that has been answered.
+/// First packets to a Service have been judged already when their connection is known to be to one.
+pub fn foreign(layout: &Layout, family: IpFamily) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let state = CtState::new().set(CtState::TRK).unset(CtState::EST | CtState::REL);
+    let matching = Match::new().ip(family).ct_state(state);
+    let flow = table.flow(UNCLAIMED, Category::PodConnectivity).matching(matching);
+    Some(flow.marked(SERVICE_CONNECTION.unset()).marked(FOREIGN_SOURCE).done())
+}
+
+/// A client from outside opens a connection that another Node sends on to be answered directly: to the Service's address.
+pub fn foreign_to_direct_endpoint(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    let (LoadBalancerMode::Dsr { .. }, Destination::Address(_)) = (frontend.mode, frontend.destination)
+    else {
+        return None;
+    };
+    let flow = layout.open(&TABLE)?.flow_of(NORMAL, Category::Service.cookie_of(frontend.group.0));
+    Some(opens(layout, flow, frontend.matching(), FOREIGN_SOURCE))
+}
+
+/// That client is no Pod: those of this Node and of the sender come by other ways, and those of others through their own Nodes.
+pub fn foreign_from_pods(layout: &Layout, pod_cidr: IpNet) -> Option<Flow> {
+    let state = CtState::new().set(CtState::NEW | CtState::TRK);
+    let matching = Match::new().ip_src(pod_cidr).ct_state(state);
+    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Service).matching(matching);
+    Some(flow.marked(SERVICE_CONNECTION.unset()).marked(FOREIGN_SOURCE).done())
+}
+
+/// Another cluster, whose connections come from its Gateway's address, opens one through a Gateway of this cluster.
+pub fn from_other_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
+    let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster);
+    Some(opens(layout, flow, Match::new().ip_src(IpAddr::V4(gateway)), BY_OWN_GATEWAY))
+}
+
+/// A Node of this cluster does not know yet who the Gateway is: the one that it knows sends on what is for another cluster.
+pub fn sent_on_to_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
+    let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster);
+    Some(opens(layout, flow, Match::new().ip_dst(network).eth_dst(VIRTUAL_MAC), BY_OWN_GATEWAY))
+}
+
+fn opens(layout: &Layout, flow: FlowBuilder, matching: Match, mark: Mark) -> Flow {
+    let state = CtState::new().set(CtState::NEW | CtState::TRK);
+    let flow = flow.matching(matching.ct_state(state)).marked(SERVICE_CONNECTION.unset()).marked(mark);
+    flow.goto(layout.first_of(Stage::PreRouting))
 }
 
 /// First packets.

@@ -1,7 +1,8 @@
 //! SpoofGuard: lets packets pass only from the address and MAC that belong to the port they came from.
 //!
-//! Stage Validation. Matches in_port, dl_src, nw_src or ipv6_src, nd_target; next tables: for IPv6 the IPv6 table, for IPv4
-//! the one behind it; the rest is dropped. Filled by PodConnectivity (gateway, Pods) and NetworkPolicy (the Node itself).
+//! Stage Validation. Matches in_port, dl_src, nw_src or ipv6_src, nd_target and, for IPv6 from the tunnel, tun_src or
+//! tun_ipv6_src; loads ForeignSource; next tables: for IPv6 the IPv6 table, for IPv4 the one behind it, for the tunnel stage
+//! ConntrackState; the rest is dropped. Filled by PodConnectivity (gateway, Pods, peers) and NetworkPolicy (the Node itself).
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,11 +10,12 @@ use antrea_openflow::{Flow, Match, TableId};
 use antrea_types::{IpFamily, MacAddr, OfPort};
 
 use crate::cookie::Category;
+use crate::far_end::InnerSource;
 use crate::fields::{FROM_NODE, PktSource};
 use crate::flow::{HIGH, HIGHEST, NORMAL};
 use crate::layout::Layout;
 use crate::model::HOST_LOCAL_MAC;
-use crate::order::Table;
+use crate::order::{Stage, Table};
 use crate::tables::ipv6;
 
 /// The table.
@@ -41,6 +43,20 @@ pub fn from_pod(layout: &Layout, pod: OfPort, mac: MacAddr, address: IpAddr) -> 
     let flow = table.flow(NORMAL, Category::PodConnectivity);
     let matching = Match::new().in_port(pod).eth_src(mac).ip_src(address);
     Some(flow.matching(matching).goto(after(layout, IpFamily::of(&address))))
+}
+
+/// IPv6 that another Node sends, whose end of the tunnel is `far_end`. For IPv4 there is [`super::classifier::from_far_end`].
+pub fn from_far_end(
+    layout: &Layout,
+    tunnel: OfPort,
+    far_end: IpAddr,
+    source: InnerSource,
+    category: Category,
+) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let matching = Match::new().in_port(tunnel).tun_src(far_end);
+    let flow = source.flow(&table, category, IpFamily::V6, matching);
+    Some(flow.goto(layout.first_of(Stage::ConntrackState)))
 }
 
 /// A Pod says that it has one of its addresses, and what its MAC is. A kernel says so from that address (RFC 4861 §7.2.4).

@@ -9,8 +9,8 @@ use antrea_openflow::{Flow, Match};
 use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
-use crate::fields::{PktSource, snat_ct_zone};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST};
+use crate::fields::{FOREIGN_SOURCE, PktSource, snat_ct_zone};
+use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
@@ -38,11 +38,20 @@ pub fn from_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     Some(flow.goto(table.next()))
 }
 
-/// From another cluster that does not know yet that this Node is not the Gateway any more: to that one.
+/// IPv6 from the tunnel, found before [`from_own_gateway`]: it comes over IPv6, and no far end of IPv4 may be looked for then
+/// (see [`super::classifier`]).
+pub fn ipv6_from_tunnel(layout: &Layout) -> Option<Flow> {
+    let table = layout.open(&TABLE)?;
+    let flow = table.flow(UNCLAIMED, Category::Multicluster).matching(Match::new().ip(IpFamily::V6));
+    Some(flow.marked(PktSource::Tunnel.mark()).goto(table.next()))
+}
+
+/// From another cluster, or another Node of this one, that does not know yet that this Node is not the Gateway any more: to that one.
+/// Not what its sender names somebody else as the source of: with this Node's address outside it would count as this Node's.
 pub fn to_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     let flow = layout.open(&TABLE)?.flow(REST, Category::Multicluster).matching(between_clusters());
-    let flow = flow.marked(PktSource::Tunnel.mark()).set_tunnel_dst(gateway).dec_ttl();
-    Some(flow.output_to_in_port().done())
+    let flow = flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset());
+    Some(flow.set_tunnel_dst(gateway).dec_ttl().output_to_in_port().done())
 }
 
 fn between_clusters() -> Match {
@@ -70,7 +79,9 @@ pub fn answer_of_gateway(layout: &Layout, gateway: Ipv4Addr, peer: Ipv4Addr) -> 
 fn echo(layout: &Layout, kind: u8, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<FlowBuilder> {
     let matching = Match::new().icmp(IpFamily::V4, kind, Some(0)).ip_src(IpAddr::V4(peer));
     let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
-    Some(flow.matching(matching.ip_dst(IpAddr::V4(gateway))).marked(PktSource::Tunnel.mark()))
+    let flow = flow.matching(matching.ip_dst(IpAddr::V4(gateway)));
+    // From the peer itself, not from whoever speaks in its name.
+    Some(flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset()))
 }
 
 fn translated(layout: &Layout, category: Category, address: IpAddr) -> Option<Flow> {

@@ -134,5 +134,6 @@ fn peer(number: u8) -> Peer {
         route: PeerRoute::Tunnel { remote: node_address(number, family) },
     };
     let node: NodeName = format!("n{number}").parse().unwrap();
-    Peer { node, networks: both(network) }
+    let addresses = both(|family| node_address(number, family)).iter().copied().collect();
+    Peer { node, addresses, networks: both(network) }
 }

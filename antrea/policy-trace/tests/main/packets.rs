@@ -104,9 +104,11 @@ impl Connection<'_> {
 
     fn by_tunnel(&self) -> Packet {
         let macs = [gateway_mac(NODES[index(&self.from)]), GLOBAL_VIRTUAL_MAC];
-        let more = match index(&self.to) {
-            0 => "tun_src=192.168.0.12,tun_dst=192.168.0.11,",
-            _ => "tun_src=192.168.0.11,tun_dst=192.168.0.12,",
+        let more = match (index(&self.to), IpFamily::of(&self.to.address)) {
+            (0, IpFamily::V4) => "tun_src=192.168.0.12,tun_dst=192.168.0.11,",
+            (_, IpFamily::V4) => "tun_src=192.168.0.11,tun_dst=192.168.0.12,",
+            (0, IpFamily::V6) => "tun_ipv6_src=fd00:192::12,tun_ipv6_dst=fd00:192::11,",
+            (_, IpFamily::V6) => "tun_ipv6_src=fd00:192::11,tun_ipv6_dst=fd00:192::12,",
         };
         let text = self.text(&Arrival { in_port: OfPort::TUNNEL, macs, more }, self.from.address);
         self.packet(Path::FromOtherNode, &self.to, text, Enforced::Ingress, self.port_of(&self.to))
