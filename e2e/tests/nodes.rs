@@ -66,7 +66,7 @@ fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_tal
         ensure_all_is_told(&cluster, first, "")?;
         for round in 1..=JOINS {
             ensure_it_joins_under_traffic(&cluster, &mut workload, guest.id)
-                .with_context(|| format!("the Node joins for the {round}. time"))?;
+                .with_context(|| format!("round {round} of joining under traffic"))?;
         }
         connection.ensure_it_lasted()
     });
@@ -150,8 +150,7 @@ fn add_again(cluster: &Cluster<'_>, node: &Value) -> Result<()> {
     add(&cluster.kubectl, node, &json!({}))
 }
 
-/// Pods of the Node and of the others talk while it is none for a moment. From the first packet on that is answered when it is
-/// back, none is lost: nobody knows a Node by halves.
+/// The Node leaves and rejoins under traffic. After the first reply no ping is lost: flows and firewall appear together.
 fn ensure_it_joins_under_traffic(
     cluster: &Cluster<'_>,
     workload: &mut Workload,

@@ -87,7 +87,7 @@ impl NodeRouteController {
         nodes: Vec<NodeRecord>,
     ) -> (Self, watch::Receiver<NodeRoutes>) {
         let (routes, receiver) = watch::channel(plan(&own, &nodes));
-        // Those that there are at start have their flows together with all others, which are replaced in one go.
+        // Peers known at start do not wait: their flows are replaced in one transaction with all others.
         let let_in = Arc::new(watch::Sender::new(receiver.borrow().far_ends()));
         let facts = watch::Sender::new(NodeFacts::of(&own.name, &nodes));
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
@@ -215,8 +215,13 @@ impl NodeRouteController {
         let expected =
             new.iter().flat_map(|peer| &peer.addresses).filter(|address| sending.contains(address));
         if !are_let_in(&self.let_in, expected.copied().collect()).await {
-            warn!("The host does not let in yet what Nodes send; installing the flows to them all the same");
+            warn!(waited = ?PATIENCE, "The host firewall does not admit all peers yet; installing their flows anyway");
         }
+        self.remove_flows(&gone).await;
+        self.install_flows(new).await;
+    }
+
+    async fn remove_flows(&mut self, gone: &[NodeName]) {
         let removed = join_all(gone.iter().map(|name| self.switch.remove(key(name)))).await;
         for (name, outcome) in gone.iter().zip(removed) {
             match outcome {
@@ -227,6 +232,9 @@ impl NodeRouteController {
                 Err(error) => warn!(peer = %name, %error, "Flows to a Node were not removed"),
             }
         }
+    }
+
+    async fn install_flows(&mut self, new: Vec<Peer>) {
         let installed = join_all(
             new.iter().map(|peer| self.switch.apply(key(&peer.node), self.pipeline.peer_flows(peer))),
         )
@@ -254,8 +262,8 @@ impl NodeRouteController {
     }
 }
 
-/// Waits until the host lets in what comes from the addresses of peers: with the flows to a peer its answers come. Where the host has trouble of
-/// its own, nobody waits for it for long.
+/// Waits until the host firewall admits the peers' addresses, since replies arrive as soon as the flows are installed. Gives up
+/// after [`PATIENCE`].
 async fn are_let_in(let_in: &LetIn, far_ends: BTreeSet<IpAddr>) -> bool {
     timeout(PATIENCE, let_in.subscribe().wait_for(|there| far_ends.is_subset(there))).await.is_ok()
 }

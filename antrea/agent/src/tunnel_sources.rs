@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use antrea_agent_routing::{NodeRoutes, OwnSources, TUNNEL_SOURCES};
+use antrea_agent_routing::{MAX_TUNNEL_SOURCES, NodeRoutes, OwnSources};
 use antrea_host::{AddressWatch, Netlink, NetlinkError};
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
@@ -17,13 +17,16 @@ use tracing::warn;
 
 use crate::node::annotate_tunnel_sources;
 
-/// How often the kernel is asked again: nobody tells of changed routes.
-const PERIOD: Duration = Duration::from_secs(30);
+/// How often the kernel is asked again though it has told of no change.
+const PERIOD: Duration = Duration::from_secs(60);
 
-/// How often the annotation is written at most, as all Nodes hear of it; and how soon again after that failed.
+/// How long changes are gathered before the kernel is asked again: each Pod brings a link.
+const BURST: Duration = Duration::from_secs(1);
+
+/// The pause after each write of the annotation, successful or not: every Node receives the update.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// How long peers take packets from where none come from any more: routes that change back change nothing.
+/// How long an address stays in the annotation after the kernel last chose it, so that a flapping route causes no writes.
 const KEPT: Duration = Duration::from_secs(3600);
 
 /// Where tunnels of this Node come from.
@@ -38,7 +41,7 @@ pub(crate) struct TunnelSources {
     told: Told,
 }
 
-/// Where peers were told that tunnels come from, each with when they did last.
+/// Addresses in the annotation, each with the time when the kernel last chose it.
 #[derive(Debug, Default)]
 struct Told {
     seen: BTreeMap<IpAddr, Instant>,
@@ -51,7 +54,7 @@ impl TunnelSources {
         netlink: Netlink,
         routes: watch::Receiver<NodeRoutes>,
     ) -> Result<Self> {
-        let changes = AddressWatch::current().context("cannot watch the addresses of this Node")?;
+        let changes = AddressWatch::with_routes().context("cannot watch the routes of this Node")?;
         let said = routes.borrow().own_sources.clone().and_then(|own| own.annotation);
         let told = Told::by_predecessor(said.as_deref(), Instant::now());
         Ok(Self { node, client, netlink, changes, routes, sources: BTreeMap::new(), told })
@@ -69,7 +72,8 @@ impl TunnelSources {
                 // Who computes routes ends before this component does.
                 Ok(()) = self.routes.changed() => {}
                 changed = self.changes.changed() => {
-                    changed.context("the addresses of this Node cannot be followed")?;
+                    changed.context("the routes of this Node cannot be followed")?;
+                    sleep(BURST).await;
                     self.sources.clear();
                 }
                 () = sleep(patience) => self.sources.clear(),
@@ -92,7 +96,14 @@ impl TunnelSources {
         if wanted == *present {
             return PERIOD;
         }
-        warn!(node = %self.node, ?wanted, ?present, "Peers have to know other addresses that tunnels of this Node come from");
+        if self.told.seen.len() > MAX_TUNNEL_SOURCES {
+            let seen: Vec<_> = self.told.seen.keys().collect();
+            warn!(
+                ?seen,
+                most = MAX_TUNNEL_SOURCES,
+                "Tunnels came from more addresses within an hour than peers accept"
+            );
+        }
         let written = annotate_tunnel_sources(&self.client, &self.node, wanted.as_deref()).await;
         sleep(PAUSE).await;
         written.map_or_else(
@@ -107,8 +118,8 @@ impl TunnelSources {
         )
     }
 
-    /// Asks the kernel about those peers alone that it was not asked about yet. No tunnel comes from a Pod network: a way by the
-    /// gateway is none to a Node.
+    /// Asks the kernel only about remotes that are not cached. Addresses of Pod networks are ignored: a route through the gateway
+    /// does not lead to a Node.
     async fn sources_to(&mut self, routes: &NodeRoutes) -> Result<BTreeSet<IpAddr>, NetlinkError> {
         let remotes = routes.remotes();
         self.sources.retain(|remote, _| remotes.contains(remote));
@@ -117,8 +128,9 @@ impl TunnelSources {
                 self.sources.insert(remote, self.netlink.source_to(remote).await?);
             }
         }
-        let of_a_pod = |address: &IpAddr| routes.known.pod_cidrs.iter().any(|cidr| cidr.contains(address));
-        Ok(self.sources.values().flatten().copied().filter(|address| !of_a_pod(address)).collect())
+        let mut sources: BTreeSet<IpAddr> = self.sources.values().flatten().copied().collect();
+        sources.retain(|address| !routes.known.pod_cidrs.iter().any(|cidr| cidr.contains(address)));
+        Ok(sources)
     }
 }
 
@@ -130,7 +142,7 @@ impl Told {
         Self { seen: said.map(|address| (address, now)).collect() }
     }
 
-    /// The annotation where tunnels come from `sources`: those that peers do not know otherwise, the last ones that there were.
+    /// The annotation's value: the most recent sources that peers do not know anyway.
     fn annotation(&mut self, sources: &BTreeSet<IpAddr>, own: &OwnSources, now: Instant) -> Option<String> {
         self.seen.extend(sources.iter().map(|address| (*address, now)));
         self.seen.retain(|address, seen| {
@@ -138,11 +150,8 @@ impl Told {
         });
         let mut last: Vec<_> = self.seen.iter().map(|(address, seen)| (*seen, *address)).collect();
         last.sort_by_key(|(seen, address)| (std::cmp::Reverse(*seen), *address));
-        for (_, address) in last.iter().skip(TUNNEL_SOURCES).filter(|(seen, _)| *seen == now) {
-            warn!(%address, most = TUNNEL_SOURCES, "Peers drop what comes from one of too many addresses");
-        }
         let told: BTreeSet<IpAddr> =
-            last.into_iter().take(TUNNEL_SOURCES).map(|(_, address)| address).collect();
+            last.into_iter().take(MAX_TUNNEL_SOURCES).map(|(_, address)| address).collect();
         let told: Vec<String> = told.iter().map(ToString::to_string).collect();
         (!told.is_empty()).then(|| told.join(","))
     }
@@ -178,9 +187,12 @@ mod tests {
         }
     }
 
+    /// What an agent before has told.
+    const BEFORE: &str = "192.0.2.7";
+
     fn node(name: &str, address: &str, pod_cidr: &str) -> Node {
         serde_json::from_value(serde_json::json!({
-            "metadata": { "name": name },
+            "metadata": { "name": name, "annotations": { TUNNEL_SOURCES: BEFORE } },
             "spec": { "podCIDRs": [pod_cidr] },
             "status": { "addresses": [{ "type": "InternalIP", "address": address }] },
         }))
@@ -201,6 +213,16 @@ mod tests {
         node.metadata.annotations.unwrap_or_default().remove(TUNNEL_SOURCES)
     }
 
+    async fn becomes(client: &Client, expected: &str) {
+        for _ in 0..10_000 {
+            if annotation(client).await.as_deref() == Some(expected) {
+                return;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        panic!("it is {:?}, not {expected}", annotation(client).await);
+    }
+
     #[test]
     fn peers_are_told_of_addresses_that_they_do_not_know_and_of_no_others() {
         isolated("tunnel sources", async || {
@@ -209,26 +231,29 @@ mod tests {
             let node = serde_json::to_string(&node("node-a", "172.18.0.11", "10.11.0.0/24")).unwrap();
             std::fs::write(folder.path().join("node.yaml"), node).unwrap();
             let client = object_files::client(folder.path()).unwrap();
-            let (told, receiver) = watch::channel(routes(None));
+            let (told, receiver) = watch::channel(routes(Some(BEFORE)));
             let netlink = Netlink::current().unwrap();
             let mut sources =
                 TunnelSources::new("node-a".parse().unwrap(), client.clone(), netlink, receiver).unwrap();
             sources.annotate().await;
-            assert_eq!(annotation(&client).await, None);
+            assert_eq!(annotation(&client).await.as_deref(), Some(BEFORE));
+            sh("ip address add 10.11.0.1/32 dev one; ip route add 172.18.0.12/32 dev one src 10.11.0.1");
+            sources.sources.clear();
+            sources.annotate().await;
+            assert_eq!(annotation(&client).await.as_deref(), Some(BEFORE), "it is no Pod's");
             tokio::time::pause();
             let stop = CancellationToken::new();
             let keeping = tokio::spawn(sources.keep(stop.clone()));
+            sleep(Duration::from_secs(10)).await;
             sh("ip address add 192.0.2.11/32 dev one");
-            sh("ip route add 172.18.0.12/32 dev one src 192.0.2.11");
-            while annotation(&client).await.as_deref() != Some("192.0.2.11") {
-                sleep(Duration::from_secs(1)).await;
-            }
-            told.send_replace(routes(Some("192.0.2.11")));
-            sh("ip address delete 192.0.2.11/32 dev one");
+            sh("ip route replace 172.18.0.12/32 dev one src 192.0.2.11");
+            let both = "192.0.2.7,192.0.2.11";
             let begin = Instant::now();
-            while annotation(&client).await.is_some() {
-                sleep(Duration::from_secs(1)).await;
-            }
+            becomes(&client, both).await;
+            told.send_replace(routes(Some(both)));
+            sleep(PERIOD * 3).await;
+            sh("ip address delete 192.0.2.11/32 dev one");
+            becomes(&client, "192.0.2.11").await;
             assert!(begin.elapsed() > Duration::from_secs(3500), "{:?}", begin.elapsed());
             stop.cancel();
             keeping.await.unwrap().unwrap();

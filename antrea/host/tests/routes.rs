@@ -160,6 +160,7 @@ fn the_source_of_packets_is_the_one_that_the_kernel_chooses() {
             ("192.0.2.2", None),
             ("192.0.2.3", None),
             ("0.0.0.1", None),
+            ("192.0.2.11", None),
         ] {
             let source = netlink.source_to(destination.parse().unwrap()).await.unwrap();
             assert_eq!(source.map(|source| source.to_string()).as_deref(), expected, "{destination}");

@@ -133,8 +133,8 @@ fn mangle(config: &HostConfig, family: IpFamily) -> TableRules {
         .with(BuiltinChain::Postrouting, vec![of_socket])
 }
 
-/// What a Node would take for packets of a peer, at whose sources nobody looks: what Pods send to a tunnel, and what a Service
-/// leads to one. The bridge drops what Pods send there, but does not see what kube-proxy makes of a packet. Here
+/// A forged tunnel packet leaves with this Node's address, so peers would accept any Pod of this Node as its inner source: what
+/// Pods send to a tunnel endpoint, and what a Service translates to one. The bridge drops what Pods send there, but does not see what kube-proxy makes of a packet. Here
 /// destinations are translated, and nobody has accepted the packet yet, as others may in table filter.
 fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
@@ -145,10 +145,10 @@ fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     ]
 }
 
-/// What comes to this Node's end of the tunnel from others than Nodes and Gateways is dropped, before the rule that opens the
-/// port. GRE has no port and may be for another tunnel of the host: it is let in from Nodes alone, and is otherwise the affair of
-/// the host's own rules. The bridge drops packets of others in any case, so that it does no harm when somebody else's rule accepts
-/// them first. Upstream's agent makes this chain anew. The rules go then, as they have to: nobody would add new Nodes to the set.
+/// Drops UDP tunnel packets from unknown sources before the rule that opens the port. GRE has no port and may belong to another
+/// tunnel of the host, so it is only accepted from peers and otherwise left to the host's rules. The bridge drops packets of
+/// unknown sources even if another rule accepts them first. Upstream's agent rebuilds this chain without these rules; it would
+/// not keep the set up to date.
 fn tunnel_input(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
     let far_ends = || far_end_ip_set(family).to_owned();

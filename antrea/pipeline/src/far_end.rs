@@ -1,8 +1,8 @@
-//! What comes out of the tunnel: which source its sender may give a packet inside.
+//! Which inner source addresses a tunnel peer may use.
 //!
-//! Who sends is known by the address that the packet has outside. Inside, a Node's packets are from its Pods and its gateway,
-//! which are in its Pod CIDRs. Everything else is somebody else's: answers of connections, to which that means nothing; clients
-//! of Services that are answered directly, and other clusters, by a Gateway. [`crate::tables::conntrack_state`] tells them apart.
+//! The outer source address identifies the peer. A Node may open connections from its own Pod CIDRs, which hold its Pods and
+//! its gateway. Any other inner source is foreign: a reply, a client of a Service in DSR mode, or another cluster behind a
+//! Gateway. [`crate::tables::conntrack_state`] tells these apart.
 
 use antrea_openflow::Match;
 use antrea_types::IpFamily;
@@ -13,13 +13,15 @@ use crate::fields::{BY_OWN_GATEWAY, FOREIGN_SOURCE};
 use crate::flow::{FlowBuilder, LOW, NORMAL, UNCLAIMED};
 use crate::layout::OpenTable;
 
-/// The source of a packet inside the tunnel, as its sender is concerned.
+/// Where the inner source of a packet lies, relative to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerSource {
     /// In a network of the sender's.
     Own(IpNet),
     /// Any other.
     Foreign,
+    /// In a network behind the sender, which is the Gateway of another cluster.
+    Behind(IpNet),
     /// Any other, and the sender is a Gateway of this cluster.
     ForeignByGateway,
 }
@@ -38,6 +40,9 @@ impl InnerSource {
             Self::ForeignByGateway => {
                 let flow = table.flow(UNCLAIMED, category).matching(matching.ip(family));
                 flow.load(FOREIGN_SOURCE).load(BY_OWN_GATEWAY)
+            }
+            Self::Behind(network) => {
+                table.flow(LOW, category).matching(matching.ip_src(network)).load(FOREIGN_SOURCE)
             }
             Self::Foreign => table.flow(LOW, category).matching(matching.ip(family)).load(FOREIGN_SOURCE),
         }

@@ -21,7 +21,7 @@ pub const MISS: FlowPriority = FlowPriority(0);
 pub const REST: FlowPriority = FlowPriority(180);
 /// For what is left over by the flows of a feature.
 pub const LOW: FlowPriority = FlowPriority(190);
-/// For what the flows of Pods leave over.
+/// Between [`LOW`] and [`NORMAL`].
 pub const UNCLAIMED: FlowPriority = FlowPriority(195);
 /// For most flows.
 pub const NORMAL: FlowPriority = FlowPriority(200);

@@ -144,6 +144,10 @@ fn a_node_takes_what_other_clusters_send_from_gateways_of_its_own_alone() {
     check(&bridge, "172.18.0.3", VIRTUAL, REMOTE_GATEWAY, b, OPENS_NOTHING);
     check(&bridge, REMOTE_GATEWAY, VIRTUAL, REMOTE_GATEWAY, b, OF_NOBODY);
     check(&bridge, "172.18.9.9", BETWEEN_CLUSTERS, REMOTE_GATEWAY, b, OF_NOBODY);
+    for foreign in [REMOTE_SERVICE, "10.10.1.10", "192.0.2.9"] {
+        let packet = tunnelled(REMOTE_GATEWAY, BETWEEN_CLUSTERS, foreign, b);
+        assert_eq!(end(&bridge, "trk,est,rpl", &packet), OF_NOBODY, "replies go to the Gateway");
+    }
 }
 
 /// With the address of this Node outside, it would count there as what this Node and its Pods send. Node 2 is the Gateway.
@@ -177,11 +181,15 @@ fn a_gateway_takes_what_other_clusters_send_from_gateways_that_it_knows_alone() 
     for known in [REMOTE_GATEWAY, "172.18.3.1", "172.18.3.2"] {
         check(&bridge, known, BETWEEN_CLUSTERS, known, b, REACHES_B);
         check(&bridge, known, VIRTUAL, known, b, OF_NOBODY);
-        for foreign in ["172.18.9.9", "10.10.1.10", "10.10.0.1", REMOTE_SERVICE] {
-            check(&bridge, known, BETWEEN_CLUSTERS, foreign, b, OPENS_NOTHING);
+        for foreign in ["172.18.9.9", "10.10.1.10", "10.10.0.1", "192.0.2.9"] {
+            check(&bridge, known, BETWEEN_CLUSTERS, foreign, b, OF_NOBODY);
+            let reply = tunnelled(known, BETWEEN_CLUSTERS, foreign, b);
+            assert_eq!(end(&bridge, "trk,est,rpl", &reply), OF_NOBODY, "{known} has no {foreign} behind it");
         }
     }
-    check(&bridge, REMOTE_GATEWAY, BETWEEN_CLUSTERS, "172.18.3.1", b, OPENS_NOTHING);
+    check(&bridge, REMOTE_GATEWAY, BETWEEN_CLUSTERS, "172.18.3.1", b, OF_NOBODY);
+    check(&bridge, REMOTE_GATEWAY, BETWEEN_CLUSTERS, REMOTE_SERVICE, b, OPENS_NOTHING);
+    check(&bridge, "172.18.3.2", BETWEEN_CLUSTERS, REMOTE_SERVICE, b, OF_NOBODY);
     check(&bridge, "172.18.9.9", BETWEEN_CLUSTERS, "172.18.9.9", b, OF_NOBODY);
     check(&bridge, "172.18.0.2", BETWEEN_CLUSTERS, REMOTE_GATEWAY, b, OPENS_NOTHING);
 }

@@ -149,8 +149,8 @@ impl Target {
 /// Where questions over UDP come from: ports that neither the kernel picks nor Services have.
 const UDP_PORTS: Range<u16> = 12_000..30_000;
 
-/// A socket with a port that no question has had lately. Open vSwitch remembers a UDP client for a minute after it was answered, and
-/// whoever has its port meanwhile goes on with its connection, whatever policies have come since.
+/// Binds to the next port in turn. Connection tracking remembers a UDP client for a minute, and a socket with its port would
+/// continue that connection, whatever policies say now.
 fn bind_udp(to: IpAddr) -> io::Result<UdpSocket> {
     static PORT: AtomicU16 = AtomicU16::new(UDP_PORTS.start);
     let any: IpAddr = if to.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };

@@ -1,6 +1,6 @@
 //! The sets of flows that the switch has for a plan, by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
@@ -12,8 +12,8 @@ use crate::plan::ClusterSetPlan;
 pub enum FlowSource {
     /// The Node's own part.
     Role(GatewayRole),
-    /// A Gateway of this cluster on another Node, by its end of the tunnel.
-    OwnGateway(Ipv4Addr),
+    /// A Gateway of this cluster on another Node, by the addresses that it sends from.
+    OwnGateway(BTreeSet<Ipv4Addr>),
     /// Another cluster, as a Node with that part reaches it.
     Cluster(GatewayRole, RemoteCluster),
 }
@@ -39,8 +39,8 @@ impl ClusterSetPlan {
         let cluster = |(name, cluster): (&String, &RemoteCluster)| {
             (format!("multicluster/{name}"), FlowSource::Cluster(role, cluster.clone()))
         };
-        let gateway = |(name, far_end): (&String, &Ipv4Addr)| {
-            (format!("gateway/{name}"), FlowSource::OwnGateway(*far_end))
+        let gateway = |(name, addresses): (&String, &BTreeSet<Ipv4Addr>)| {
+            (format!("gateway/{name}"), FlowSource::OwnGateway(addresses.clone()))
         };
         let own = ("multicluster".to_owned(), FlowSource::Role(role));
         let gateways = self.gateways.iter().map(gateway);
@@ -61,7 +61,7 @@ mod tests {
         };
         let clusters = [("b", "172.18.1.1"), ("c", "172.18.2.1")];
         let clusters = clusters.map(|(name, gateway)| (name.to_owned(), cluster(gateway))).into();
-        let gateways = [("node-2".to_owned(), Ipv4Addr::new(172, 18, 0, 2))].into();
+        let gateways = [("node-2".to_owned(), [Ipv4Addr::new(172, 18, 0, 2)].into())].into();
         let plan = ClusterSetPlan { role, gateways, clusters, ..ClusterSetPlan::default() };
         assert_eq!(plan.flow_sources().into_keys().collect::<Vec<_>>(), names);
     }

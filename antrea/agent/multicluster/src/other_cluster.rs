@@ -9,6 +9,9 @@ use crate::own_cluster::PodToPod;
 use crate::problem::Problem;
 use crate::read::{address, created, ipv4_address, ipv4_network, network};
 
+/// How many Gateways of a cluster are used: each has flows on every Node, and a member writes what it likes.
+const MAX_GATEWAYS: usize = 8;
+
 /// A ClusterInfoImport, read. What is not IPv4 is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherCluster {
@@ -70,8 +73,13 @@ fn gateways(info: &ClusterInfo, problems: &mut Vec<Problem>) -> Vec<Ipv4Addr> {
     let mut gateways = Vec::new();
     for gateway in &info.gateway_infos {
         match address("spec.gatewayInfos", &gateway.gateway_ip).map(ipv4_address) {
-            Ok(Some(address)) if !gateways.contains(&address) => gateways.push(address),
-            Ok(_) => {}
+            Ok(Some(address)) if gateways.contains(&address) => {}
+            Ok(Some(_)) if gateways.len() == MAX_GATEWAYS => {
+                problems.push(Problem::TooManyGateways { most: MAX_GATEWAYS });
+                break;
+            }
+            Ok(Some(address)) => gateways.push(address),
+            Ok(None) => {}
             Err(problem) => problems.push(problem),
         }
     }

@@ -1,42 +1,39 @@
 //! The Gateways of this cluster on other Nodes, and those that were some until lately. A cluster that has not heard of the next
-//! Gateway yet sends to the former one, whose Node sends on what comes.
+//! Gateway yet sends to the former one, whose Node forwards what comes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-/// How long a Node may send on for other clusters after its Gateway has gone. They hear of the next one within seconds, unless
+/// How long a Node may forward for other clusters after its Gateway has gone. They hear of the next one within seconds, unless
 /// the leader is away.
 const KEPT: Duration = Duration::from_secs(3600);
 
-/// Who sends for other clusters, by the names of Gateways.
+/// Who sends for other clusters, by the names of Gateways, which are those of their Nodes. Each with when it was there last.
 #[derive(Debug, Default)]
 pub struct OwnGateways {
-    known: BTreeMap<String, Known>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// Its end of the tunnel.
-    far_end: Ipv4Addr,
-    /// When it was there last.
-    seen: Instant,
+    seen: BTreeMap<String, Instant>,
 }
 
 impl OwnGateways {
-    /// Those that there are, and those that were there until lately, as long as their Nodes are among `nodes`: the address of
-    /// another one is nobody's any more.
+    /// The addresses that Gateways send from: of those that are `present` the `internalIP`, and of these and those that were
+    /// present until lately all addresses that `peers`, the other Nodes, send from.
     pub fn update(
         &mut self,
-        present: BTreeMap<String, Ipv4Addr>,
-        nodes: &BTreeSet<IpAddr>,
+        present: &BTreeMap<String, BTreeSet<Ipv4Addr>>,
+        peers: &BTreeMap<String, BTreeSet<Ipv4Addr>>,
         now: Instant,
-    ) -> BTreeMap<String, Ipv4Addr> {
-        let is_node = |far_end| nodes.contains(&IpAddr::V4(far_end));
-        self.known
-            .retain(|_, known| now.saturating_duration_since(known.seen) < KEPT && is_node(known.far_end));
-        self.known.extend(present.into_iter().map(|(name, far_end)| (name, Known { far_end, seen: now })));
-        self.known.iter().map(|(name, known)| (name.clone(), known.far_end)).collect()
+    ) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
+        self.seen.extend(present.keys().map(|name| (name.clone(), now)));
+        self.seen.retain(|name, seen| {
+            let is_there = present.contains_key(name) || peers.contains_key(name);
+            is_there && now.saturating_duration_since(*seen) < KEPT
+        });
+        let addresses = |name: &String| {
+            let known = [peers.get(name), present.get(name)];
+            known.into_iter().flatten().flatten().copied().collect()
+        };
+        self.seen.keys().map(|name| (name.clone(), addresses(name))).collect()
     }
 }
 
@@ -44,38 +41,50 @@ impl OwnGateways {
 mod tests {
     use super::*;
 
-    const A: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 1);
-    const B: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 2);
+    fn addresses(text: &str) -> BTreeSet<Ipv4Addr> {
+        text.split(',').map(|address| address.parse().unwrap()).collect()
+    }
 
-    fn present(gateways: &[(&str, Ipv4Addr)]) -> BTreeMap<String, Ipv4Addr> {
-        gateways.iter().map(|(name, far_end)| ((*name).to_owned(), *far_end)).collect()
+    fn named(text: &str) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
+        let entries = text.split_whitespace().map(|entry| entry.split_once('=').unwrap());
+        entries.map(|(name, list)| (name.to_owned(), addresses(list))).collect()
+    }
+
+    /// Updates after so many seconds.
+    #[track_caller]
+    fn check(gateways: &mut OwnGateways, begin: Instant, step: (u64, &str, &str), expected: &str) {
+        let (seconds, present, peers) = step;
+        let now = begin + Duration::from_secs(seconds);
+        let updated = gateways.update(&named(present), &named(peers), now);
+        assert_eq!(updated, named(expected), "after {seconds} s");
     }
 
     #[test]
     fn a_gateway_that_has_gone_may_send_on_for_a_while() {
         let (mut gateways, begin) = (OwnGateways::default(), Instant::now());
-        let nodes = [A, B].map(IpAddr::V4).into();
-        let mut update = |gone: &[(&str, Ipv4Addr)], now| {
-            gateways.update(present(gone), &nodes, begin + Duration::from_secs(now))
+        let peers = "a=172.18.0.1 b=172.18.0.2";
+        let mut check = |seconds, present, expected| {
+            check(&mut gateways, begin, (seconds, present, peers), expected);
         };
-        assert_eq!(update(&[("a", A), ("b", B)], 0), present(&[("a", A), ("b", B)]));
-        assert_eq!(update(&[("b", B)], 1), present(&[("a", A), ("b", B)]));
-        assert_eq!(update(&[("b", B)], 3599), present(&[("a", A), ("b", B)]));
-        assert_eq!(update(&[("b", B)], 3600), present(&[("b", B)]));
+        check(0, "a=172.18.0.1 b=172.18.0.2", "a=172.18.0.1 b=172.18.0.2");
+        check(1, "b=172.18.0.2", "a=172.18.0.1 b=172.18.0.2");
+        check(3599, "b=172.18.0.2", "a=172.18.0.1 b=172.18.0.2");
+        check(3600, "b=172.18.0.2", "b=172.18.0.2");
     }
 
     #[test]
     fn a_gateway_whose_node_is_none_any_more_may_not() {
-        let (mut gateways, now) = (OwnGateways::default(), Instant::now());
-        gateways.update(present(&[("a", A)]), &[A, B].map(IpAddr::V4).into(), now);
-        assert_eq!(gateways.update(present(&[]), &[B].map(IpAddr::V4).into(), now), present(&[]));
+        let (mut gateways, begin) = (OwnGateways::default(), Instant::now());
+        check(&mut gateways, begin, (0, "a=172.18.0.1", "a=172.18.0.1"), "a=172.18.0.1");
+        check(&mut gateways, begin, (1, "", "b=172.18.0.1"), "");
     }
 
     #[test]
-    fn a_gateway_with_another_address_has_that_alone() {
-        let (mut gateways, now) = (OwnGateways::default(), Instant::now());
-        let nodes = [A, B].map(IpAddr::V4).into();
-        gateways.update(present(&[("a", A)]), &nodes, now);
-        assert_eq!(gateways.update(present(&[("a", B)]), &nodes, now), present(&[("a", B)]));
+    fn a_gateway_sends_from_every_address_of_its_node() {
+        let (mut gateways, begin) = (OwnGateways::default(), Instant::now());
+        let peers = "a=172.18.0.1,192.0.2.1 b=172.18.0.2";
+        check(&mut gateways, begin, (0, "a=203.0.113.1", peers), "a=172.18.0.1,192.0.2.1,203.0.113.1");
+        check(&mut gateways, begin, (1, "", peers), "a=172.18.0.1,192.0.2.1");
+        check(&mut gateways, begin, (2, "", "a=172.18.0.9"), "a=172.18.0.9");
     }
 }

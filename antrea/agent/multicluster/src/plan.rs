@@ -20,8 +20,8 @@ use crate::read::{ipv4_address, ipv4_network};
 pub struct ClusterSetPlan {
     /// None while the cluster has no Gateway: nothing goes to other clusters then.
     pub role: Option<GatewayRole>,
-    /// The ends of the tunnel of this cluster's Gateways on other Nodes, by their names: they send for other clusters.
-    pub gateways: BTreeMap<String, Ipv4Addr>,
+    /// Where this cluster's Gateways on other Nodes send from, by their names: they send for other clusters.
+    pub gateways: BTreeMap<String, BTreeSet<Ipv4Addr>>,
     /// By the name of the ClusterInfoImport.
     pub clusters: BTreeMap<String, RemoteCluster>,
     /// Whom this Node asks whether they are there, if it is a Gateway.
@@ -83,10 +83,10 @@ fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
 }
 
 /// Between clusters there is IPv4 alone, between Nodes over IPv4.
-fn other_gateways(own: &OwnCluster, gateways: &[LocalGateway]) -> BTreeMap<String, Ipv4Addr> {
+fn other_gateways(own: &OwnCluster, gateways: &[LocalGateway]) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
     let others = gateways.iter().filter(|gateway| gateway.name != own.node.as_str());
-    let far_end = |gateway: &LocalGateway| ipv4_address(gateway.sound()?.internal);
-    others.filter_map(|gateway| Some((gateway.name.clone(), far_end(gateway)?))).collect()
+    let internal = |gateway: &LocalGateway| ipv4_address(gateway.sound()?.internal);
+    others.filter_map(|gateway| Some((gateway.name.clone(), [internal(gateway)?].into()))).collect()
 }
 
 /// What this cluster has: its networks, and the addresses of its Nodes and Gateways.

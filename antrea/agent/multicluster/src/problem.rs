@@ -28,6 +28,11 @@ pub enum Problem {
     NoGateway,
     /// The Gateway has no IPv4 address.
     NoIpv4Gateway,
+    /// A cluster names more Gateways than are used.
+    TooManyGateways {
+        /// So many are.
+        most: usize,
+    },
     /// There is no network that connections could go to.
     NoIpv4Network,
     /// A network overlaps with one that somebody had before.
@@ -58,6 +63,7 @@ impl Problem {
             Self::InvalidNetwork { .. } => "InvalidCIDR",
             Self::NoGateway => "NoGateway",
             Self::NoIpv4Gateway => "NoIPv4Gateway",
+            Self::TooManyGateways { .. } => "TooManyGateways",
             Self::NoIpv4Network => "NoIPv4CIDR",
             Self::NetworkTaken { .. } => "CIDROverlaps",
             Self::GatewayTaken { .. } => "GatewayAddressTaken",
@@ -81,6 +87,9 @@ impl fmt::Display for Problem {
                 "the Gateway has no IPv4 address, and connections between clusters are IPv4: give its Node one, \
                  or the annotation multicluster.antrea.io/gateway-ip",
             ),
+            Self::TooManyGateways { most } => {
+                write!(f, "spec.gatewayInfos: the first {most} Gateways are used, and no others")
+            }
             Self::NoIpv4Network => {
                 f.write_str("the cluster names no IPv4 network, and connections between clusters are IPv4")
             }

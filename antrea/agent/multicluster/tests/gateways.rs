@@ -55,10 +55,10 @@ fn the_node_of_the_gateway_is_it_and_the_others_send_to_its_internal_address() {
 fn a_node_knows_the_gateways_of_its_cluster_on_other_nodes() {
     let gateways = |node| {
         let plan = planned(&own(node), &format!("{N1}{N2}"));
-        plan.gateways.iter().map(|(name, far_end)| format!("{name} {far_end}")).collect::<Vec<_>>()
+        plan.gateways.iter().map(|(name, far_end)| format!("{name} {far_end:?}")).collect::<Vec<_>>()
     };
-    assert_eq!(gateways("n1"), ["n2 172.18.0.2"]);
-    assert_eq!(gateways("n3"), ["n1 172.18.0.1", "n2 172.18.0.2"]);
+    assert_eq!(gateways("n1"), ["n2 {172.18.0.2}"]);
+    assert_eq!(gateways("n3"), ["n1 {172.18.0.1}", "n2 {172.18.0.2}"]);
 }
 
 #[test]

@@ -127,6 +127,21 @@ fn a_cluster_without_a_gateway_is_not_reached() {
 }
 
 #[test]
+fn so_many_gateways_of_a_cluster_are_used_and_no_more() {
+    let many: Vec<_> = (1..=9).map(|number| format!("{{gatewayIP: 172.18.2.{number}}}")).collect();
+    let many = clusters(&import(
+        "b",
+        "09:00:00",
+        &format!("serviceCIDR: 10.112.0.0/16, gatewayInfos: [{}]", many.join(", ")),
+    ));
+    assert!(many.contains("172.18.2.8") && !many.contains("172.18.2.9"), "{many}");
+    assert!(
+        many.contains("TooManyGateways: spec.gatewayInfos: the first 8 Gateways are used, and no others"),
+        "{many}"
+    );
+}
+
+#[test]
 fn a_cluster_without_ipv4_gets_answers_and_no_connections() {
     let v6 = B.replace("10.112.0.0/16", "'fd00:112::/112'");
     assert_snapshot!(clusters(&import("b", "09:00:00", &v6)), @"

@@ -14,7 +14,7 @@ mod tunnel;
 
 pub use gateway::{gateway_ip, gateway_ips};
 pub use mode::TrafficMode;
-pub use node::{Eligibility, NodeFacts, NodeRecord, OwnNode, TUNNEL_SOURCES};
+pub use node::{Eligibility, MAX_TUNNEL_SOURCES, NodeFacts, NodeRecord, OwnNode};
 pub use plan::{KnownNetworks, NodeRoutes, OwnSources, PeerPlan, plan};
 pub use problem::Problem;
 pub use tunnel::{NoUnderlay, TunnelProtocol};

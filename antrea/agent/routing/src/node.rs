@@ -52,12 +52,12 @@ pub struct NodeRecord {
     pub tunnel_sources: Option<String>,
 }
 
-/// So many addresses of a Node may send through the tunnel, the first that it is known by: a kubelet writes what its machine has,
-/// and whoever has its credentials, what he likes. Where a Node sends from another one, its agent says so.
-const KNOWN_FAR_ENDS: usize = 12;
+/// How many addresses of a Node peers accept without its agent's word. The bound protects peers from whoever can write the Node's
+/// status.
+const MAX_KNOWN_SOURCES: usize = 12;
 
-/// So many more that its agent says it sends from.
-pub const TUNNEL_SOURCES: usize = 4;
+/// How many more its agent may add in `node.antrea.io/tunnel-sources`.
+pub const MAX_TUNNEL_SOURCES: usize = 4;
 
 /// Whether load balancers may send new connections to a Node (KEP-3836).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,14 +134,14 @@ impl NodeRecord {
 
     /// Where peers let it send through the tunnel from without being told by its agent.
     pub(crate) fn known_far_ends(&self) -> BTreeSet<IpAddr> {
-        first(KNOWN_FAR_ENDS, self.known_addresses())
+        first(MAX_KNOWN_SOURCES, self.known_addresses())
     }
 
     /// Where peers let it send through the tunnel from, none of which is an address of this Node.
     pub(crate) fn far_ends(&self, own: &OwnNode) -> BTreeSet<IpAddr> {
         let is_own = |address: &IpAddr| own.transport.addresses.iter().any(|net| net.addr() == *address);
         let sources = self.tunnel_sources.iter().flat_map(|list| list.split(','));
-        let sources = first(TUNNEL_SOURCES, sources.filter_map(|text| read_address(text).ok()));
+        let sources = first(MAX_TUNNEL_SOURCES, sources.filter_map(|text| read_address(text).ok()));
         self.known_far_ends().into_iter().chain(sources).filter(|address| !is_own(address)).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Keeps the switch in line with Gateways and ClusterInfoImports.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,7 +81,7 @@ impl MulticlusterController {
             asked: BTreeMap::new(),
             notices: Notices::new(namespace, queue),
         };
-        // The host lets their packets in as soon as it begins.
+        // Published before the host is set up, so that its first rules admit other clusters' Gateways.
         let wanted = controller.plan().flow_sources();
         controller.wanted.send_replace(wanted);
         Ok((controller, for_events))
@@ -146,8 +147,8 @@ impl MulticlusterController {
 
     fn plan(&mut self) -> ClusterSetPlan {
         let mut plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
-        let nodes = &self.base.routes.borrow().known.addresses;
-        plan.gateways = self.own_gateways.update(plan.gateways, nodes, Instant::now().into_std());
+        let peers = peers_by_name(&self.base.routes.borrow());
+        plan.gateways = self.own_gateways.update(&plan.gateways, &peers, Instant::now().into_std());
         plan
     }
 
@@ -215,10 +216,22 @@ impl MulticlusterController {
     }
 }
 
+/// The IPv4 addresses that other Nodes send from.
+fn peers_by_name(routes: &NodeRoutes) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
+    let ipv4 = |address: &IpAddr| match address {
+        IpAddr::V4(address) => Some(*address),
+        IpAddr::V6(_) => None,
+    };
+    let peers = routes.peers.values().map(|plan| &plan.peer);
+    peers.map(|peer| (peer.node.to_string(), peer.addresses.iter().filter_map(ipv4).collect())).collect()
+}
+
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
-        FlowSource::OwnGateway(far_end) => pipeline.own_gateway_flow(*far_end).into_iter().collect(),
+        FlowSource::OwnGateway(addresses) => {
+            addresses.iter().filter_map(|address| pipeline.own_gateway_flow(*address)).collect()
+        }
         FlowSource::Cluster(role, cluster) => pipeline.remote_cluster_flows(role, cluster),
     }
 }

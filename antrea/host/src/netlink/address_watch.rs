@@ -1,4 +1,4 @@
-//! Notices when addresses of the Node come and go.
+//! Notices when addresses of the Node come and go, and what else decides which of them packets are sent from.
 
 use super::NetlinkError;
 use super::notices::Notices;
@@ -6,6 +6,12 @@ use super::notices::Notices;
 /// The groups of notices about addresses, as bits (linux/rtnetlink.h).
 const RTMGRP_IPV4_IFADDR: u32 = 0x10;
 const RTMGRP_IPV6_IFADDR: u32 = 0x100;
+const ADDRESSES: u32 = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
+
+/// Those about links and routes: with a link that is set down its routes go, without notices of their own.
+const RTMGRP_LINK: u32 = 0x1;
+const RTMGRP_IPV4_ROUTE: u32 = 0x40;
+const RTMGRP_IPV6_ROUTE: u32 = 0x400;
 
 /// Watches for addresses of all interfaces in one namespace.
 #[derive(Debug)]
@@ -17,7 +23,16 @@ impl AddressWatch {
     /// # Errors
     /// No socket can be opened.
     pub fn current() -> Result<Self, NetlinkError> {
-        Notices::of(RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR, None).map(Self).map_err(NetlinkError::Socket)
+        Notices::of(ADDRESSES, None).map(Self).map_err(NetlinkError::Socket)
+    }
+
+    /// The same, for all that decides which address packets are sent from: routes and links as well.
+    ///
+    /// # Errors
+    /// No socket can be opened.
+    pub fn with_routes() -> Result<Self, NetlinkError> {
+        let groups = ADDRESSES | RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+        Notices::of(groups, None).map(Self).map_err(NetlinkError::Socket)
     }
 
     /// Waits until an address may have come or gone since this was waited for last.

@@ -66,7 +66,7 @@ impl Netlink {
         Ok(next_hops)
     }
 
-    /// The address that the kernel sends from to `destination`, where nobody asks for another; nothing where it has no route.
+    /// The source address that the kernel selects for `destination`; `None` without a usable route to another host.
     ///
     /// # Errors
     /// The kernel cannot be asked.
@@ -247,6 +247,10 @@ fn read_route(message: RouteNetlinkMessage, name_of: impl Fn(u32) -> Option<Inte
 
 fn read_source(message: RouteNetlinkMessage) -> Option<IpAddr> {
     let RouteNetlinkMessage::NewRoute(message) = message else { return None };
+    // To an address of this host: its source is that address itself.
+    if message.header.kind == RouteType::Local {
+        return None;
+    }
     let source = |attribute: &RouteAttribute| match attribute {
         RouteAttribute::PrefSource(address) => read_address(address),
         _ => None,

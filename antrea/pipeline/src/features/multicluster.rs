@@ -89,7 +89,12 @@ pub fn cluster_flows(
         }
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
-        flows.extend(sent_by_gateway(layout, tunnel, gateway));
+        let own = [InnerSource::Own(IpAddr::V4(gateway).into())].into_iter();
+        let sources = own.chain(behind(role, cluster));
+        flows.extend(
+            sources.filter_map(|source| classifier::from_other_cluster(layout, tunnel, gateway, source)),
+        );
+        flows.extend(conntrack_state::from_other_cluster(layout, gateway));
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
         if let Some(address) = role.address() {
             flows.extend(un_snat::probe_of_gateway(layout, mac, address, gateway));
@@ -105,13 +110,14 @@ pub fn cluster_flows(
     flows
 }
 
-/// What the Gateway of another cluster sends: by itself, and through Gateways of this cluster.
-fn sent_by_gateway(layout: &Layout, tunnel: OfPort, gateway: Ipv4Addr) -> Vec<Flow> {
-    let own = InnerSource::Own(IpAddr::V4(gateway).into());
-    let sources = [own, InnerSource::Foreign].into_iter();
-    let directly =
-        sources.filter_map(|source| classifier::from_other_cluster(layout, tunnel, gateway, source));
-    directly.chain(conntrack_state::from_other_cluster(layout, gateway)).collect()
+/// Replies of another cluster. They go to the Gateway alone: to another Node its Gateways send by mistake, until they hear of the
+/// next Gateway, and only what that Node forwards.
+fn behind(role: &GatewayRole, cluster: &RemoteCluster) -> impl Iterator<Item = InnerSource> {
+    let networks = match role {
+        GatewayRole::Gateway { .. } => cluster.networks.as_slice(),
+        GatewayRole::Regular { .. } | GatewayRole::Standby { .. } => &[],
+    };
+    networks.iter().map(|network| InnerSource::Behind((*network).into()))
 }
 
 /// The flow of another Gateway of this cluster, by its end of the tunnel: it sends for other clusters, too.

@@ -123,7 +123,7 @@ pub fn pod_flows(layout: &Layout, pod: &PodInterface) -> Vec<Flow> {
     pod.ips.iter().filter_map(|address| snat_mark::to_oneself(layout, *address)).collect()
 }
 
-/// What endpoints of another Node need to answer clients directly, none of which is a Pod of it.
+/// For DSR: the flows to endpoints on another Node, and the drop of its Pods as foreign clients.
 pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<Flow> {
     if config.direct_server_return() == DirectServerReturn::Off {
         return Vec::new();

@@ -1,14 +1,13 @@
 //! Classifier: marks packets by where they came into the bridge. What nobody vouches for is dropped: ports that are not known,
 //! and the tunnel's packets from others than peers.
 //!
-//! Stage Classifier. Matches in_port and, of the tunnel, tun_src and the source; loads PktSource, FromLocal or FromExternal,
+//! Stage Classifier. Matches in_port and, for tunnel packets, tun_src, dl_dst and the source; loads PktSource, FromLocal or FromExternal,
 //! RewriteMAC, ForeignSource, ByOwnGateway; next tables SpoofGuard and, for IPv4 from the tunnel, stage ConntrackState: the peer
 //! has checked which of its Pods sends. Filled by PodConnectivity and Multicluster.
 //!
-//! Only IPv4 is looked at here by the address that the tunnel's packets come from, and IPv6 in SpoofGuard: all flows of a table
-//! have that address in one family. Where Open vSwitch looks for one of the other family in vain, both are in the mask of
-//! the flow that it makes for the kernel, which refuses that ("Mixed IPv4 and IPv6 tunnel attributes"). Whether it looks there
-//! depends on the order in which flows were added.
+//! This table matches the outer source of IPv4 only; SpoofGuard does it for IPv6. A failed lookup of the other family's field
+//! puts both fields into the megaflow mask, which the kernel refuses ("Mixed IPv4 and IPv6 tunnel attributes"). Whether the
+//! lookup happens depends on the order in which flows were added.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -42,7 +41,7 @@ pub fn from_gateway(layout: &Layout, gateway: OfPort) -> Option<Flow> {
     Some(flow.load(PktSource::Gateway.mark()).load(FROM_EXTERNAL).goto(table.next()))
 }
 
-/// IPv4 that a Node of this cluster sends, whose end of the tunnel is `far_end`.
+/// IPv4 from the Node of this cluster whose outer source address is `far_end`.
 pub fn from_far_end(
     layout: &Layout,
     tunnel: OfPort,

@@ -1,6 +1,6 @@
 //! ConntrackState: separates packets of known connections from first ones. Only the latter may need a Service's endpoint.
 //!
-//! Stage ConntrackState. Matches ct_state, ct_mark, and of what may be foreign in the tunnel ForeignSource, ByOwnGateway and the
+//! Stage ConntrackState. Matches ct_state, ct_mark and, for tunnel packets, ForeignSource, ByOwnGateway, dl_dst and
 //! addresses; next tables: stage EgressSecurity for known connections, stage PreRouting for new ones; packets that belong to
 //! no possible connection are dropped. Filled by PodConnectivity, Services and Multicluster.
 
@@ -69,8 +69,8 @@ pub fn perhaps_answered_directly_but_known(layout: &Layout, family: IpFamily) ->
     Some(flow.goto(layout.first_of(Stage::PreRouting)))
 }
 
-/// What comes through the tunnel from a source that is not its sender's, and belongs to no connection that has been answered.
-/// First packets to a Service have been judged already when their connection is known to be to one.
+/// Drops tunnel packets with a foreign source that belong to no established or related connection. Connections with the Service
+/// mark are excluded: they were admitted when they were committed.
 pub fn foreign(layout: &Layout, family: IpFamily) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let state = CtState::new().set(CtState::TRK).unset(CtState::EST | CtState::REL);
@@ -79,7 +79,7 @@ pub fn foreign(layout: &Layout, family: IpFamily) -> Option<Flow> {
     Some(flow.marked(SERVICE_CONNECTION.unset()).marked(FOREIGN_SOURCE).done())
 }
 
-/// A client from outside opens a connection that another Node sends on to be answered directly: to the Service's address.
+/// Admits a new connection that another Node forwards, with the client's address, to a Service in DSR mode.
 pub fn foreign_to_direct_endpoint(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
     let (LoadBalancerMode::Dsr { .. }, Destination::Address(_)) = (frontend.mode, frontend.destination)
     else {
@@ -89,7 +89,7 @@ pub fn foreign_to_direct_endpoint(layout: &Layout, frontend: &Frontend) -> Optio
     Some(opens(layout, flow, frontend.matching(), FOREIGN_SOURCE))
 }
 
-/// That client is no Pod: those of this Node and of the sender come by other ways, and those of others through their own Nodes.
+/// Drops such a connection if its source is a Pod: a Pod's packets come from its own Node, never as foreign.
 pub fn foreign_from_pods(layout: &Layout, pod_cidr: IpNet) -> Option<Flow> {
     let state = CtState::new().set(CtState::NEW | CtState::TRK);
     let matching = Match::new().ip_src(pod_cidr).ct_state(state);
@@ -97,13 +97,13 @@ pub fn foreign_from_pods(layout: &Layout, pod_cidr: IpNet) -> Option<Flow> {
     Some(flow.marked(SERVICE_CONNECTION.unset()).marked(FOREIGN_SOURCE).done())
 }
 
-/// Another cluster, whose connections come from its Gateway's address, opens one through a Gateway of this cluster.
+/// Admits a new connection of another cluster that a Gateway of this cluster forwards.
 pub fn from_other_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
     let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster);
     Some(opens(layout, flow, Match::new().ip_src(IpAddr::V4(gateway)), BY_OWN_GATEWAY))
 }
 
-/// A Node of this cluster does not know yet who the Gateway is: the one that it knows sends on what is for another cluster.
+/// Admits what a former Gateway forwards for Nodes that still send to it.
 pub fn sent_on_to_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
     let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster);
     Some(opens(layout, flow, Match::new().ip_dst(network).eth_dst(VIRTUAL_MAC), BY_OWN_GATEWAY))

@@ -31,8 +31,7 @@ pub fn between_tunnels(layout: &Layout, tunnel: OfPort) -> Option<Flow> {
     Some(flow.output_to_in_port().done())
 }
 
-/// To the host, and from there to an end of the tunnel: that of a Node, which takes it for what a peer sends. Nobody has checked
-/// the source of the packet inside, and a Pod could write there whom policies of other Nodes admit.
+/// To the host, and from there to a tunnel endpoint. Peers would accept any Pod of this Node as the inner source.
 ///
 /// Wherever the packet goes: Nodes have addresses that are not known here, above all new Nodes. Whoever sent it: what Pods send
 /// comes from the tunnel, too, to this Node's gateway, and by the gateway, through a NodePort. The port is that which the packet

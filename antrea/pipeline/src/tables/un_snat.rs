@@ -38,7 +38,7 @@ pub fn from_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     Some(flow.goto(table.next()))
 }
 
-/// IPv6 from the tunnel, found before [`from_own_gateway`]: it comes over IPv6, and no far end of IPv4 may be looked for then
+/// IPv6 from the tunnel bypasses [`from_own_gateway`], so that no lookup of an IPv6 packet touches `tun_src`
 /// (see [`super::classifier`]).
 pub fn ipv6_from_tunnel(layout: &Layout) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
@@ -46,8 +46,8 @@ pub fn ipv6_from_tunnel(layout: &Layout) -> Option<Flow> {
     Some(flow.marked(PktSource::Tunnel.mark()).goto(table.next()))
 }
 
-/// From another cluster, or another Node of this one, that does not know yet that this Node is not the Gateway any more: to that one.
-/// Not what its sender names somebody else as the source of: with this Node's address outside it would count as this Node's.
+/// Packets for the Gateway from a cluster or Node that still takes this Node for it: forwarded to the current Gateway.
+/// ForeignSource packets are excluded: they would leave with this Node's outer address and so pass as its own.
 pub fn to_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     let flow = layout.open(&TABLE)?.flow(REST, Category::Multicluster).matching(between_clusters());
     let flow = flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset());

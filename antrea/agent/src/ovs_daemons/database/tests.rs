@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
+use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
 
 use super::*;
+use crate::isolated::{isolated, sh};
 
 /// A folder with a database that says `a=b`; none where there is no Open vSwitch, and the test is skipped.
 fn folder(test: &str) -> Option<TempDir> {
@@ -145,4 +147,25 @@ fn what_is_no_fault_of_the_content_puts_nothing_aside() {
     ] {
         assert_eq!(fault(message), Fault::Surroundings, "{message}");
     }
+}
+
+/// `ovsdb-tool` leaves an empty file then, which the next start would put aside.
+#[test]
+fn where_there_is_no_room_there_is_no_database_and_nothing_is_put_aside() {
+    let test = "where_there_is_no_room_there_is_no_database_and_nothing_is_put_aside";
+    if folder(test).is_none() {
+        return;
+    }
+    isolated(test, async || {
+        unshare(CloneFlags::CLONE_NEWNS).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display();
+        sh(&format!("mount --make-rprivate /; mount -t tmpfs -o size=4k none {at}"));
+        prepare(folder.path()).await.unwrap_err();
+        assert!(!fs::exists(path(&folder)).unwrap());
+        sh(&format!("mount -o remount,size=1m {at}"));
+        prepare(folder.path()).await.unwrap();
+        assert_eq!(aside(&folder), BTreeMap::new());
+        sh(&format!("umount {at}"));
+    });
 }
