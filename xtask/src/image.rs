@@ -308,4 +308,33 @@ mod tests {
         }
         assert_eq!(origin.unknown, BTreeSet::new());
     }
+
+    #[test]
+    fn the_description_of_an_image_is_in_it_and_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let content = Content {
+            name: "antrea-sample",
+            version: "v1".into(),
+            entrypoint: "antrea-cni",
+            programs: &["antrea-cni"],
+            rootfs: vec![Rootfs::default()],
+        };
+        let archive = write(folder.path(), "sample", content, &Crates::read().unwrap()).unwrap();
+        let beside = fs::read(&archive.spdx).unwrap();
+        let mut image = tar::Archive::new(fs::File::open(&archive.path).unwrap());
+        let inside = image.entries().unwrap().find_map(|blob| described(blob.unwrap()));
+        assert_eq!(inside, Some(beside));
+    }
+
+    /// The description in a blob of an image, if that is a layer which has one.
+    fn described(blob: impl std::io::Read) -> Option<Vec<u8>> {
+        let mut layer = tar::Archive::new(blob);
+        let mut files = layer.entries().ok()?.filter_map(Result::ok);
+        let mut file = files.find(|file| {
+            file.path().is_ok_and(|path| path == Path::new("usr/share/spdx/antrea-sample.spdx.json"))
+        })?;
+        let mut content = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut content).unwrap();
+        Some(content)
+    }
 }

@@ -42,6 +42,10 @@ fn api_server_is_away(error: &kube::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
+    use antrea_host::CommandError;
+    use antrea_types::IpFamily;
     use anyhow::Context;
     use kube::core::Status;
 
@@ -61,6 +65,16 @@ mod tests {
         check(OvsDbError::ConnectionLost, true);
         check(OpenFlowError::ConnectionLost, true);
         check(AccessError::Timeout(std::time::Duration::from_secs(30)), true);
+    }
+
+    #[test]
+    fn a_node_too_busy_for_its_host_rules_is_away() {
+        let failed = |kind: ErrorKind| {
+            let source = CommandError::Run { command: "iptables-restore".into(), source: kind.into() };
+            FirewallError::Rules { family: IpFamily::V4, source }
+        };
+        check(failed(ErrorKind::TimedOut), true);
+        check(failed(ErrorKind::NotFound), false);
     }
 
     #[test]
