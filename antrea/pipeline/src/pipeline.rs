@@ -108,9 +108,9 @@ impl Pipeline {
         in_table_order(multicluster::cluster_flows(&self.layout, &self.config, role, cluster))
     }
 
-    /// The flow of another Gateway of this cluster, by its end of the tunnel; none where there is no Multi-cluster.
-    pub fn own_gateway_flow(&self, far_end: Ipv4Addr) -> Option<Flow> {
-        multicluster::own_gateway_flow(&self.layout, &self.config, far_end)
+    /// The flow of another Gateway of this cluster, by an address that it sends from; `None` without Multi-cluster.
+    pub fn own_gateway_flow(&self, address: Ipv4Addr) -> Option<Flow> {
+        multicluster::own_gateway_flow(&self.layout, &self.config, address)
     }
 
     /// The flow with which a Gateway sends packets of other clusters to Pods of another Node through the tunnel, though

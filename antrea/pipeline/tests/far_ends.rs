@@ -1,5 +1,5 @@
-//! Who may send what through the tunnel, in a real Open vSwitch (`ofproto/trace`): peers are known by the address that the packet
-//! comes from outside, and open connections from their own networks. Node 2 is 172.18.0.2 and fd00:18::2 with 10.10.1.0/24 and
+//! What peers may send through the tunnel, in a real Open vSwitch (`ofproto/trace`): the outer source address identifies a peer,
+//! which opens connections from its own networks. Node 2 is 172.18.0.2 and fd00:18::2 with 10.10.1.0/24 and
 //! fd00:10:0:1::/64, node 3 is 172.18.0.3. Clusters are those of [`crate::clusters`].
 
 use std::sync::{Mutex, Weak};

@@ -52,7 +52,7 @@ pub struct NodeRecord {
     pub tunnel_sources: Option<String>,
 }
 
-/// How many addresses of a Node peers accept without its agent's word. The bound protects peers from whoever can write the Node's
+/// How many addresses of a Node peers accept that are not in `node.antrea.io/tunnel-sources`. The bound protects peers from whoever can write the Node's
 /// status.
 const MAX_KNOWN_SOURCES: usize = 12;
 

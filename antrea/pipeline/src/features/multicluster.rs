@@ -4,13 +4,13 @@
 //! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
 //! same four Nodes.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
 
 use crate::cookie::Category;
-use crate::far_end::InnerSource;
+use crate::far_end::{FarEnd, InnerSource};
 use crate::layout::Layout;
 use crate::model::{Datapath, PipelineConfig};
 use crate::multicluster::{GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
@@ -89,11 +89,9 @@ pub fn cluster_flows(
         }
     }
     for gateway in [cluster.gateway].iter().chain(&cluster.former_gateways).copied() {
-        let own = [InnerSource::Own(IpAddr::V4(gateway).into())].into_iter();
-        let sources = own.chain(behind(role, cluster));
-        flows.extend(
-            sources.filter_map(|source| classifier::from_other_cluster(layout, tunnel, gateway, source)),
-        );
+        let from = FarEnd { tunnel, address: gateway.into() };
+        let sources = [InnerSource::Own(from.address.into())].into_iter().chain(behind(role, cluster));
+        flows.extend(sources.filter_map(|source| classifier::from_other_cluster(layout, from, source)));
         flows.extend(conntrack_state::from_other_cluster(layout, gateway));
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
         if let Some(address) = role.address() {
@@ -110,8 +108,8 @@ pub fn cluster_flows(
     flows
 }
 
-/// Replies of another cluster. They go to the Gateway alone: to another Node its Gateways send by mistake, until they hear of the
-/// next Gateway, and only what that Node forwards.
+/// The sources of another cluster's replies. Only the Gateway accepts replies: a Node that is none forwards requests alone, from
+/// clusters that have not heard of the new Gateway yet.
 fn behind(role: &GatewayRole, cluster: &RemoteCluster) -> impl Iterator<Item = InnerSource> {
     let networks = match role {
         GatewayRole::Gateway { .. } => cluster.networks.as_slice(),
@@ -120,10 +118,10 @@ fn behind(role: &GatewayRole, cluster: &RemoteCluster) -> impl Iterator<Item = I
     networks.iter().map(|network| InnerSource::Behind((*network).into()))
 }
 
-/// The flow of another Gateway of this cluster, by its end of the tunnel: it sends for other clusters, too.
-pub fn own_gateway_flow(layout: &Layout, config: &PipelineConfig, far_end: Ipv4Addr) -> Option<Flow> {
-    let (source, category) = (InnerSource::ForeignByGateway, Category::Multicluster);
-    classifier::from_far_end(layout, tunnel(config)?, far_end.into(), source, category)
+/// The flow of another Gateway of this cluster, by an address that it sends from: it forwards for other clusters, too.
+pub fn own_gateway_flow(layout: &Layout, config: &PipelineConfig, address: Ipv4Addr) -> Option<Flow> {
+    let from = FarEnd { tunnel: tunnel(config)?, address: address.into() };
+    classifier::from_far_end(layout, from, InnerSource::ForeignByGateway, Category::Multicluster)
 }
 
 /// The flow of Pods of another Node that this one reaches without a tunnel. Only a Gateway has it.

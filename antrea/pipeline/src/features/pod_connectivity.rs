@@ -6,7 +6,7 @@ use antrea_openflow::Flow;
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
 
 use crate::cookie::Category;
-use crate::far_end::InnerSource;
+use crate::far_end::{FarEnd, InnerSource};
 use crate::layout::Layout;
 use crate::model::{Gateway, Peer, PeerNetwork, PeerRoute, PipelineConfig, PodInterface, Tunnel};
 use crate::order::Table;
@@ -159,11 +159,12 @@ fn sent_by_peer(layout: &Layout, config: &PipelineConfig, tunnel: Tunnel, peer: 
         };
         let own = peer.networks.get(inner).map(|network| InnerSource::Own(network.pod_cidr));
         let outer = tunnel.outer(inner);
-        for far_end in peer.addresses.iter().copied().filter(|address| IpFamily::of(address) == outer) {
+        for address in peer.addresses.iter().copied().filter(|address| IpFamily::of(address) == outer) {
+            let from = FarEnd { tunnel: tunnel.of_port, address };
             let sources = own.into_iter().chain([InnerSource::Foreign]);
-            flows.extend(sources.filter_map(|source| {
-                from_far_end(layout, tunnel.of_port, far_end, source, Category::PodConnectivity)
-            }));
+            flows.extend(
+                sources.filter_map(|source| from_far_end(layout, from, source, Category::PodConnectivity)),
+            );
         }
     }
     flows

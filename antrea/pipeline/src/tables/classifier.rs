@@ -1,5 +1,5 @@
-//! Classifier: marks packets by where they came into the bridge. What nobody vouches for is dropped: ports that are not known,
-//! and the tunnel's packets from others than peers.
+//! Classifier: marks packets by where they came into the bridge. Drops packets from unknown ports, and tunnel packets that no
+//! known peer has sent.
 //!
 //! Stage Classifier. Matches in_port and, for tunnel packets, tun_src, dl_dst and the source; loads PktSource, FromLocal or FromExternal,
 //! RewriteMAC, ForeignSource, ByOwnGateway; next tables SpoofGuard and, for IPv4 from the tunnel, stage ConntrackState: the peer
@@ -9,13 +9,13 @@
 //! puts both fields into the megaflow mask, which the kernel refuses ("Mixed IPv4 and IPv6 tunnel attributes"). Whether the
 //! lookup happens depends on the order in which flows were added.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use antrea_openflow::{Flow, Match};
 use antrea_types::{IpFamily, OfPort};
 
 use crate::cookie::Category;
-use crate::far_end::InnerSource;
+use crate::far_end::{FarEnd, InnerSource};
 use crate::fields::{FROM_EXTERNAL, FROM_LOCAL, PktSource, REWRITE_MAC};
 use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL};
 use crate::layout::Layout;
@@ -41,29 +41,17 @@ pub fn from_gateway(layout: &Layout, gateway: OfPort) -> Option<Flow> {
     Some(flow.load(PktSource::Gateway.mark()).load(FROM_EXTERNAL).goto(table.next()))
 }
 
-/// IPv4 from the Node of this cluster whose outer source address is `far_end`.
-pub fn from_far_end(
-    layout: &Layout,
-    tunnel: OfPort,
-    far_end: IpAddr,
-    source: InnerSource,
-    category: Category,
-) -> Option<Flow> {
+/// IPv4 from a Node of this cluster.
+pub fn from_far_end(layout: &Layout, from: FarEnd, source: InnerSource, category: Category) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let matching = Match::new().in_port(tunnel).tun_src(far_end);
-    let flow = source.flow(&table, category, IpFamily::V4, matching);
+    let flow = source.flow(&table, category, IpFamily::V4, from.matching());
     Some(tunnelled(flow).goto(layout.first_of(Stage::ConntrackState)))
 }
 
-/// What the Gateway of another cluster sends.
-pub fn from_other_cluster(
-    layout: &Layout,
-    tunnel: OfPort,
-    gateway: Ipv4Addr,
-    source: InnerSource,
-) -> Option<Flow> {
+/// IPv4 from the Gateway of another cluster.
+pub fn from_other_cluster(layout: &Layout, gateway: FarEnd, source: InnerSource) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let matching = Match::new().in_port(tunnel).tun_src(gateway.into()).eth_dst(VIRTUAL_MAC);
+    let matching = gateway.matching().eth_dst(VIRTUAL_MAC);
     let flow = source.flow(&table, Category::Multicluster, IpFamily::V4, matching);
     Some(tunnelled(flow).goto(layout.first_of(Stage::ConntrackState)))
 }

@@ -10,7 +10,7 @@ use antrea_openflow::{Flow, Match, TableId};
 use antrea_types::{IpFamily, MacAddr, OfPort};
 
 use crate::cookie::Category;
-use crate::far_end::InnerSource;
+use crate::far_end::{FarEnd, InnerSource};
 use crate::fields::{FROM_NODE, PktSource};
 use crate::flow::{HIGH, HIGHEST, NORMAL};
 use crate::layout::Layout;
@@ -45,17 +45,10 @@ pub fn from_pod(layout: &Layout, pod: OfPort, mac: MacAddr, address: IpAddr) -> 
     Some(flow.matching(matching).goto(after(layout, IpFamily::of(&address))))
 }
 
-/// IPv6 that another Node sends, whose end of the tunnel is `far_end`. For IPv4 there is [`super::classifier::from_far_end`].
-pub fn from_far_end(
-    layout: &Layout,
-    tunnel: OfPort,
-    far_end: IpAddr,
-    source: InnerSource,
-    category: Category,
-) -> Option<Flow> {
+/// IPv6 from a Node of this cluster. For IPv4 there is [`super::classifier::from_far_end`].
+pub fn from_far_end(layout: &Layout, from: FarEnd, source: InnerSource, category: Category) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
-    let matching = Match::new().in_port(tunnel).tun_src(far_end);
-    let flow = source.flow(&table, category, IpFamily::V6, matching);
+    let flow = source.flow(&table, category, IpFamily::V6, from.matching());
     Some(flow.goto(layout.first_of(Stage::ConntrackState)))
 }
 

@@ -80,7 +80,7 @@ fn echo(layout: &Layout, kind: u8, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<
     let matching = Match::new().icmp(IpFamily::V4, kind, Some(0)).ip_src(IpAddr::V4(peer));
     let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
     let flow = flow.matching(matching.ip_dst(IpAddr::V4(gateway)));
-    // From the peer itself, not from whoever speaks in its name.
+    // Only from the peer itself: a packet that another sender forges is ForeignSource.
     Some(flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset()))
 }
 
