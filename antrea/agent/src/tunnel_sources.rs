@@ -11,7 +11,7 @@ use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -20,11 +20,14 @@ use crate::node::annotate_tunnel_sources;
 /// How often the kernel is asked again though it has told of no change.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// How long changes are gathered before the kernel is asked again: each Pod brings a link.
+/// How long changes are gathered before the kernel is asked again, and so much longer for each peer: each Pod brings a link.
 const BURST: Duration = Duration::from_secs(1);
+const BURST_PER_PEER: Duration = Duration::from_millis(2);
 
-/// The pause after each write of the annotation, successful or not: every Node receives the update.
+/// The pause after a write of the annotation, successful or not: every Node receives the update. It doubles with each write as long as
+/// they come within [`KEPT`] of each other, since what peers say of themselves decides which routes are asked for.
 const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(160);
 
 /// How long an address stays in the annotation after the kernel last chose it, so that a flapping route causes no writes.
 const KEPT: Duration = Duration::from_secs(3600);
@@ -39,6 +42,13 @@ pub(crate) struct TunnelSources {
     /// By where they go, as the kernel has said.
     sources: BTreeMap<IpAddr, Option<IpAddr>>,
     told: Told,
+    pace: Pace,
+}
+
+/// When the annotation was written last, and how long nobody writes it after that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    written: Option<(Instant, Duration)>,
 }
 
 /// Addresses in the annotation, each with the time when the kernel last chose it.
@@ -57,7 +67,8 @@ impl TunnelSources {
         let changes = AddressWatch::with_routes().context("cannot watch the routes of this Node")?;
         let said = routes.borrow().own_sources.clone().and_then(|own| own.annotation);
         let told = Told::by_predecessor(said.as_deref(), Instant::now());
-        Ok(Self { node, client, netlink, changes, routes, sources: BTreeMap::new(), told })
+        let (sources, pace) = (BTreeMap::new(), Pace::default());
+        Ok(Self { node, client, netlink, changes, routes, sources, told, pace })
     }
 
     /// Keeps the annotation until `stop`.
@@ -66,35 +77,40 @@ impl TunnelSources {
     }
 
     async fn follow(&mut self) -> Result<()> {
+        // Not anew after each change, as changes could put it off for ever.
+        let mut look = interval_at(Instant::now() + PERIOD, PERIOD);
         loop {
-            let patience = self.annotate().await;
+            if let Err(error) = self.annotate().await {
+                warn!(
+                    error = format!("{error:#}"),
+                    "Peers were not told where tunnels of this Node come from"
+                );
+                sleep(PAUSE).await;
+                continue;
+            }
             tokio::select! {
                 // Who computes routes ends before this component does.
                 Ok(()) = self.routes.changed() => {}
                 changed = self.changes.changed() => {
                     changed.context("the routes of this Node cannot be followed")?;
-                    sleep(BURST).await;
+                    let peers = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
+                    sleep(BURST.saturating_add(BURST_PER_PEER.saturating_mul(peers))).await;
                     self.sources.clear();
                 }
-                () = sleep(patience) => self.sources.clear(),
+                _ = look.tick() => self.sources.clear(),
             }
         }
     }
 
-    /// Changes the annotation if it is not what it has to be. How long to wait for the next look.
-    async fn annotate(&mut self) -> Duration {
+    /// Changes the annotation if it is not what it has to be.
+    async fn annotate(&mut self) -> Result<()> {
         let routes = self.routes.borrow_and_update().clone();
-        let Some(own) = &routes.own_sources else { return PERIOD };
-        let sources = match self.sources_to(&routes).await {
-            Ok(sources) => sources,
-            Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "Sources of tunnels are not known");
-                return PERIOD;
-            }
-        };
-        let (wanted, present) = (self.told.annotation(&sources, own, Instant::now()), &own.annotation);
-        if wanted == *present {
-            return PERIOD;
+        let Some(own) = &routes.own_sources else { return Ok(()) };
+        let sources = self.sources_to(&routes).await.context("cannot ask for routes to peers")?;
+        let now = Instant::now();
+        let wanted = self.told.annotation(&sources, own, now);
+        if wanted == own.annotation {
+            return Ok(());
         }
         if self.told.seen.len() > MAX_TUNNEL_SOURCES {
             let seen: Vec<_> = self.told.seen.keys().collect();
@@ -105,17 +121,8 @@ impl TunnelSources {
             );
         }
         let written = annotate_tunnel_sources(&self.client, &self.node, wanted.as_deref()).await;
-        sleep(PAUSE).await;
-        written.map_or_else(
-            |error| {
-                warn!(
-                    error = format!("{error:#}"),
-                    "Peers were not told where tunnels of this Node come from"
-                );
-                Duration::ZERO
-            },
-            |()| PERIOD,
-        )
+        sleep(self.pace.after_a_write(now)).await;
+        written
     }
 
     /// Asks the kernel only about remotes that are not cached. Addresses of Pod networks are ignored: a route through the gateway
@@ -131,6 +138,15 @@ impl TunnelSources {
         let mut sources: BTreeSet<IpAddr> = self.sources.values().flatten().copied().collect();
         sources.retain(|address| !routes.known.pod_cidrs.iter().any(|cidr| cidr.contains(address)));
         Ok(sources)
+    }
+}
+
+impl Pace {
+    fn after_a_write(&mut self, now: Instant) -> Duration {
+        let recent = self.written.filter(|(at, _)| now.saturating_duration_since(*at) < KEPT);
+        let pause = recent.map_or(PAUSE, |(_, pause)| LONGEST_PAUSE.min(pause.saturating_mul(2)));
+        self.written = Some((now, pause));
+        pause
     }
 }
 
@@ -235,11 +251,11 @@ mod tests {
             let netlink = Netlink::current().unwrap();
             let mut sources =
                 TunnelSources::new("node-a".parse().unwrap(), client.clone(), netlink, receiver).unwrap();
-            sources.annotate().await;
+            sources.annotate().await.unwrap();
             assert_eq!(annotation(&client).await.as_deref(), Some(BEFORE));
             sh("ip address add 10.11.0.1/32 dev one; ip route add 172.18.0.12/32 dev one src 10.11.0.1");
             sources.sources.clear();
-            sources.annotate().await;
+            sources.annotate().await.unwrap();
             assert_eq!(annotation(&client).await.as_deref(), Some(BEFORE), "it is no Pod's");
             tokio::time::pause();
             let stop = CancellationToken::new();
@@ -299,5 +315,19 @@ mod tests {
         check(&mut told, begin, 0, &["192.0.2.1", "192.0.2.2"], Some("192.0.2.1,192.0.2.2"));
         let now = ["192.0.2.5", "192.0.2.6", "192.0.2.7"];
         check(&mut told, begin, 1, &now, Some("192.0.2.1,192.0.2.5,192.0.2.6,192.0.2.7"));
+    }
+
+    #[test]
+    fn the_pause_after_a_write_doubles_while_writes_go_on() {
+        let (mut pace, begin) = (Pace::default(), Instant::now());
+        let mut check = |seconds, expected| {
+            let pause = pace.after_a_write(begin + Duration::from_secs(seconds));
+            assert_eq!(pause, Duration::from_secs(expected), "after {seconds} s");
+        };
+        let writes = [(0, 5), (3, 10), (20, 20), (60, 40), (200, 80), (400, 160), (800, 160), (4399, 160)];
+        for (seconds, expected) in writes {
+            check(seconds, expected);
+        }
+        check(8000, 5);
     }
 }

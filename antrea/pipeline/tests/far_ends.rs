@@ -126,6 +126,8 @@ fn clients_from_outside_reach_services_that_answer_directly_through_another_node
         assert!(!bridge.walk_in("trk,new", &unknown).contains("Conntrack"));
         let beside = opens.replace("tp_dst=80", "tp_dst=81");
         assert_eq!(end(&bridge, "trk,new", &beside), OPENS_NOTHING);
+        let cluster = opens.replace(VIRTUAL, BETWEEN_CLUSTERS);
+        assert_eq!(end(&bridge, "trk,new", &cluster), OPENS_NOTHING, "no client of another cluster");
         let pod = tunnelled(far_end, VIRTUAL, client, TO_B[usize::from(client.contains(':'))]);
         assert_eq!(end(&bridge, "trk,new", &pod), OPENS_NOTHING);
     }
@@ -159,7 +161,9 @@ fn a_former_gateway_sends_on_what_its_sender_may_send_and_nothing_else() {
         walk.lines().last().unwrap_or_default().to_owned()
     };
     let sent_on = "PipelineRootClassifier > Classifier > UnSNAT: set(ipv4(ttl=63)),tunnel to 172.18.0.2";
-    assert_eq!(sends_on(REMOTE_GATEWAY, REMOTE_GATEWAY, "172.18.0.1"), sent_on);
+    for to in ["172.18.0.1", "10.10.0.1", "10.10.0.11", "10.96.0.2"] {
+        assert_eq!(sends_on(REMOTE_GATEWAY, REMOTE_GATEWAY, to), sent_on, "to {to}");
+    }
     assert_eq!(sends_on("172.18.0.3", "10.10.2.10", REMOTE_SERVICE), sent_on);
     for (far_end, foreign) in [
         (REMOTE_GATEWAY, "10.10.0.10"),

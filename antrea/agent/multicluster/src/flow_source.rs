@@ -19,15 +19,15 @@ pub enum FlowSource {
 }
 
 impl FlowSource {
-    /// The Gateways of another cluster, whose packets may come to this Node through the tunnel.
-    pub fn far_ends(&self) -> impl Iterator<Item = Ipv4Addr> {
-        let cluster = match self {
-            Self::Cluster(_, cluster) => Some(cluster),
-            Self::Role(_) | Self::OwnGateway(_) => None,
-        };
-        cluster.into_iter().flat_map(|RemoteCluster { gateway, former_gateways, .. }| {
-            [gateway].into_iter().chain(former_gateways).copied()
-        })
+    /// The Gateways whose packets may come to this Node through the tunnel.
+    pub fn far_ends(&self) -> Vec<Ipv4Addr> {
+        match self {
+            Self::Cluster(_, RemoteCluster { gateway, former_gateways, .. }) => {
+                [gateway].into_iter().chain(former_gateways).copied().collect()
+            }
+            Self::OwnGateway(addresses) => addresses.iter().copied().collect(),
+            Self::Role(_) => Vec::new(),
+        }
     }
 }
 
@@ -74,14 +74,16 @@ mod tests {
     }
 
     #[test]
-    fn all_gateways_of_another_cluster_are_far_ends_of_the_tunnel() {
+    fn all_gateways_are_far_ends_of_the_tunnel() {
         let gateway = Ipv4Addr::new(172, 18, 1, 1);
         let former_gateways = vec![Ipv4Addr::new(172, 18, 1, 2)];
         let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways };
         let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1) };
-        let far_ends: Vec<Ipv4Addr> = FlowSource::Cluster(role, cluster).far_ends().collect();
+        let far_ends = FlowSource::Cluster(role, cluster).far_ends();
         assert_eq!(far_ends, ["172.18.1.1", "172.18.1.2"].map(|text| text.parse::<Ipv4Addr>().unwrap()));
-        assert_eq!(FlowSource::Role(role).far_ends().count(), 0);
+        assert!(FlowSource::Role(role).far_ends().is_empty());
+        let own = FlowSource::OwnGateway([gateway].into());
+        assert_eq!(own.far_ends(), [gateway], "also of a Node whose Pods nobody reaches");
     }
 
     #[test]

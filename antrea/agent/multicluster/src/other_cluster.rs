@@ -12,6 +12,9 @@ use crate::read::{address, created, ipv4_address, ipv4_network, network};
 /// How many Gateways of a cluster are used: each has flows on every Node, and a member writes what it likes.
 const MAX_GATEWAYS: usize = 8;
 
+/// How many networks of a cluster are reached, of Services and of Pods each.
+const MAX_NETWORKS: usize = 64;
+
 /// A ClusterInfoImport, read. What is not IPv4 is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherCluster {
@@ -71,15 +74,14 @@ impl OtherCluster {
 
 fn gateways(info: &ClusterInfo, problems: &mut Vec<Problem>) -> Vec<Ipv4Addr> {
     let mut gateways = Vec::new();
-    for gateway in &info.gateway_infos {
+    for (number, gateway) in info.gateway_infos.iter().enumerate() {
+        if number == MAX_GATEWAYS {
+            problems.push(Problem::TooManyGateways { most: MAX_GATEWAYS });
+            break;
+        }
         match address("spec.gatewayInfos", &gateway.gateway_ip).map(ipv4_address) {
-            Ok(Some(address)) if gateways.contains(&address) => {}
-            Ok(Some(_)) if gateways.len() == MAX_GATEWAYS => {
-                problems.push(Problem::TooManyGateways { most: MAX_GATEWAYS });
-                break;
-            }
-            Ok(Some(address)) => gateways.push(address),
-            Ok(None) => {}
+            Ok(Some(address)) if !gateways.contains(&address) => gateways.push(address),
+            Ok(_) => {}
             Err(problem) => problems.push(problem),
         }
     }
@@ -96,7 +98,11 @@ fn networks<'a>(
     problems: &mut Vec<Problem>,
 ) -> Vec<Ipv4Net> {
     let mut networks = Vec::new();
-    for text in texts {
+    for (number, text) in texts.into_iter().enumerate() {
+        if number == MAX_NETWORKS {
+            problems.push(Problem::TooManyNetworks { field, most: MAX_NETWORKS });
+            break;
+        }
         match network(field, text) {
             Ok(network) => networks.extend(ipv4_network(network)),
             Err(problem) => problems.push(problem),

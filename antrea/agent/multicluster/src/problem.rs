@@ -33,6 +33,13 @@ pub enum Problem {
         /// So many are.
         most: usize,
     },
+    /// A cluster names more networks than are reached.
+    TooManyNetworks {
+        /// Where they stand.
+        field: &'static str,
+        /// So many are.
+        most: usize,
+    },
     /// There is no network that connections could go to.
     NoIpv4Network,
     /// A network overlaps with one that somebody had before.
@@ -64,6 +71,7 @@ impl Problem {
             Self::NoGateway => "NoGateway",
             Self::NoIpv4Gateway => "NoIPv4Gateway",
             Self::TooManyGateways { .. } => "TooManyGateways",
+            Self::TooManyNetworks { .. } => "TooManyCIDRs",
             Self::NoIpv4Network => "NoIPv4CIDR",
             Self::NetworkTaken { .. } => "CIDROverlaps",
             Self::GatewayTaken { .. } => "GatewayAddressTaken",
@@ -89,6 +97,9 @@ impl fmt::Display for Problem {
             ),
             Self::TooManyGateways { most } => {
                 write!(f, "spec.gatewayInfos: the first {most} Gateways are used, and no others")
+            }
+            Self::TooManyNetworks { field, most } => {
+                write!(f, "{field}: the first {most} networks are reached, and no others")
             }
             Self::NoIpv4Network => {
                 f.write_str("the cluster names no IPv4 network, and connections between clusters are IPv4")

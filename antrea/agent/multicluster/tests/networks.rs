@@ -142,6 +142,21 @@ fn so_many_gateways_of_a_cluster_are_used_and_no_more() {
 }
 
 #[test]
+fn so_many_networks_of_a_cluster_are_reached_and_no_more() {
+    let many: Vec<_> = (1..=65).map(|number| format!("10.112.{number}.0/24")).collect();
+    let many = clusters(&import(
+        "b",
+        "09:00:00",
+        &format!("serviceCIDRs: [{}], gatewayInfos: [{{gatewayIP: 172.18.2.1}}]", many.join(", ")),
+    ));
+    assert!(many.contains("10.112.64.0/24") && !many.contains("10.112.65.0/24"), "{many}");
+    assert!(
+        many.contains("TooManyCIDRs: spec.serviceCIDRs: the first 64 networks are reached, and no others"),
+        "{many}"
+    );
+}
+
+#[test]
 fn a_cluster_without_ipv4_gets_answers_and_no_connections() {
     let v6 = B.replace("10.112.0.0/16", "'fd00:112::/112'");
     assert_snapshot!(clusters(&import("b", "09:00:00", &v6)), @"

@@ -8,10 +8,14 @@ const RTMGRP_IPV4_IFADDR: u32 = 0x10;
 const RTMGRP_IPV6_IFADDR: u32 = 0x100;
 const ADDRESSES: u32 = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
 
-/// Those about links and routes: with a link that is set down its routes go, without notices of their own.
+/// Those about routes, the rules that choose among tables of them, and links: with a link that is set down its routes go, without
+/// notices of their own.
 const RTMGRP_LINK: u32 = 0x1;
 const RTMGRP_IPV4_ROUTE: u32 = 0x40;
+const RTMGRP_IPV4_RULE: u32 = 0x80;
 const RTMGRP_IPV6_ROUTE: u32 = 0x400;
+const RTMGRP_IPV6_RULE: u32 = 1 << 18;
+const ROUTES: u32 = RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_RULE | RTMGRP_IPV6_ROUTE | RTMGRP_IPV6_RULE;
 
 /// Watches for addresses of all interfaces in one namespace.
 #[derive(Debug)]
@@ -26,13 +30,12 @@ impl AddressWatch {
         Notices::of(ADDRESSES, None).map(Self).map_err(NetlinkError::Socket)
     }
 
-    /// The same, for all that decides which address packets are sent from: routes and links as well.
+    /// The same, for all that decides which address packets are sent from: routes, rules and links as well.
     ///
     /// # Errors
     /// No socket can be opened.
     pub fn with_routes() -> Result<Self, NetlinkError> {
-        let groups = ADDRESSES | RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
-        Notices::of(groups, None).map(Self).map_err(NetlinkError::Socket)
+        Notices::of(ADDRESSES | ROUTES, None).map(Self).map_err(NetlinkError::Socket)
     }
 
     /// Waits until an address may have come or gone since this was waited for last.

@@ -93,6 +93,9 @@ pub fn cluster_flows(
         let sources = [InnerSource::Own(from.address.into())].into_iter().chain(behind(role, cluster));
         flows.extend(sources.filter_map(|source| classifier::from_other_cluster(layout, from, source)));
         flows.extend(conntrack_state::from_other_cluster(layout, gateway));
+        flows.extend(
+            role.other_gateway().and_then(|own| un_snat::of_cluster_to_own_gateway(layout, own, gateway)),
+        );
         flows.extend(l3_forwarding::answers_to_cluster(layout, mac, gateway, role.tunnel_to(gateway)));
         if let Some(address) = role.address() {
             flows.extend(un_snat::probe_of_gateway(layout, mac, address, gateway));

@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{CtState, Flow, Match};
-use antrea_types::IpFamily;
+use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
@@ -86,7 +86,8 @@ pub fn foreign_to_direct_endpoint(layout: &Layout, frontend: &Frontend) -> Optio
         return None;
     };
     let flow = layout.open(&TABLE)?.flow_of(NORMAL, Category::Service.cookie_of(frontend.group.0));
-    Some(opens(layout, flow, frontend.matching(), FOREIGN_SOURCE))
+    // Not what comes from another cluster.
+    Some(opens(layout, flow, frontend.matching().eth_dst(GLOBAL_VIRTUAL_MAC), FOREIGN_SOURCE))
 }
 
 /// Drops such a connection if its source is a Pod: a Pod's packets come from its own Node, never as foreign.

@@ -10,7 +10,7 @@ use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
 use crate::fields::{FOREIGN_SOURCE, PktSource, snat_ct_zone};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
+use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
 use crate::order::Table;
@@ -54,6 +54,15 @@ pub fn to_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
     Some(flow.set_tunnel_dst(gateway).dec_ttl().output_to_in_port().done())
 }
 
+/// The same for all that the Gateway of another cluster sends itself, also to addresses that are translated here: before answers to
+/// this Node, as it is not the one that was asked.
+pub fn of_cluster_to_own_gateway(layout: &Layout, gateway: IpAddr, peer: Ipv4Addr) -> Option<Flow> {
+    let matching = between_clusters().ip_src(IpAddr::V4(peer));
+    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster).matching(matching);
+    let flow = flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset());
+    Some(flow.set_tunnel_dst(gateway).dec_ttl().output_to_in_port().done())
+}
+
 fn between_clusters() -> Match {
     Match::new().ip(IpFamily::V4).eth_dst(VIRTUAL_MAC)
 }
@@ -78,7 +87,7 @@ pub fn answer_of_gateway(layout: &Layout, gateway: Ipv4Addr, peer: Ipv4Addr) -> 
 
 fn echo(layout: &Layout, kind: u8, gateway: Ipv4Addr, peer: Ipv4Addr) -> Option<FlowBuilder> {
     let matching = Match::new().icmp(IpFamily::V4, kind, Some(0)).ip_src(IpAddr::V4(peer));
-    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster);
+    let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster);
     let flow = flow.matching(matching.ip_dst(IpAddr::V4(gateway)));
     // Only from the peer itself: a packet that another sender forges is ForeignSource.
     Some(flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset()))
