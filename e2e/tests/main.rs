@@ -14,6 +14,7 @@ mod cni_commands;
 mod connectivity;
 mod containers;
 mod crowded_servers;
+mod hostile;
 mod http_codes;
 mod keep_alive;
 mod lab;

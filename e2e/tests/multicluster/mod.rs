@@ -9,6 +9,7 @@ mod external_entities;
 mod failover;
 mod faults;
 mod gateways;
+mod hostile;
 mod identity;
 mod labels;
 mod membership;

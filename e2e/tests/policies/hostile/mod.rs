@@ -1,23 +1,22 @@
 //! A Pod attacks a port of a Node with all that one processor can do: probes, new watches and policies must not be delayed.
 
-mod attacker;
 mod figures;
-mod questions;
 mod scene;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use antrea_e2e::patience::ensure_in_time;
 use antrea_e2e::scenario::Extent;
 use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use super::stage::on_the_stage_of;
-use attacker::{Attack, Attacker};
-use figures::{Figures, Times};
-use scene::{Port, Scene};
+use crate::hostile::attacker::{self, Attack, Attacker};
+use crate::hostile::times::Times;
+use crate::hostile::{join, late, repeat};
+use figures::Figures;
+use scene::{AttackedPort, Scene};
 
 /// Pods on the Node whose ports are attacked, and on the other one.
 const ATTACKERS: [&str; 2] = ["z-a", "z-b"];
@@ -27,9 +26,6 @@ const BEGINNING: Duration = Duration::from_secs(5);
 
 /// How many policies are timed in each attack.
 const POLICIES: usize = 50;
-
-/// Between two questions of the same kind.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// What the kubelet's probe and a load balancer wait for at most, what an agent's new watch, and what a policy.
 const PROBE: Duration = Duration::from_secs(1);
@@ -51,7 +47,7 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
             for from in ATTACKERS {
                 for attack in Attack::ALL {
                     let what = format!("{}, {attack:?} from {from}", port.name);
-                    let figures = under_attack(&scene, port, &Attacker::new(stage, from, attack, port)?)?;
+                    let figures = under_attack(&scene, port, (from, attack))?;
                     println!("{what}: {figures}");
                     problems.extend(complaints(&what, &figures));
                     policies.add(figures.policies);
@@ -69,13 +65,15 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
 }
 
 /// What others notice while the attack goes on.
-fn under_attack(scene: &Scene<'_>, port: &Port, attacker: &Attacker) -> Result<Figures> {
+fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, Attack)) -> Result<Figures> {
+    let pod = scene.stage.pod(from)?;
+    let attacker = Attacker::new(&pod.network, attack, port.port)?;
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let attack = scope.spawn(|| attacker.run(&over));
         let probe = scope.spawn(|| repeat(&over, || port.probe.time()));
         let other = scope.spawn(|| repeat(&over, || port.other_host.time()));
-        let watch = scope.spawn(|| repeat(&over, || scene.watch_from(attacker)?.time()));
+        let watch = scope.spawn(|| repeat(&over, || scene.watch_from(pod.node)?.time()));
         let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
         wait::pause(BEGINNING);
         let policies = (0..POLICIES).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
@@ -92,20 +90,6 @@ fn under_attack(scene: &Scene<'_>, port: &Port, attacker: &Attacker) -> Result<F
     })
 }
 
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
-}
-
-/// Asks again and again.
-fn repeat<T>(over: &AtomicBool, ask: impl Fn() -> Result<T>) -> Result<Vec<T>> {
-    let mut answers = Vec::new();
-    while !over.load(Ordering::Relaxed) {
-        answers.push(ask()?);
-        wait::pause(PAUSE);
-    }
-    Ok(answers)
-}
-
 /// What is worse than it may be, but for policies: those are judged by many.
 fn complaints(what: &str, figures: &Figures) -> Vec<String> {
     let memory = (figures.memory > MEMORY).then(|| format!("{what}: {} KiB more memory", figures.memory));
@@ -118,8 +102,4 @@ fn complaints(what: &str, figures: &Figures) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn late(what: &str, took: Duration, limit: Duration) -> Option<String> {
-    ensure_in_time(what, took, limit).err().map(|error| error.to_string())
 }

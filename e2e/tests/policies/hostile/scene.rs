@@ -1,6 +1,5 @@
 //! What is attacked, who else asks it, and what is looked at meanwhile.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -10,10 +9,11 @@ use antrea_e2e::wait;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::attacker::Attacker;
-use super::questions::{Question, Transport};
 use crate::agent_access::token;
 use crate::cluster::NAMESPACE;
+use crate::hostile::attacker::Port;
+use crate::hostile::memory;
+use crate::hostile::questions::{Question, Transport};
 use crate::policies::controllers;
 use crate::policies::stage::Stage;
 use crate::services::ask::{Answer, Target};
@@ -39,13 +39,10 @@ kind: NetworkPolicy
 metadata: {name: admitted, namespace: x}
 spec: {podSelector: {matchLabels: {app: x-a}}, ingress: [{from: [{podSelector: {}}]}]}";
 
-/// A port that is attacked.
-pub(super) struct Port {
+/// A port that is attacked, and who else asks it.
+pub(super) struct AttackedPort {
     pub(super) name: &'static str,
-    pub(super) address: SocketAddr,
-    pub(super) transport: Transport,
-    /// What a stranger asks of it, who says who they are.
-    pub(super) path: &'static str,
+    pub(super) port: Port,
     /// As the kubelet asks, on the Node itself.
     pub(super) probe: Question,
     /// As a load balancer or another Node asks.
@@ -58,8 +55,8 @@ pub(super) struct Port {
 
 /// The ports, and policies about Pod `x-a` that come and go.
 pub(super) struct Scene<'a> {
-    stage: &'a Stage<'a>,
-    pub(super) ports: Vec<Port>,
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) ports: Vec<AttackedPort>,
     /// The controller's port.
     controller: SocketAddr,
     /// Headers with the tokens of both agents.
@@ -77,22 +74,28 @@ impl<'a> Scene<'a> {
         let health = ("/healthz", "/healthz");
         let balanced = health_check_node_port(stage)?;
         let ports = vec![
-            Port::of(
+            AttackedPort::of(
                 stage,
                 "agent",
                 (&services.here, 10350, Transport::Tls),
                 ("/livez", "/agentinfo"),
                 agent,
             )?,
-            Port::of(
+            AttackedPort::of(
                 stage,
                 "controller",
                 (host, 10349, Transport::Tls),
                 ("/livez", POLICIES),
                 controller.pid,
             )?,
-            Port::of(stage, "health of Services", (&services.here, 10256, Transport::Plain), health, agent)?,
-            Port::of(
+            AttackedPort::of(
+                stage,
+                "health of Services",
+                (&services.here, 10256, Transport::Plain),
+                health,
+                agent,
+            )?,
+            AttackedPort::of(
                 stage,
                 "healthCheckNodePort",
                 (&services.here, balanced, Transport::Plain),
@@ -108,9 +111,9 @@ impl<'a> Scene<'a> {
     }
 
     /// A new watch of the agent of the attacker's Node, behind whose address the attacker may come.
-    pub(super) fn watch_from(&self, attacker: &Attacker) -> Result<Question> {
+    pub(super) fn watch_from(&self, node: NodeId) -> Result<Question> {
         let services = self.stage.services;
-        let host = [&services.here, &services.there].into_iter().find(|host| host.node == attacker.node);
+        let host = [&services.here, &services.there].into_iter().find(|host| host.node == node);
         let host = host.context("the attacker is on no Node")?;
         let (node, token) = self.tokens.iter().find(|(node, _)| *node == host.node).context("no token")?;
         let path = format!("{POLICIES}?watch=true&timeoutSeconds=1&fieldSelector=nodeName%3D{node}");
@@ -147,7 +150,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-impl Port {
+impl AttackedPort {
     /// `paths`: of health, and of what takes a right.
     fn of(
         stage: &Stage<'_>,
@@ -161,11 +164,10 @@ impl Port {
         let probe = Question::new(&host.network, (local, transport), health, "");
         let other_host = Question::new(&stage.services.outside, (address, transport), health, "");
         let idle_memory = memory(process)?;
-        let port = Self { name, address, transport, path, probe, other_host, process, idle_memory };
         wait::until(PATIENCE, &format!("{name} to answer"), || {
-            port.probe.time().and(port.other_host.time()).map(|_| true)
+            probe.time().and(other_host.time()).map(|_| true)
         })?;
-        Ok(port)
+        Ok(Self { name, port: Port { address, transport, path }, probe, other_host, process, idle_memory })
     }
 
     pub(super) fn memory_now(&self) -> Result<u64> {
@@ -176,15 +178,6 @@ impl Port {
 /// An address of IPv4.
 fn ip(host: &Host) -> Result<IpAddr> {
     host.ips.v4.with_context(|| format!("{} has no address of IPv4", host.node))
-}
-
-/// The resident memory of a process, in KiB.
-fn memory(process: i32) -> Result<u64> {
-    let path = format!("/proc/{process}/status");
-    let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    number.with_context(|| format!("{path} does not tell the resident memory"))
 }
 
 /// The header with a token of a Node's agent.

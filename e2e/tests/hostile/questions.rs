@@ -18,14 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a port speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Plain,
     Tls,
 }
 
 /// A question that somebody asks over and over.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(crate) struct Question {
     from: Network,
     to: SocketAddr,
     transport: Transport,
@@ -34,7 +34,7 @@ pub(super) struct Question {
 
 impl Question {
     /// `headers` end with a line break, where there are any.
-    pub(super) fn new(
+    pub(crate) fn new(
         from: &Network,
         (to, transport): (SocketAddr, Transport),
         path: &str,
@@ -44,7 +44,7 @@ impl Question {
     }
 
     /// How long it takes until the first line of the answer is there, which says that all is well.
-    pub(super) fn time(&self) -> Result<Duration> {
+    pub(crate) fn time(&self) -> Result<Duration> {
         self.from.within(|| {
             let begun = Instant::now();
             let line = self.ask().with_context(|| format!("{} does not answer", self.to))?;

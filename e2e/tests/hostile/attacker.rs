@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -24,8 +23,6 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::questions::{Transport, name, request, trusting};
-use super::scene::Port;
-use crate::policies::stage::Stage;
 use crate::services::network::Network;
 
 /// How many connections are held; those that are closed are made anew.
@@ -53,9 +50,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// For connections of the attacker, and for everything else.
 const OPEN_FILES: u64 = 2 * CONNECTIONS;
 
+/// A port that is attacked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Port {
+    pub(crate) address: SocketAddr,
+    pub(crate) transport: Transport,
+    /// What a stranger asks of it, who says who they are.
+    pub(crate) path: &'static str,
+}
+
 /// What an attacker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attack {
+pub(crate) enum Attack {
     /// Connections that say nothing.
     Silent,
     /// Connections that ask for health once, over TLS where the port has it, and stay.
@@ -65,7 +71,7 @@ pub(super) enum Attack {
 }
 
 impl Attack {
-    pub(super) const ALL: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
+    pub(crate) const ALL: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
 
     /// How many connections it makes at a time.
     const fn connections(self) -> u64 {
@@ -77,9 +83,8 @@ impl Attack {
 }
 
 /// An attack on a port.
-pub(super) struct Attacker {
+pub(crate) struct Attacker {
     network: Network,
-    pub(super) node: NodeId,
     means: Arc<Means>,
 }
 
@@ -108,7 +113,7 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
 /// Allows this process the files of an attack.
-pub(super) fn allow_open_files() -> Result<()> {
+pub(crate) fn allow_open_files() -> Result<()> {
     let (now, most) =
         getrlimit(Resource::RLIMIT_NOFILE).context("how many files may be open is not known")?;
     let (now, most) = (now.max(OPEN_FILES), most.max(OPEN_FILES));
@@ -116,8 +121,7 @@ pub(super) fn allow_open_files() -> Result<()> {
 }
 
 impl Attacker {
-    pub(super) fn new(stage: &Stage<'_>, from: &str, attack: Attack, port: &Port) -> Result<Self> {
-        let pod = stage.pod(from)?;
+    pub(crate) fn new(network: &Network, attack: Attack, port: Port) -> Result<Self> {
         let connectors = match port.transport {
             Transport::Plain => Vec::new(),
             Transport::Tls => (0..CHAINS).map(|_| forged()).collect::<Result<_>>()?,
@@ -131,11 +135,11 @@ impl Attacker {
             handshakes: Semaphore::new(HANDSHAKES),
             count: Count::default(),
         };
-        Ok(Self { network: pod.network.clone(), node: pod.node, means: Arc::new(means) })
+        Ok(Self { network: network.clone(), means: Arc::new(means) })
     }
 
     /// Attacks until it is over, and says what it has achieved.
-    pub(super) fn run(&self, over: &AtomicBool) -> Result<String> {
+    pub(crate) fn run(&self, over: &AtomicBool) -> Result<String> {
         let begun = Instant::now();
         self.network.within(|| {
             stay_on_one_processor()?;
