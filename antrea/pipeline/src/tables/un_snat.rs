@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{Flow, Match};
+use antrea_openflow::{Flow, FlowPriority, Match};
 use antrea_types::{IpFamily, MacAddr};
 
 use crate::cookie::Category;
@@ -49,16 +49,17 @@ pub fn ipv6_from_tunnel(layout: &Layout) -> Option<Flow> {
 /// Packets for the Gateway from a cluster or Node that still takes this Node for it: forwarded to the current Gateway.
 /// ForeignSource packets are excluded: they would leave with this Node's outer address and so pass as its own.
 pub fn to_own_gateway(layout: &Layout, gateway: IpAddr) -> Option<Flow> {
-    let flow = layout.open(&TABLE)?.flow(REST, Category::Multicluster).matching(between_clusters());
-    let flow = flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset());
-    Some(flow.set_tunnel_dst(gateway).dec_ttl().output_to_in_port().done())
+    forwarded(layout, REST, between_clusters(), gateway)
 }
 
-/// The same for all that the Gateway of another cluster sends itself, also to addresses that are translated here: before answers to
-/// this Node, as it is not the one that was asked.
+/// The same for all that the Gateway of another cluster sends itself. It precedes [`answers`], as this Node asked it nothing and
+/// must not be reached by the address that sources are translated to.
 pub fn of_cluster_to_own_gateway(layout: &Layout, gateway: IpAddr, peer: Ipv4Addr) -> Option<Flow> {
-    let matching = between_clusters().ip_src(IpAddr::V4(peer));
-    let flow = layout.open(&TABLE)?.flow(HIGH, Category::Multicluster).matching(matching);
+    forwarded(layout, HIGH, between_clusters().ip_src(IpAddr::V4(peer)), gateway)
+}
+
+fn forwarded(layout: &Layout, priority: FlowPriority, matching: Match, gateway: IpAddr) -> Option<Flow> {
+    let flow = layout.open(&TABLE)?.flow(priority, Category::Multicluster).matching(matching);
     let flow = flow.marked(PktSource::Tunnel.mark()).marked(FOREIGN_SOURCE.unset());
     Some(flow.set_tunnel_dst(gateway).dec_ttl().output_to_in_port().done())
 }
