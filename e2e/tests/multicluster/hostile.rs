@@ -202,7 +202,17 @@ fn export(member: &Member) -> Value {
     json!({
         "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
         "kind": "ResourceExport",
-        "metadata": { "name": format!("{}-default-judged-service", member.id()), "namespace": COMMON_AREA },
+        "metadata": {
+            "name": format!("{}-default-judged-service", member.id()),
+            "namespace": COMMON_AREA,
+            "finalizers": ["resourceexport.antrea.io/finalizer"],
+            "labels": {
+                "sourceClusterID": member.id(),
+                "sourceKind": "Service",
+                "sourceNamespace": "default",
+                "sourceName": "judged",
+            },
+        },
         "spec": {
             "kind": "Service",
             "clusterID": member.id(),
