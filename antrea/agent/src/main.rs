@@ -39,9 +39,10 @@ use std::process::ExitCode;
 
 use antrea_config::AgentConfig;
 use antrea_kit::logging::LogLevel;
+use antrea_kit::open_files;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 /// `EX_USAGE` of sysexits(3): what was asked for cannot be done, whoever starts it again.
 const EXIT_USAGE: u8 = 64;
@@ -98,6 +99,9 @@ fn run_agent(path: &Path, objects: Option<&Path>, log: LogLevel) -> ExitCode {
     };
     for notice in &config.notices {
         info!(notice, "Configuration has no effect");
+    }
+    if let Err(error) = open_files::allow_most() {
+        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
     }
     exit_code(block_on(run::run(config, objects, log)))
 }

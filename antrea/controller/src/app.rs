@@ -38,7 +38,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
         warn!(notice, "Setting has no effect yet");
     }
     if let Err(error) = open_files::allow_most() {
-        warn!(%error, "Agents may be too many: the limit of open files cannot be raised");
+        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
     }
     let client = client(Access {
         kubeconfig: config.kubeconfig.as_deref(),

@@ -7,12 +7,13 @@ use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::Checks;
 use antrea_kit::kube_client::{Access, client};
 use antrea_kit::leases::{Elector, Leadership, Terms};
+use antrea_kit::open_files;
 use antrea_mc_webhook::Installation;
 use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::cli::Mode;
 use crate::config::{Config, Election};
@@ -38,6 +39,9 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let signal = termination_signal().context("cannot wait for signals")?;
     info!(version = VERSION, %mode, namespace = identity.namespace, "Starting antrea-mc-controller");
+    if let Err(error) = open_files::allow_most() {
+        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
+    }
     let user_agent = concat!("antrea-mc-controller/", env!("CARGO_PKG_VERSION"));
     let client = client(Access { kubeconfig, server: None, user_agent }).await?;
     let checks = Checks::new();

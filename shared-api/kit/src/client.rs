@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ pub(crate) struct Slot {
     lost: CancellationToken,
     under_way: AtomicUsize,
     begun: AtomicUsize,
+    admitted: AtomicBool,
 }
 
 impl Connections {
@@ -50,7 +51,8 @@ impl Connections {
         let (number, gave_way) = self.lock().open(Source::of(address), standing, lost.clone());
         end(gave_way);
         let (under_way, begun) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Slot { all: Arc::clone(self), number, address, lost, under_way, begun })
+        let admitted = AtomicBool::new(false);
+        Arc::new(Slot { all: Arc::clone(self), number, address, lost, under_way, begun, admitted })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table<CancellationToken>> {
@@ -157,6 +159,12 @@ impl Client {
 
     /// It was allowed something: its connection gives way to no client that was not.
     pub fn admit(&self) {
+        self.0.slot.admitted.store(true, Ordering::Relaxed);
         self.0.slot.promote(Standing::Admitted);
+    }
+
+    /// Whether it was ever allowed something.
+    pub(crate) fn was_admitted(&self) -> bool {
+        self.0.slot.admitted.load(Ordering::Relaxed)
     }
 }

@@ -11,3 +11,28 @@ pub fn allow_most() -> nix::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_started_with_few_files_may_open_as_many_as_the_kernel_allows() {
+        const CHILD: &str = "ANTREA_TEST_FEW_FILES";
+        let limits = || getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        if std::env::var_os(CHILD).is_some() {
+            setrlimit(Resource::RLIMIT_NOFILE, 64, limits().1).unwrap();
+            allow_most().unwrap();
+            let (now, most) = limits();
+            assert!(now == most && most > 64, "{now} of {most}");
+            return;
+        }
+        // In a process of its own, as other tests open files meanwhile.
+        let name = "open_files::tests::a_process_that_was_started_with_few_files_may_open_as_many_as_the_kernel_allows";
+        let child =
+            Command::new(std::env::current_exe().unwrap()).args(["--exact", name]).env(CHILD, "").status();
+        assert!(child.unwrap().success());
+    }
+}

@@ -49,7 +49,8 @@ impl Serving<'_> {
         let (client, lifetimes) = (self.client.clone(), Lifetimes::default());
         let authenticator = Authenticator::new(client.clone(), Some(self.token), lifetimes)
             .accepting(config.controller_token_audience.clone());
-        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes));
+        let guard =
+            Guard::new(authenticator, Authorizer::new(client, lifetimes).expecting(&self.agents.user));
         let guard = guard.trusting(self.certificates).explaining_to(self.token);
         let watches = CancellationToken::new();
         let api = Api {

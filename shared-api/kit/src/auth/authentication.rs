@@ -11,17 +11,17 @@ use super::audience::is_for;
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
-use super::turns::{Busy, Turns};
+use super::turns::{Bounds, Busy, Turns};
+use crate::client;
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
 /// How many requests wait for the review of a token that nobody knows, and how long. It may be made up.
-const STRANGERS: usize = 256;
-const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
+const STRANGERS: Bounds = Bounds { most: 256, share: 128, patience: Duration::from_secs(5) };
 
-/// The same for a token that was good within this time: these do not wait behind made-up ones.
-const ACQUAINTANCES: usize = 4096;
-const PATIENCE_WITH_ACQUAINTANCES: Duration = Duration::from_secs(20);
+/// The same for a token that was good within this time, and for one on a connection whose client was admitted before: tokens
+/// are renewed. These do not wait behind made-up ones.
+const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
 /// Why nobody knows who sends a request.
@@ -46,8 +46,8 @@ pub struct Authenticator {
     /// Beside the API server's.
     audience: Option<String>,
     lifetimes: Lifetimes,
-    strangers: Turns,
-    acquaintances: Turns,
+    strangers: Turns<Option<Source>>,
+    acquaintances: Turns<Option<Source>>,
     /// Tokens that were good a while ago.
     were_good: Mutex<Remembered<TokenHash, ()>>,
     /// Nobody for a token that is none.
@@ -69,8 +69,8 @@ impl Authenticator {
             loopback,
             audience: None,
             lifetimes,
-            strangers: Turns::new(STRANGERS, PATIENCE_WITH_STRANGERS),
-            acquaintances: Turns::new(ACQUAINTANCES, PATIENCE_WITH_ACQUAINTANCES),
+            strangers: Turns::new(STRANGERS),
+            acquaintances: Turns::new(ACQUAINTANCES),
             were_good: Mutex::default(),
             decisions: Mutex::default(),
         }
@@ -83,14 +83,14 @@ impl Authenticator {
         Self { audience, ..self }
     }
 
-    /// Who has this token, which comes from `source`; nobody without one.
+    /// Who has this token, which comes from `sender`; nobody without one.
     ///
     /// # Errors
     /// When the token is not valid, or nobody can say whether it is.
     pub(super) async fn authenticate(
         &self,
         token: Option<&str>,
-        source: Option<Source>,
+        sender: Option<&client::Client>,
     ) -> Result<Identity, Unauthenticated> {
         let Some(token) = token else { return Ok(Identity::Anonymous) };
         let hash = TokenHash::of(token);
@@ -99,7 +99,7 @@ impl Authenticator {
         }
         let user = match self.remembered(&hash) {
             Some(user) => user,
-            None => self.wait_for_review(token, hash, source).await?,
+            None => self.wait_for_review(token, hash, sender).await?,
         };
         user.map(Identity::User).ok_or(Unauthenticated::Invalid)
     }
@@ -112,11 +112,12 @@ impl Authenticator {
         &self,
         token: &str,
         hash: TokenHash,
-        source: Option<Source>,
+        sender: Option<&client::Client>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let turns = if self.was_good(&hash) { &self.acquaintances } else { &self.strangers };
+        let is_known = self.was_good(&hash) || sender.is_some_and(client::Client::was_admitted);
+        let turns = if is_known { &self.acquaintances } else { &self.strangers };
         let [number, ..] = hash.0;
-        let _turn = turns.take(number.into(), source).await?;
+        let _turn = turns.take(number.into(), sender.map(client::Client::source)).await?;
         match self.remembered(&hash) {
             Some(user) => Ok(user),
             // In a box: those who wait for their turn have no room for it.

@@ -12,13 +12,16 @@ use kube::{Api, Client};
 use super::action::Action;
 use super::identity::{Identity, User};
 use super::remembered::{Lifetimes, Remembered};
-use super::turns::{Busy, Turns};
+use super::turns::{Bounds, Busy, Turns};
 use crate::kube_client::bounded;
-use crate::slots::Source;
 
-/// How many questions wait to be asked, and how long: after a restart all agents come at once.
-const WAITING: usize = 4096;
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How many questions wait to be asked, and how long, of users who were allowed nothing yet: every Pod has a token of one, and can
+/// ask for a new path each time.
+const STRANGERS: Bounds = Bounds { most: 256, share: 16, patience: Duration::from_secs(5) };
+
+/// The same of users who were allowed something within this time: all agents are one, and come at once after a restart.
+const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
+const ACQUAINTED: Duration = Duration::from_secs(3600);
 
 /// Nobody can say whether somebody may.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +48,10 @@ pub enum Verdict {
 pub struct Authorizer {
     reviews: Api<SubjectAccessReview>,
     lifetimes: Lifetimes,
-    turns: Turns,
+    strangers: Turns<String>,
+    acquaintances: Turns<String>,
+    /// Names of users who were allowed something a while ago.
+    were_allowed: Mutex<Remembered<String, ()>>,
     decisions: Mutex<Remembered<Question, Verdict>>,
 }
 
@@ -58,20 +64,32 @@ struct Question {
 impl Authorizer {
     /// Asks the API server of `client`.
     pub fn new(client: Client, lifetimes: Lifetimes) -> Self {
-        let turns = Turns::new(WAITING, PATIENCE);
-        Self { reviews: Api::all(client), lifetimes, turns, decisions: Mutex::default() }
+        Self {
+            reviews: Api::all(client),
+            lifetimes,
+            strangers: Turns::new(STRANGERS),
+            acquaintances: Turns::new(ACQUAINTANCES),
+            were_allowed: Mutex::default(),
+            decisions: Mutex::default(),
+        }
     }
 
-    /// Whether somebody may do this, who asks from `source`.
+    /// The same, and this user does not wait behind others who were allowed nothing yet, until an hour after the start and as long as
+    /// it is allowed something.
+    #[must_use]
+    pub fn expecting(self, user: &str) -> Self {
+        let now = Instant::now();
+        let mut were_allowed = self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        were_allowed.insert(user.to_owned(), (), now + ACQUAINTED, now);
+        drop(were_allowed);
+        self
+    }
+
+    /// Whether somebody may do this.
     ///
     /// # Errors
     /// When nobody can say.
-    pub(super) async fn authorize(
-        &self,
-        identity: &Identity,
-        action: &Action,
-        source: Option<Source>,
-    ) -> Result<Verdict, Undecided> {
+    pub(super) async fn authorize(&self, identity: &Identity, action: &Action) -> Result<Verdict, Undecided> {
         let user = match identity {
             Identity::Anonymous => return Ok(Verdict::Denied),
             Identity::Loopback => return Ok(Verdict::Allowed),
@@ -82,22 +100,24 @@ impl Authorizer {
         let question = Question { user: Arc::clone(user), action: action.clone() };
         match self.remembered(&question) {
             Some(verdict) => Ok(verdict),
-            None => self.wait_for_review(question, source).await,
+            None => self.wait_for_review(question).await,
         }
     }
 
-    async fn wait_for_review(
-        &self,
-        question: Question,
-        source: Option<Source>,
-    ) -> Result<Verdict, Undecided> {
+    async fn wait_for_review(&self, question: Question) -> Result<Verdict, Undecided> {
         let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(&question);
-        let _turn = self.turns.take(number, source).await?;
+        let name = question.user.name.clone();
+        let turns = if self.was_allowed(&name) { &self.acquaintances } else { &self.strangers };
+        let _turn = turns.take(number, name).await?;
         match self.remembered(&question) {
             Some(verdict) => Ok(verdict),
             // In a box: those who wait for their turn have no room for it.
             None => Box::pin(self.review(question)).await,
         }
+    }
+
+    fn was_allowed(&self, name: &String) -> bool {
+        self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner).get(name, Instant::now()).is_some()
     }
 
     fn remembered(&self, question: &Question) -> Option<Verdict> {
@@ -114,6 +134,10 @@ impl Authorizer {
             false => (Verdict::Denied, self.lifetimes.refused),
         };
         let now = Instant::now();
+        if verdict == Verdict::Allowed {
+            let mut were_allowed = self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
+            were_allowed.insert(question.user.name.clone(), (), now + ACQUAINTED, now);
+        }
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.insert(question, verdict, now + lifetime, now);
         Ok(verdict)

@@ -85,8 +85,7 @@ impl Guard {
         client: Option<&Client>,
     ) -> Result<Identity, Refusal> {
         let identity = self.identify(headers, client).await?;
-        let source = client.map(Client::source);
-        match self.authorizer.authorize(&identity, action, source).await {
+        match self.authorizer.authorize(&identity, action).await {
             Ok(Verdict::Allowed) => {
                 client.inspect(|client| client.admit());
                 Ok(identity)
@@ -103,7 +102,7 @@ impl Guard {
             return Ok(Identity::User(Arc::new(user)));
         }
         let token = bearer_token(headers);
-        match self.authenticator.authenticate(token, client.map(Client::source)).await {
+        match self.authenticator.authenticate(token, client).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
             Ok(identity) => Ok(identity),
             Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),

@@ -13,7 +13,7 @@ use antrea_types::MinimumTls;
 use futures::future::join_all;
 use hyper::StatusCode;
 use rustls::pki_types::ServerName;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -82,22 +82,41 @@ impl Api {
 
     /// Sends a request, and does not wait for the answer.
     async fn send(&self, request: &str, token: Option<&str>) -> TlsStream<TcpStream> {
-        let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
-        let request = format!(
-            "{request} HTTP/1.1\r\nHost: localhost\r\n{}Connection: close\r\n\r\n",
-            authorization.unwrap_or_default()
-        );
+        let mut stream = self.connect().await;
+        stream.write_all(text_of(request, token, "close").as_bytes()).await.unwrap();
+        stream
+    }
+
+    async fn connect(&self) -> TlsStream<TcpStream> {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let connector = TlsConnector::from(client_config(&self.ca));
         let name = ServerName::try_from("localhost").unwrap();
-        let mut stream = connector.connect(name, stream).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        stream
+        connector.connect(name, stream).await.unwrap()
+    }
+
+    /// Makes up tokens until nobody else who is unknown has a turn; the connections that they came by.
+    async fn keep_busy(&self) -> Vec<TlsStream<TcpStream>> {
+        let asked = self.reviews.asked();
+        let mut waiting = Vec::new();
+        for number in 0..60 {
+            waiting.push(self.send("GET /agentinfo", Some(&format!("endless-{number}"))).await);
+        }
+        // As many as are reviewed at once.
+        while self.reviews.asked() < asked + 8 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        waiting
     }
 
     async fn code(&self, request: &str, token: Option<&str>) -> String {
         self.ask(request, token).await.0[..3].to_owned()
     }
+}
+
+fn text_of(request: &str, token: Option<&str>, connection: &str) -> String {
+    let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+    let authorization = authorization.unwrap_or_default();
+    format!("{request} HTTP/1.1\r\nHost: localhost\r\n{authorization}Connection: {connection}\r\n\r\n")
 }
 
 #[tokio::test]
@@ -199,19 +218,48 @@ async fn whoever_asks_several_things_at_once_has_their_token_reviewed_once() {
 async fn made_up_tokens_do_not_delay_one_that_was_good() {
     let api = Api::start(NONE).await;
     assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
-    let mut waiting = Vec::new();
-    for number in 0..60 {
-        waiting.push(api.send("GET /agentinfo", Some(&format!("endless-{number}"))).await);
-    }
-    // As many as are reviewed at once, beside the two reviews for alice.
-    while api.reviews.asked() < 2 + 8 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let _waiting = api.keep_busy().await;
     let answer = timeout(Duration::from_secs(4), api.code("GET /agentinfo", Some("alice-token"))).await;
     assert_eq!(answer.as_deref(), Ok("200"), "it waited behind made-up ones");
     let (head, _) = api.exchange("GET /agentinfo", Some("endless-one-more")).await;
     assert!(head.starts_with("429 Too Many Requests\r\n"), "{head}");
     assert!((head.to_ascii_lowercase() + "\r\n").contains("\r\nretry-after: 1\r\n"), "{head}");
+}
+
+/// Tokens are renewed every hour; an agent goes on with its connection.
+#[tokio::test]
+async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted() {
+    let api = Api::start(NONE).await;
+    let mut connection = api.connect().await;
+    let first = text_of("GET /agentinfo", Some("alice-token"), "keep-alive");
+    connection.write_all(first.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = connection.read(&mut answer).await.unwrap();
+    assert!(answer[..read].starts_with(b"HTTP/1.1 200"));
+    let _waiting = api.keep_busy().await;
+    let renewed = text_of("GET /agentinfo", Some("renewed-alice-token"), "close");
+    let answer =
+        timeout(Duration::from_secs(4), exchange(&mut connection, renewed.as_bytes())).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") || answer.contains("\r\n\r\nsecret"), "{answer}");
+}
+
+/// Every Pod has a token, and each path is another question.
+#[tokio::test]
+async fn questions_of_a_pod_that_may_nothing_do_not_delay_whoever_was_allowed_something() {
+    let api = Api::start(LONG).await;
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    assert_eq!(api.code("GET /agentinfo", Some("bob-token")).await, "403");
+    let asked = api.reviews.asked();
+    let mut waiting = Vec::new();
+    for number in 0..60 {
+        waiting.push(api.send(&format!("GET /endless-{number}"), Some("bob-token")).await);
+    }
+    while api.reviews.asked() < asked + 8 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let answer = timeout(Duration::from_secs(4), api.code("GET /loglevel", Some("alice-token"))).await;
+    assert_eq!(answer.as_deref(), Ok("403"), "it waited behind those of somebody else");
+    assert_eq!(api.code("GET /one-more", Some("bob-token")).await, "429", "the share of one user");
 }
 
 #[tokio::test]
