@@ -26,6 +26,9 @@ pub struct OwnNetwork {
 pub struct Protected {
     /// The addresses of all Nodes, as Kubernetes has them.
     pub nodes: BTreeSet<IpAddr>,
+    /// Where tunnels to other Nodes go. External IPs alone stay away from them: an agent writes its own, and must not take
+    /// ClusterIPs from all Nodes.
+    pub transport: BTreeSet<IpAddr>,
     /// The addresses of the API server.
     pub api_servers: BTreeSet<IpAddr>,
     /// The Pod CIDRs of all Nodes.
@@ -97,7 +100,8 @@ impl Protected {
     /// Why an external IP gets no route. It may be in a network that the Node is connected to, as those of load balancers
     /// often are.
     pub fn obstacle_of_address(&self, ip: &IpAddr) -> Option<Obstacle> {
-        let is_node = self.nodes.contains(ip) || self.own.addresses.contains(ip);
+        let of_nodes = [&self.nodes, &self.transport, &self.own.addresses];
+        let is_node = of_nodes.into_iter().any(|addresses| addresses.contains(ip));
         let holds = |net: &&IpNet| net.contains(ip);
         is_node
             .then_some(Obstacle::Node(*ip))
@@ -154,6 +158,7 @@ mod tests {
     fn protected() -> Protected {
         Protected {
             nodes: set("172.18.0.11 172.18.1.12 192.0.2.12 fd00:18::11"),
+            transport: set("10.98.0.1 198.51.100.12"),
             api_servers: set("10.100.0.5"),
             pod_cidrs: set("10.11.0.0/24 fd00:11::/64"),
             own: OwnNetwork {
@@ -177,6 +182,8 @@ mod tests {
                 if net == "10.96.0.0/12" { "10.100.0.5 is an address of the API server" } else { "" };
             check(net, expect);
         }
+        // Whatever an agent says of its Node.
+        check("10.98.0.0/16", "");
         // A part of what the Node is connected to, with an address that the Node has for itself alone.
         check("10.97.0.0/16", "");
     }
@@ -216,6 +223,7 @@ mod tests {
         check("172.18.0.240", "");
         check("172.18.1.12", "172.18.1.12 is the address of a Node");
         check("10.97.0.10", "10.97.0.10 is the address of a Node");
+        check("198.51.100.12", "198.51.100.12 is the address of a Node");
         check("10.100.0.5", "10.100.0.5 is an address of the API server");
         check("172.18.0.1", "a route of this Node leads to 172.18.0.1");
         check("10.11.0.7", "10.11.0.0/24 is a Pod CIDR");

@@ -125,16 +125,16 @@ impl NodeRecord {
         (self.created, &self.name)
     }
 
-    /// Every address that the Node is known by, those first that peers send to; what is none is left out.
-    pub(crate) fn known_addresses(&self) -> impl Iterator<Item = IpAddr> {
-        let transport = self.transport_addresses.iter().flat_map(|list| list.split(','));
-        let transport = transport.filter_map(|text| read_address(text).ok());
-        transport.chain(self.addresses.iter().chain(&self.all_addresses).copied())
+    /// The addresses in its status.
+    pub(crate) fn status_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.addresses.iter().chain(&self.all_addresses).copied()
     }
 
-    /// Where peers let it send through the tunnel from without being told by its agent.
+    /// Where peers let it send through the tunnel from without being told by its agent; what is no address is left out.
     pub(crate) fn known_far_ends(&self) -> BTreeSet<IpAddr> {
-        first(MAX_KNOWN_SOURCES, self.known_addresses())
+        let transport = self.transport_addresses.iter().flat_map(|list| list.split(','));
+        let transport = transport.filter_map(|text| read_address(text).ok());
+        first(MAX_KNOWN_SOURCES, transport.chain(self.status_addresses()))
     }
 
     /// Where peers let it send through the tunnel from, none of which is an address of this Node.

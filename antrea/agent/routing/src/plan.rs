@@ -37,8 +37,11 @@ pub struct NodeRoutes {
 /// Addresses and Pod CIDRs of all Nodes, this one and those included whose Pods cannot be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownNetworks {
-    /// Every address of every Node, of whichever type.
+    /// Every address in the status of every Node, of whichever type, and those that this Node's tunnel has.
     pub addresses: BTreeSet<IpAddr>,
+    /// Where tunnels to Nodes go, one address of a family for each Node. Its agent may have written it, so it takes nothing from
+    /// ClusterIPs.
+    pub transport: BTreeSet<IpAddr>,
     /// Every Pod CIDR of every Node.
     pub pod_cidrs: BTreeSet<IpNet>,
 }
@@ -62,7 +65,11 @@ impl KnownNetworks {
     fn of(own: &OwnNode, nodes: &[NodeRecord]) -> Self {
         let transport = own.transport.addresses.iter().map(IpNet::addr);
         Self {
-            addresses: transport.chain(nodes.iter().flat_map(NodeRecord::known_addresses)).collect(),
+            addresses: transport.chain(nodes.iter().flat_map(NodeRecord::status_addresses)).collect(),
+            transport: nodes
+                .iter()
+                .flat_map(|node| node.read().0.transport.iter().copied().collect::<Vec<_>>())
+                .collect(),
             pod_cidrs: own
                 .pod_cidrs
                 .iter()

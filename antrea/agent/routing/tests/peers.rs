@@ -197,6 +197,19 @@ fn tunnels_of_a_peer_come_also_from_where_its_agent_says_that_they_do() {
     assert!(!routes.known.addresses.contains(&expected[1]));
 }
 
+/// At most one address of a family is kept from external IPs, and none from ClusterIPs.
+#[test]
+fn what_an_agent_says_of_its_node_takes_nothing_from_services_but_where_the_tunnel_goes() {
+    let peer =
+        "node-2 1 pods=10.10.1.0/24 at=172.18.0.2 transport=10.96.0.1,10.96.0.10,fd00:96::1,192.0.2.80";
+    let known = plan(&own(TrafficMode::Encap, DUAL), &[node(peer)]).known;
+    assert_eq!(
+        known.addresses,
+        ["172.18.0.1", "172.18.0.2", "fd00:18::1"].map(|text| text.parse().unwrap()).into()
+    );
+    assert_eq!(known.transport, ["10.96.0.1", "fd00:96::1"].map(|text| text.parse().unwrap()).into());
+}
+
 #[test]
 fn what_others_know_of_a_node_is_where_it_may_send_from_without_saying_so() {
     let nodes = [
@@ -247,7 +260,11 @@ fn addresses_and_networks_of_all_nodes_are_known_also_of_those_whose_pods_cannot
     let text = |values: Vec<String>| values.join(" ");
     assert_eq!(
         text(known.addresses.iter().map(ToString::to_string).collect()),
-        "172.18.0.1 172.18.0.2 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 198.51.100.1 203.0.113.4 fd00:18::1 fd00:18::2"
+        "172.18.0.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 198.51.100.1 203.0.113.4 fd00:18::1 fd00:18::2"
+    );
+    assert_eq!(
+        text(known.transport.iter().map(ToString::to_string).collect()),
+        "172.18.0.1 172.18.0.2 192.0.2.4 192.0.2.5"
     );
     assert_eq!(
         text(known.pod_cidrs.iter().map(ToString::to_string).collect()),

@@ -124,6 +124,7 @@ impl Fixed {
         let reached_at = self.api_server.filter(|ip| !services.cluster_ips.contains(ip));
         Protected {
             nodes: peers.known.addresses.clone(),
+            transport: peers.known.transport.clone(),
             api_servers: services.api_servers.iter().copied().chain(reached_at).collect(),
             pod_cidrs: peers.known.pod_cidrs.clone(),
             own: own.clone(),
