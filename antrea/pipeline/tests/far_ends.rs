@@ -198,6 +198,18 @@ fn a_gateway_takes_what_other_clusters_send_from_gateways_that_it_knows_alone() 
     check(&bridge, "172.18.0.2", BETWEEN_CLUSTERS, REMOTE_GATEWAY, b, OPENS_NOTHING);
 }
 
+/// The Gateway would give the connection its own address, and the other cluster would take it for one of this.
+#[test]
+fn a_gateway_opens_nothing_from_one_other_cluster_to_another() {
+    let Some(bridge) = gateway_bridge() else { return };
+    for (known, to) in
+        [(REMOTE_GATEWAY, "10.112.0.8"), ("172.18.3.1", REMOTE_SERVICE), ("172.18.3.2", REMOTE_SERVICE)]
+    {
+        let walk = bridge.walk(&tunnelled(known, BETWEEN_CLUSTERS, known, to));
+        assert!(walk.ends_with("SNATMark: drop"), "{known} to {to}: {walk}");
+    }
+}
+
 /// While not everybody knows yet who is the Gateway: node 3 is the other one of this cluster, node 2 has none.
 #[test]
 fn a_gateway_takes_what_another_gateway_of_its_cluster_sends_on() {

@@ -36,6 +36,7 @@ pub fn role_flows(layout: &Layout, config: &PipelineConfig, role: &GatewayRole) 
     flows.extend(l2_forwarding_calc::to_other_clusters(layout, tunnel));
     if let GatewayRole::Gateway { address } = role {
         flows.extend(un_snat::from_other_clusters(layout, *address));
+        flows.extend(snat_mark::between_other_clusters(layout));
         flows.extend(output::between_tunnels(layout, tunnel));
         flows.extend(host_endpoint_flows(layout, config));
     }
@@ -82,6 +83,7 @@ pub fn cluster_flows(
         if let GatewayRole::Gateway { address } = role {
             flows.extend(conntrack_state::sent_on_to_cluster(layout, *network));
             flows.extend(snat_mark::to_cluster(layout, *network));
+            flows.extend(snat_mark::opened_to_another_cluster(layout, *network));
             flows.extend(snat::to_cluster(layout, *network, *address));
             if config.datapath() == Datapath::Userspace {
                 flows.extend(snat::own_to_cluster(layout, *network, *address));
@@ -102,6 +104,7 @@ pub fn cluster_flows(
             flows.extend(un_snat::answer_of_gateway(layout, address, gateway));
         }
         if let GatewayRole::Gateway { .. } = role {
+            flows.extend(snat_mark::opened_by_another_cluster(layout, gateway));
             let transports = [Transport::Tcp, Transport::Udp, Transport::Sctp].into_iter();
             flows.extend(transports.filter_map(|transport| {
                 conntrack_commit::from_other_cluster(layout, config.datapath(), gateway, transport)

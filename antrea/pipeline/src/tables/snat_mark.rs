@@ -3,9 +3,9 @@
 //! Stage PostRouting. Matches ct_state, ct_mark, PktSource, PktDestination, ToExternalAddress, DSRService; commits with the
 //! marks ConnSNAT, Hairpin and ConnSource; next table SNAT. Filled by Services and Multicluster.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{Action, CtState, Flow, Match};
+use antrea_openflow::{Action, Conjunction, CtState, Flow, Match};
 use antrea_types::IpFamily;
 use ipnet::Ipv4Net;
 
@@ -14,13 +14,16 @@ use crate::fields::{
     CONN_SNAT, DSR_SERVICE, HAIRPIN, Mark, PktDestination, PktSource, SERVICE_CONNECTION,
     TO_EXTERNAL_ADDRESS, ct_zone,
 };
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, commit_marked};
+use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL, commit_marked};
 use crate::layout::{Layout, OpenTable};
 use crate::order::Table;
 use crate::tables::conntrack_commit::SOURCE;
 
 /// The table.
 pub const TABLE: Table = Table::pass("SNATMark");
+
+/// The only conjunction of this table.
+const BETWEEN_OTHER_CLUSTERS: u32 = 1;
 
 /// In by the gateway and out by it again: the endpoint must not answer the client past this Node.
 pub fn through_gateway(layout: &Layout, family: IpFamily) -> Option<Flow> {
@@ -52,6 +55,34 @@ pub fn to_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
     let table = layout.open(&TABLE)?;
     let flow = table.flow(HIGH, Category::Multicluster).matching(new(IpFamily::V4).ip_dst(network));
     Some(committed(&table, flow, IpFamily::V4, &[CONN_SNAT]))
+}
+
+/// Drops what another cluster opens to one that is not this: the two clauses of this conjunction are
+/// [`opened_by_another_cluster`] and [`opened_to_another_cluster`]. Else it would go on as from this Gateway.
+pub fn between_other_clusters(layout: &Layout) -> Option<Flow> {
+    let matching = new(IpFamily::V4).conj_id(BETWEEN_OTHER_CLUSTERS);
+    Some(from_tunnel(layout, matching)?.done())
+}
+
+/// By its Gateway.
+pub fn opened_by_another_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
+    let flow = from_tunnel(layout, new(IpFamily::V4).ip_src(IpAddr::V4(gateway)))?;
+    Some(flow.fulfil(&[clause(1)]).done())
+}
+
+/// To one of its networks.
+pub fn opened_to_another_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
+    let flow = from_tunnel(layout, new(IpFamily::V4).ip_dst(network))?;
+    Some(flow.fulfil(&[clause(2)]).done())
+}
+
+fn from_tunnel(layout: &Layout, matching: Match) -> Option<FlowBuilder> {
+    let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster).matching(matching);
+    Some(flow.marked(PktSource::Tunnel.mark()))
+}
+
+const fn clause(clause: u8) -> Conjunction {
+    Conjunction { id: BETWEEN_OTHER_CLUSTERS, clause, of: 2 }
 }
 
 /// From another cluster to an endpoint on a host, which would answer past this Node.
