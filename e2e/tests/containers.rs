@@ -31,42 +31,6 @@ fn the_agent_alone_has_a_token_on_its_node_and_no_container_can_write_its_root()
     );
 }
 
-/// Container runtimes start programs with 1,024 open files, which connections of two Pods would use up.
-#[test]
-fn whoever_serves_ports_may_have_as_many_connections_open_as_the_kernel_allows() {
-    on_the_cluster(
-        "whoever_serves_ports_may_have_as_many_connections_open_as_the_kernel_allows",
-        |cluster| {
-            let agent = cluster.agent(cluster.two_nodes()?.0)?.pod;
-            for (pod, container) in
-                [(agent.as_str(), "antrea-agent"), ("deployment/antrea-controller", "antrea-controller")]
-            {
-                let exec = [
-                    "exec",
-                    "-n",
-                    NAMESPACE,
-                    pod,
-                    "-c",
-                    container,
-                    "--",
-                    "sh",
-                    "-c",
-                    "busybox cat /proc/1/limits",
-                ];
-                let limits = cluster.kubectl.text(&exec)?;
-                let files: Option<Vec<&str>> = limits
-                    .lines()
-                    .find_map(|line| Some(line.strip_prefix("Max open files")?.split_whitespace().collect()));
-                ensure!(
-                    matches!(files.as_deref(), Some([now, most, _]) if now == most),
-                    "{container}: {files:?}"
-                );
-            }
-            Ok(())
-        },
-    );
-}
-
 /// As upstream's agent asks `ovs-vswitchd`: from another container, whose processes have other numbers.
 const AS_UPSTREAMS_AGENT: &str = "folder=/var/run/openvswitch; ovs-appctl -t $folder/ovs-vswitchd.$(cat $folder/ovs-vswitchd.pid).ctl version";
 

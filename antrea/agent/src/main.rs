@@ -42,7 +42,7 @@ use antrea_kit::logging::LogLevel;
 use antrea_kit::open_files;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 /// `EX_USAGE` of sysexits(3): what was asked for cannot be done, whoever starts it again.
 const EXIT_USAGE: u8 = 64;
@@ -100,9 +100,7 @@ fn run_agent(path: &Path, objects: Option<&Path>, log: LogLevel) -> ExitCode {
     for notice in &config.notices {
         info!(notice, "Configuration has no effect");
     }
-    if let Err(error) = open_files::allow_most() {
-        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
-    }
+    open_files::allow_most_or_warn();
     exit_code(block_on(run::run(config, objects, log)))
 }
 

@@ -37,9 +37,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     for notice in &config.notices {
         warn!(notice, "Setting has no effect yet");
     }
-    if let Err(error) = open_files::allow_most() {
-        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
-    }
+    open_files::allow_most_or_warn();
     let client = client(Access {
         kubeconfig: config.kubeconfig.as_deref(),
         server: config.kube_api_server_override.as_ref().map(|address| address.as_str()),

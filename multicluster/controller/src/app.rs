@@ -13,7 +13,7 @@ use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::cli::Mode;
 use crate::config::{Config, Election};
@@ -39,9 +39,7 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let signal = termination_signal().context("cannot wait for signals")?;
     info!(version = VERSION, %mode, namespace = identity.namespace, "Starting antrea-mc-controller");
-    if let Err(error) = open_files::allow_most() {
-        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
-    }
+    open_files::allow_most_or_warn();
     let user_agent = concat!("antrea-mc-controller/", env!("CARGO_PKG_VERSION"));
     let client = client(Access { kubeconfig, server: None, user_agent }).await?;
     let checks = Checks::new();

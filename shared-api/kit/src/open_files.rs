@@ -1,6 +1,7 @@
 //! How many files a process may have open; each connection is one.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tracing::warn;
 
 /// Allows as many as the kernel lets the process allow itself. Container runtimes start programs with 1,024, for the sake of
 /// old ones that cannot have more.
@@ -10,6 +11,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 pub fn allow_most() -> nix::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
+}
+
+/// The same for a server, which goes on with the limit it has where the kernel refuses.
+pub fn allow_most_or_warn() {
+    if let Err(error) = allow_most() {
+        warn!(%error, "Connections may be too many: the limit of open files cannot be raised");
+    }
 }
 
 #[cfg(test)]

@@ -52,8 +52,7 @@ pub struct NodeRecord {
     pub tunnel_sources: Option<String>,
 }
 
-/// How many addresses of a Node peers accept that are not in `node.antrea.io/tunnel-sources`. The bound protects peers from whoever can write the Node's
-/// status.
+/// How many addresses of a Node peers accept besides those in `node.antrea.io/tunnel-sources`. A Node's status can list any number.
 const MAX_KNOWN_SOURCES: usize = 12;
 
 /// How many more its agent may add in `node.antrea.io/tunnel-sources`.
@@ -161,11 +160,16 @@ impl NodeRecord {
         if self.pod_cidrs.is_empty() {
             problems.push(Problem::NoPodCidr);
         }
-        let transport = match &self.transport_addresses {
-            Some(list) => sound(list.split(',').map(read_address), &mut problems).collect(),
-            None => self.addresses.iter().copied().filter(is_of_a_host).collect(),
-        };
+        let transport = self.transport(&mut problems);
         (ReadNode { pod_networks, transport }, problems)
+    }
+
+    /// The addresses that peers send to; what is wrong with them goes to `problems`.
+    pub(crate) fn transport(&self, problems: &mut Vec<Problem>) -> DualStack<IpAddr> {
+        match &self.transport_addresses {
+            Some(list) => sound(list.split(',').map(read_address), problems).collect(),
+            None => self.addresses.iter().copied().filter(is_of_a_host).collect(),
+        }
     }
 }
 

@@ -64,11 +64,15 @@ impl OwnSources {
 impl KnownNetworks {
     fn of(own: &OwnNode, nodes: &[NodeRecord]) -> Self {
         let transport = own.transport.addresses.iter().map(IpNet::addr);
+        // Problems of Nodes are told where their routes are planned.
+        let of_node = |node: &NodeRecord| node.transport(&mut Vec::new());
         Self {
             addresses: transport.chain(nodes.iter().flat_map(NodeRecord::status_addresses)).collect(),
             transport: nodes
                 .iter()
-                .flat_map(|node| node.read().0.transport.iter().copied().collect::<Vec<_>>())
+                .map(of_node)
+                .flat_map(|transport| [transport.v4, transport.v6])
+                .flatten()
                 .collect(),
             pod_cidrs: own
                 .pod_cidrs

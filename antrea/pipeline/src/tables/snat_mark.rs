@@ -64,13 +64,13 @@ pub fn between_other_clusters(layout: &Layout) -> Option<Flow> {
     Some(from_tunnel(layout, matching)?.done())
 }
 
-/// By its Gateway.
+/// The clause for connections that another cluster's Gateway opens.
 pub fn opened_by_another_cluster(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
     let flow = from_tunnel(layout, new(IpFamily::V4).ip_src(IpAddr::V4(gateway)))?;
     Some(flow.fulfil(&[clause(1)]).done())
 }
 
-/// To one of its networks.
+/// The clause for connections to a network of another cluster.
 pub fn opened_to_another_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
     let flow = from_tunnel(layout, new(IpFamily::V4).ip_dst(network))?;
     Some(flow.fulfil(&[clause(2)]).done())

@@ -74,8 +74,7 @@ impl Authorizer {
         }
     }
 
-    /// The same, and this user does not wait behind others who were allowed nothing yet, until an hour after the start and as long as
-    /// it is allowed something.
+    /// Treats `user` as one that was just allowed something, so that it does not queue with strangers after a restart.
     #[must_use]
     pub fn expecting(self, user: &str) -> Self {
         let now = Instant::now();
