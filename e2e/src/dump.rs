@@ -7,16 +7,21 @@ use crate::lab::Lab;
 use crate::logs;
 use crate::plan::ClusterPlan;
 
-/// Lines of each log.
+/// Lines of each log of a Node, and of a Pod of Antrea.
 const LINES: usize = 40;
+const LINES_OF_ANTREA: usize = 400;
 
-/// Commands in every Pod of the agent: what Open vSwitch and the kernel have.
-const ON_NODES: [&str; 5] = [
-    "ovs-vsctl show",
-    "ovs-ofctl -O OpenFlow15 dump-flows br-int",
-    "ovs-ofctl -O OpenFlow15 dump-groups br-int",
-    "ip address",
-    "ip route",
+/// Commands in every Pod of the agent: what Open vSwitch and the kernel have, and what the agent knows of policies and Pods.
+const ON_NODES: [(&str, &str); 9] = [
+    ("antrea-ovs", "ovs-vsctl show"),
+    ("antrea-ovs", "ovs-ofctl -O OpenFlow15 dump-flows br-int"),
+    ("antrea-ovs", "ovs-ofctl -O OpenFlow15 dump-groups br-int"),
+    ("antrea-ovs", "ovs-appctl dpctl/dump-flows"),
+    ("antrea-ovs", "ip address"),
+    ("antrea-ovs", "ip route"),
+    ("antrea-agent", "antctl get networkpolicy -o yaml"),
+    ("antrea-agent", "antctl get appliedtogroup -o yaml"),
+    ("antrea-agent", "antctl get podinterface"),
 ];
 
 /// Prints what can be found out; what cannot be is printed as the error it gives.
@@ -33,19 +38,21 @@ pub fn print(lab: &Lab) {
 
 fn kubernetes(kubectl: &Kubectl) {
     show(kubectl.command(&["get", "nodes,pods", "-A", "-o", "wide", "--request-timeout=10s"]));
+    let others = "networkpolicies,services,endpointslices";
+    show(kubectl.command(&["get", others, "-A", "-o", "wide", "--request-timeout=10s"]));
     show(kubectl.command(&["get", "events", "-A", "--sort-by=.lastTimestamp", "--request-timeout=10s"]));
 }
 
 fn agents(kubectl: &Kubectl) {
-    let tail = format!("--tail={LINES}");
+    let tail = format!("--tail={LINES_OF_ANTREA}");
     let logs = ["logs", "-n", "kube-system", "-l", "app=antrea", "--all-containers", "--prefix", &tail];
     show(kubectl.command(&logs));
     let selector =
         ["get", "pods", "-n", "kube-system", "-l", "app=antrea,component=antrea-agent", "-o", "name"];
     let pods = kubectl.text(&selector).unwrap_or_default();
     for pod in pods.lines() {
-        for program in ON_NODES {
-            let exec = ["exec", "-n", "kube-system", pod, "-c", "antrea-ovs", "--", "sh", "-c", program];
+        for (container, program) in ON_NODES {
+            let exec = ["exec", "-n", "kube-system", pod, "-c", container, "--", "sh", "-c", program];
             show(kubectl.command(&exec));
         }
     }

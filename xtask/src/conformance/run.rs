@@ -9,7 +9,7 @@ use antrea_e2e::command::KilledOnDrop;
 use antrea_e2e::conformance::Suite as Programs;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::processes::MARK;
-use antrea_e2e::{state, wait};
+use antrea_e2e::{dump, state, wait};
 use anyhow::{Context, Result, ensure};
 
 use super::report::Report;
@@ -33,7 +33,8 @@ struct Files {
     reports: PathBuf,
 }
 
-/// Runs the specs of a suite on the first cluster of a lab, and prints a line for each.
+/// Runs the specs of a suite on the first cluster of a lab, and prints a line for each. At the first that fails, it prints the
+/// state of the lab, in which the Namespaces of such specs stay.
 pub(super) fn to_the_end(
     suite: &Suite,
     focus: Option<&str>,
@@ -47,7 +48,11 @@ pub(super) fn to_the_end(
     let status = wait::eventually(LIMIT, "the suite to end", || {
         // In this order: what was written before the end is read after it was seen.
         let status = child.try_wait().context("cannot wait for ginkgo")?;
+        let failed = followed.report.failed();
         followed.read(&files.results)?;
+        if failed == 0 && followed.report.failed() > 0 {
+            dump::print(lab);
+        }
         Ok(status)
     })?;
     let report = followed.report;
@@ -92,7 +97,7 @@ fn start(
     ginkgo.arg(format!("--label-filter={}", suite.labels));
     ginkgo.args(focus.map(|focus| format!("--focus={focus}")));
     ginkgo.arg(programs.specs()).arg("--");
-    ginkgo.args(["--provider=skeleton", "--disable-log-dump"]);
+    ginkgo.args(["--provider=skeleton", "--disable-log-dump", "--delete-namespace-on-failure=false"]);
     for (flag, path) in [
         ("--kubeconfig", &kubeconfig),
         ("--kubectl-path", &lab.programs().path("kubectl")?),
