@@ -7,8 +7,9 @@ use crate::lab::Lab;
 use crate::logs;
 use crate::plan::ClusterPlan;
 
-/// Lines of each log of a Node, and of a Pod of Antrea.
+/// Lines of each log of a Node.
 const LINES: usize = 40;
+/// Lines of each log of a Pod of Antrea.
 const LINES_OF_ANTREA: usize = 400;
 
 /// Commands in every Pod of the agent: what Open vSwitch and the kernel have, and what the agent knows of policies and Pods.

@@ -69,7 +69,7 @@ pub(crate) async fn ensure(
     let spec = BridgeSpec {
         protocols: vec![Protocol::OpenFlow10, Protocol::OpenFlow15],
         fail_mode,
-        ..BridgeSpec::new(bridge, datapath(config.ovs.datapath_type))
+        ..BridgeSpec::new(bridge, datapath_type(config.ovs.datapath_type))
     };
     database.ensure_bridge(&spec).await.with_context(|| format!("cannot create the bridge {bridge}"))?;
     let gateway_mac = match known_mac.or_else(|| gateway_mac(database, config)) {
@@ -90,7 +90,7 @@ async fn ensure_port(database: &OvsDb, bridge: &str, spec: &PortSpec) -> Result<
         .with_context(|| format!("cannot create the port {} of {bridge}", spec.name))
 }
 
-pub(crate) const fn datapath(datapath: DatapathType) -> ovsdb::DatapathType {
+pub(crate) const fn datapath_type(datapath: DatapathType) -> ovsdb::DatapathType {
     match datapath {
         DatapathType::System => ovsdb::DatapathType::System,
         DatapathType::Netdev => ovsdb::DatapathType::Netdev,

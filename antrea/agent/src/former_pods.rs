@@ -3,13 +3,12 @@
 //! Connection tracking lets packets of a connection pass that policies have admitted once. It knows addresses, not Pods.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use antrea_agent_cni::flows::FlowError;
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_ovs::openflow::{Channel, OpenFlowError};
-use antrea_ovs::{FlowSet, Switch, unixctl};
+use antrea_ovs::{Datapath, FlowSet, Switch};
 use anyhow::{Context, Result};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -78,7 +77,7 @@ impl FormerPods {
 pub(crate) struct Forgetting {
     pub(crate) requests: FormerPodRequests,
     pub(crate) switch: Switch,
-    pub(crate) ovs_run_dir: PathBuf,
+    pub(crate) datapath: Datapath,
     pub(crate) round: watch::Receiver<RoundState>,
 }
 
@@ -135,8 +134,7 @@ impl Forgetting {
         finished.context("nobody deletes the flows of earlier agents")?;
         // What was asked for before this is in the switch when this is.
         self.switch.apply(NOTHING, FlowSet::default()).await.context("flows are not removed")?;
-        let socket = unixctl::vswitchd_socket(&self.ovs_run_dir)?;
-        Ok(unixctl::revalidated(&socket).await?)
+        Ok(self.datapath.renewed().await?)
     }
 }
 

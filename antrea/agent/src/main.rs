@@ -7,6 +7,7 @@ mod api;
 mod away;
 mod bridge;
 mod cleanup;
+mod datapath_flows;
 mod events;
 mod flow_restore;
 mod former_pods;

@@ -23,6 +23,7 @@ use tracing::warn;
 use crate::agent_info::Identity;
 use crate::away::is_away;
 use crate::bridge::{self, BridgeKeeper};
+use crate::datapath_flows;
 use crate::flow_restore::{self, FlowRestore, RoundState};
 use crate::former_pods::{Echoes, Forgetting, FormerPods};
 use crate::host_network::{Asked, HostNetwork};
@@ -174,7 +175,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     let forgetting = Forgetting {
         requests: former_pods,
         switch: switch.clone(),
-        ovs_run_dir: config.ovs.run_dir.clone(),
+        datapath: datapath_flows::of(&config),
         round: restore.round.subscribe(),
     };
     let (name, routes_to_peers) = (node.name.clone(), wanted_routes.clone());

@@ -5,6 +5,7 @@
 //! what is asked of it is installed in bundles, and put right whenever the switch has lost or changed it.
 
 mod backoff;
+mod datapath;
 mod flow_store;
 mod modification;
 pub mod openflow;
@@ -17,6 +18,7 @@ mod switch;
 pub mod testing;
 pub mod unixctl;
 
+pub use datapath::Datapath;
 pub use flow_store::{FlowChanges, FlowEdit, FlowSet, FlowStore};
 pub use modification::Modification;
 pub use round::Round;

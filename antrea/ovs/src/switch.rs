@@ -49,6 +49,8 @@ struct Inner {
     waiting: Waiting,
     /// The generation of the last connection over which everything was installed; 0 before the first.
     realized: watch::Sender<u64>,
+    /// Told whenever the switch was changed.
+    changed: watch::Sender<()>,
 }
 
 /// How far a change has come.
@@ -73,9 +75,15 @@ impl Switch {
         tables: Vec<(TableId, String)>,
     ) -> Self {
         let wanted = Mutex::new(Wanted::new(round));
-        let realized = watch::Sender::new(0);
-        let inner =
-            Arc::new(Inner { connection, round, tables, wanted, waiting: Waiting::default(), realized });
+        let inner = Arc::new(Inner {
+            connection,
+            round,
+            tables,
+            wanted,
+            waiting: Waiting::default(),
+            realized: watch::Sender::new(0),
+            changed: watch::Sender::default(),
+        });
         tokio::spawn(keep_realized(Arc::downgrade(&inner), inner.connection.channel(), period));
         Self { inner }
     }
@@ -173,6 +181,11 @@ impl Switch {
         self.realized_after(channel.generation() - 1).await
     }
 
+    /// Tells of changes of flows and groups, after the switch has made them: at least one has been made since the last was seen.
+    pub fn changed(&self) -> watch::Receiver<()> {
+        self.inner.changed.subscribe()
+    }
+
     /// Whether there is a connection over which everything was installed. What is on its way does not count.
     pub fn is_realized(&self) -> bool {
         let current = self.inner.connection.current();
@@ -254,6 +267,9 @@ impl Inner {
             warn!(changes, "The switch was not as it should be: flows, groups and meters are put right");
         }
         self.realized.send_replace(generation);
+        if changes > 0 {
+            self.changed.send_replace(());
+        }
         Ok(changes)
     }
 
@@ -262,6 +278,7 @@ impl Inner {
         // From now on also whenever everything is installed again.
         wanted.leftovers = Leftovers::Deleted;
         wanted.settle_rounds(channel, Rounds::All { stale: previous }).await?;
+        self.changed.send_replace(());
         Ok(wanted.kept_flows)
     }
 }

@@ -160,8 +160,11 @@ impl OvsProcess {
     /// When it does not start.
     pub fn start_switch(&mut self) -> io::Result<()> {
         let database = format!("unix:{}", self.database_socket().display());
-        self.switch =
-            Some(self.daemon("ovs-vswitchd", "vswitchd").args(["--disable-system", &database]).spawn()?);
+        self.switch = Some(
+            self.daemon("ovs-vswitchd", "vswitchd")
+                .args(["--disable-system", "--enable-dummy", &database])
+                .spawn()?,
+        );
         // Without --no-wait, ovs-vsctl returns when ovs-vswitchd has taken up what it wrote.
         self.vsctl([
             "set",

@@ -70,19 +70,6 @@ pub async fn command(socket: &Path, method: &str, arguments: &[&str]) -> Result<
     }
 }
 
-/// Waits until packets meet no flow of the datapath that is older than the call: those are checked and replaced one
-/// after another once the flows and groups that they were made of have changed (up to half a second later).
-///
-/// # Errors
-/// As [`command`].
-pub async fn revalidated(socket: &Path) -> Result<(), UnixctlError> {
-    // The round that ends first may have begun before.
-    for _ in 0..2 {
-        command(socket, "revalidator/wait", &[]).await?;
-    }
-    Ok(())
-}
-
 /// The daemon leaves the connection open: the answer ends where its JSON does.
 async fn exchange(socket: &Path, request: &str) -> io::Result<Value> {
     let mut stream = UnixStream::connect(socket).await?;

@@ -89,6 +89,11 @@ impl Report {
         self.count(Verdict::Failed) + self.lost()
     }
 
+    /// Whether a spec has said that it failed, while others may still run.
+    pub(super) fn has_failed_spec(&self) -> bool {
+        self.count(Verdict::Failed) > 0
+    }
+
     pub(crate) fn not_run(&self) -> usize {
         self.count(Verdict::NotRun)
     }

@@ -48,9 +48,8 @@ pub(super) fn to_the_end(
     let status = wait::eventually(LIMIT, "the suite to end", || {
         // In this order: what was written before the end is read after it was seen.
         let status = child.try_wait().context("cannot wait for ginkgo")?;
-        let failed = followed.report.failed();
         followed.read(&files.results)?;
-        if failed == 0 && followed.report.failed() > 0 {
+        if followed.take_first_failure() {
             dump::print(lab);
         }
         Ok(status)
@@ -131,12 +130,20 @@ impl Files {
 struct Followed {
     report: Report,
     read: usize,
+    /// Whether it was told that a spec has failed.
+    is_failure_told: bool,
 }
 
 impl Followed {
     fn read(&mut self, path: &Path) -> Result<()> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.take(&text).map(|lines| lines.iter().for_each(|line| println!("{line}")))
+    }
+
+    /// Whether a spec has failed, the first time that this is asked since.
+    fn take_first_failure(&mut self) -> bool {
+        let told = std::mem::replace(&mut self.is_failure_told, self.report.has_failed_spec());
+        self.is_failure_told && !told
     }
 
     /// The lines to print for what is new and whole.
@@ -166,6 +173,21 @@ mod tests {
         assert_eq!(count(TWO), 0);
         assert_eq!(count(&format!("{TWO}{{\"spec\":\"b\",\"state\":\"failed\"}}\n")), 1);
         assert_eq!((followed.report.passed(), followed.report.failed()), (1, 1));
+    }
+
+    #[test]
+    fn the_first_spec_that_fails_is_told_of_once() {
+        let mut followed = Followed::default();
+        let mut text = String::new();
+        let mut check = |line: &str| {
+            text.push_str(line);
+            followed.take(&text).unwrap();
+            followed.take_first_failure()
+        };
+        assert!(!check("{\"planned\":4}\n"));
+        assert!(!check("{\"spec\":\"a\",\"state\":\"passed\"}\n"));
+        assert!(check("{\"spec\":\"b\",\"state\":\"failed\"}\n"));
+        assert!(!check("{\"spec\":\"c\",\"state\":\"failed\"}\n"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use antrea_config::DatapathType;
-use antrea_ovs::Round;
 use antrea_ovs::openflow::Connection;
 use antrea_ovs::testing::{OvsProcess, why_unavailable};
+use antrea_ovs::{Datapath, Round, ovsdb};
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -87,7 +87,7 @@ impl Node {
         let forgetting = Forgetting {
             requests,
             switch: Switch::new(connection, Round(1), Vec::new()),
-            ovs_run_dir: ovs.directory().to_owned(),
+            datapath: Datapath::new(ovs.directory().to_owned(), ovsdb::DatapathType::Netdev),
             round: round.subscribe(),
         };
         let _task = tokio::spawn(forgetting.run(CancellationToken::new()));

@@ -15,13 +15,12 @@ mod stale_udp;
 mod watches;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use antrea_agent_routing::NodeFacts;
 use antrea_hostplan::ServiceTraffic;
 use antrea_openflow::message::PacketIn;
-use antrea_ovs::Switch;
+use antrea_ovs::{Datapath, Switch};
 use antrea_pipeline::Pipeline;
 use anyhow::Result;
 use kube::Client;
@@ -53,7 +52,7 @@ pub(crate) struct ServiceComponents {
     pub(crate) notices: mpsc::Receiver<Notice>,
     pub(crate) node_ports: Option<NodePortAddresses>,
     pub(crate) stale_udp: StaleUdpRequests,
-    pub(crate) ovs_run_dir: PathBuf,
+    pub(crate) datapath: Datapath,
     pub(crate) health_server: Option<SocketAddr>,
 }
 
@@ -66,8 +65,8 @@ impl ServiceComponents {
         base: ServiceBase,
     ) -> Result<(Self, watch::Receiver<ServiceTraffic>)> {
         let ServiceBase { pipeline, switch, nodes, refusals } = base;
-        let ProxySetup { health_server, ref ovs_run_dir, .. } = setup;
-        let ovs_run_dir = ovs_run_dir.clone();
+        let ProxySetup { health_server, ref datapath, .. } = setup;
+        let datapath = datapath.clone();
         let node_ports = setup.node_ports.take();
         // Where nobody follows them, they never change.
         let addresses = match &node_ports {
@@ -77,8 +76,7 @@ impl ServiceComponents {
         let (controller, notices, stale_udp) =
             ServiceController::new(setup, client, pipeline, switch, nodes, addresses).await?;
         let traffic = controller.traffic();
-        let services =
-            Self { controller, refusals, notices, node_ports, stale_udp, ovs_run_dir, health_server };
+        let services = Self { controller, refusals, notices, node_ports, stale_udp, datapath, health_server };
         Ok((services, traffic))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 
 use antrea_agent_proxy::service::ForwardingMode;
 use antrea_agent_proxy::{
@@ -14,11 +13,13 @@ use antrea_config::{
 };
 use antrea_host::Netlink;
 use antrea_hostplan::{AgentServices, ServiceTraffic};
+use antrea_ovs::Datapath;
 use antrea_pipeline::service::{DirectServerReturn, ExternalTraffic, ServiceProxy};
 use anyhow::Result;
 
 use super::node_ports::NodePortAddresses;
 use super::stale_udp::StaleUdpConnections;
+use crate::datapath_flows;
 use crate::node::OwnNode;
 
 /// Everything about Services that is settled at start.
@@ -33,8 +34,8 @@ pub(crate) struct ProxySetup {
     pub(crate) traffic: ServiceTraffic,
     /// UDP connections whose endpoint is gone.
     pub(crate) stale_udp: StaleUdpConnections,
-    /// Where ovs-vswitchd listens.
-    pub(crate) ovs_run_dir: PathBuf,
+    /// Where packets of Services are switched.
+    pub(crate) datapath: Datapath,
     /// Where load balancers ask whether this Node serves Services.
     pub(crate) health_server: Option<SocketAddr>,
 }
@@ -65,7 +66,7 @@ pub(crate) async fn set_up(
             Status::Enabled => StaleUdpConnections::Forgotten,
             Status::Disabled => StaleUdpConnections::Kept,
         },
-        ovs_run_dir: config.ovs.run_dir.clone(),
+        datapath: datapath_flows::of(config),
         health_server,
     }))
 }

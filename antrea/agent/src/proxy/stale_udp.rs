@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use antrea_agent_proxy::{StaleUdp, leading_nowhere};
 use antrea_openflow::message::{CtFlush, CtTuple};
+use antrea_ovs::Datapath;
 use antrea_ovs::openflow::Connection;
-use antrea_ovs::unixctl::{self, UnixctlError};
+use antrea_ovs::unixctl::UnixctlError;
 use antrea_pipeline::fields::ct_zone;
 use antrea_types::{IpFamily, Protocol};
 use tokio::sync::mpsc;
@@ -73,14 +73,14 @@ impl StaleUdpQueue {
 /// sending makes its connection anew, to where it was.
 pub(crate) async fn forget_stale_udp(
     connection: Connection,
-    ovs_run_dir: PathBuf,
+    datapath: Datapath,
     StaleUdpRequests(mut requests): StaleUdpRequests,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     while let Some(Some(first)) = stop.run_until_cancelled(requests.recv()).await {
         let more = std::iter::from_fn(|| requests.try_recv().ok());
         let all: Vec<Stale> = std::iter::once(first).chain(more).collect();
-        let work = forget_when_revalidated(&connection, &ovs_run_dir, all);
+        let work = forget_when_renewed(&connection, &datapath, all);
         if let Some(Err(error)) = stop.run_until_cancelled(work).await {
             let error = &error as &dyn std::error::Error;
             warn!(
@@ -94,16 +94,16 @@ pub(crate) async fn forget_stale_udp(
 }
 
 /// What is known is forgotten even where the switch tells nothing.
-async fn forget_when_revalidated(
+async fn forget_when_renewed(
     connection: &Connection,
-    ovs_run_dir: &Path,
+    datapath: &Datapath,
     all: Vec<Stale>,
 ) -> Result<(), UnixctlError> {
-    let mut outcome = revalidated(ovs_run_dir).await;
+    let mut outcome = datapath.renewed().await;
     for stale in all {
         let stale = match stale {
             Stale::Gone(stale) => Ok(stale),
-            Stale::AllBut(endpoints) => left_without_agent(ovs_run_dir, &endpoints).await,
+            Stale::AllBut(endpoints) => left_without_agent(datapath, &endpoints).await,
         };
         match stale {
             Ok(stale) => forget(connection, &stale).await,
@@ -115,22 +115,17 @@ async fn forget_when_revalidated(
 
 /// Connections to others than these endpoints, of those that the datapath lists.
 async fn left_without_agent(
-    ovs_run_dir: &Path,
+    datapath: &Datapath,
     endpoints: &BTreeSet<SocketAddr>,
 ) -> Result<Vec<StaleUdp>, UnixctlError> {
-    let socket = unixctl::vswitchd_socket(ovs_run_dir)?;
     let mut stale = Vec::new();
     for family in IpFamily::ALL {
         let zone = format!("zone={}", ct_zone(family));
-        let connections = unixctl::command(&socket, "dpctl/dump-conntrack", &[&zone]).await?;
+        let connections = datapath.command("dpctl/dump-conntrack", &[&zone]).await?;
         stale.extend(leading_nowhere(&connections, endpoints));
     }
     info!(endpoints = stale.len(), "Looked for UDP connections to endpoints that went without an agent");
     Ok(stale)
-}
-
-async fn revalidated(ovs_run_dir: &Path) -> Result<(), UnixctlError> {
-    unixctl::revalidated(&unixctl::vswitchd_socket(ovs_run_dir)?).await
 }
 
 /// Where the switch is away, so are its connections, or they end by themselves.

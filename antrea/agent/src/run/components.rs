@@ -19,7 +19,7 @@ use crate::flow_restore::FlowRestore;
 use crate::multicluster::{MulticlusterComponents, record_cluster, record_gateway};
 use crate::policies::{self, PolicyComponents};
 use crate::proxy::{self, ServiceComponents};
-use crate::{agent_info, node_routes, observer, pods, start};
+use crate::{agent_info, datapath_flows, node_routes, observer, pods, start};
 
 /// How long an agent that ends goes on giving back addresses of Pods that are gone.
 const LAST_ADDRESSES: Duration = Duration::from_secs(2);
@@ -67,6 +67,8 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
     let pod_server = cni.clone();
     let socket = config.cni_socket.clone();
 
+    let datapath = datapath_flows::of(&config);
+
     let mut components = Components::new();
     components.add("host-network", |stop| host.run(stop));
     components.add("bridge", {
@@ -80,6 +82,7 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
     if let Some((controller, check)) = policies.controller.clone().zip(neighbours.controller) {
         components.add("controller-check", |stop| controller.keep_told(check, stop));
     }
+    components.add("datapath-flows", |stop| datapath_flows::keep_renewed(switch, datapath, stop));
     components.add("packet-ins", |stop| packet_ins.run(stop));
     components.add("node-watch", |stop| watch(nodes, Default::default(), node_routes::record, events, stop));
     components.add("node-routes", |stop| routes.run(node_events, stop));
@@ -132,15 +135,8 @@ fn add_services(
     node: &NodeName,
     restore: &FlowRestore,
 ) {
-    let ServiceComponents {
-        controller,
-        refusals,
-        notices,
-        node_ports,
-        stale_udp,
-        ovs_run_dir,
-        health_server,
-    } = services;
+    let ServiceComponents { controller, refusals, notices, node_ports, stale_udp, datapath, health_server } =
+        services;
     let (client, node, round) = (client.clone(), node.clone(), restore.round.subscribe());
     let (connection, pipeline) = (controller.switch.connection().clone(), Arc::clone(&controller.pipeline));
     let health = controller.health_source();
@@ -152,7 +148,7 @@ fn add_services(
     components
         .add("service-refusals", |stop| proxy::refuse_connections(refusals, connection, pipeline, stop));
     components
-        .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, ovs_run_dir, stale_udp, stop));
+        .add("stale-udp", move |stop| proxy::forget_stale_udp(for_stale_udp, datapath, stale_udp, stop));
     components.add("service-events", |stop| report_notices(client, node, notices, stop));
     if let Some(address) = health_server {
         components.add("service-health", move |stop| proxy::serve_health(address, health, stop));

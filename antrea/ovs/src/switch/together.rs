@@ -81,7 +81,10 @@ impl Inner {
             // Where a bundle is refused, smaller ones follow, until one of them is taken.
             let mut limit = BUNDLE_LIMIT;
             while !jobs.is_empty() {
-                match wanted.change_next(&channel, &mut jobs, limit).await {
+                let progress = wanted.change_next(&channel, &mut jobs, limit).await;
+                // Of what was refused a part may be there.
+                self.changed.send_replace(());
+                match progress {
                     Progress::Made => limit = (limit * 2).min(BUNDLE_LIMIT),
                     Progress::Refused { messages } => limit = (messages / 2).max(1),
                     Progress::Lost => break,

@@ -8,7 +8,8 @@ use antrea_agent_policy::ConjunctionIds;
 use antrea_config::NewPods;
 use antrea_kit::object_files;
 use antrea_ovs::openflow::Connection;
-use antrea_ovs::{Round, Switch};
+use antrea_ovs::ovsdb::DatapathType;
+use antrea_ovs::{Datapath, Round, Switch};
 use anyhow::Result;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -52,7 +53,7 @@ impl Node {
         let forgetting = Forgetting {
             requests,
             switch: switch.clone(),
-            ovs_run_dir: self.ovs.directory().to_owned(),
+            datapath: Datapath::new(self.ovs.directory().to_owned(), DatapathType::Netdev),
             round: round.subscribe(),
         };
         let pods = SwitchFlows { switch, pipeline: Arc::clone(&self.pipeline), policies, former };
