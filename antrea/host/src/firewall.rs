@@ -8,7 +8,9 @@
 //! | periodic sync, nothing changed | `ipset save`, `iptables-save`, `ip6tables-save` |
 //! | entries of IP sets changed | `ipset restore` with the changes |
 //!
-//! Those of a family that is not in use are not run.
+//! Those of a family that the kernel does not have are not run.
+
+use std::path::Path;
 
 use antrea_hostplan::iptables::{Ruleset, SavedRuleset, removal_text, restore_text};
 use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, ip_set_updates, parse_ip_set_save, replace_ip_sets};
@@ -149,7 +151,16 @@ async fn destroy_ip_sets(names: impl Iterator<Item = &str>) -> Result<Outcome, F
 }
 
 fn families(plan: &HostPlan) -> impl Iterator<Item = (IpFamily, &Ruleset)> {
-    plan.rulesets.families().filter_map(|family| plan.rulesets.get(family).map(|ruleset| (family, ruleset)))
+    let families = plan.rulesets.families().filter(|family| kernel_has(*family));
+    families.filter_map(|family| plan.rulesets.get(family).map(|ruleset| (family, ruleset)))
+}
+
+/// A kernel without IPv6 (`ipv6.disable=1`) receives nothing by it.
+fn kernel_has(family: IpFamily) -> bool {
+    match family {
+        IpFamily::V4 => true,
+        IpFamily::V6 => Path::new("/proc/thread-self/net/if_inet6").exists(),
+    }
 }
 
 async fn restore_ip_sets(text: &str) -> Result<(), FirewallError> {

@@ -92,3 +92,30 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
         }
     });
 }
+
+#[test]
+fn a_stranger_sends_nothing_to_a_tunnel_over_a_family_that_pods_do_not_have() {
+    isolated("tunnels of the other family", async || {
+        let cabling = Cabling::new().await;
+        for (pods, at, address, beside) in [
+            ("10.11.0.0/24", "fd00:18::2", "[fd00:18::11]:6081", "[fd00:18::11]:6082"),
+            ("fd00:11::/64", "172.18.0.2", "172.18.0.11:6081", "172.18.0.11:6082"),
+        ] {
+            let with = |far_ends: &[&str]| {
+                let far_ends = far_ends.iter().map(|text| text.parse().unwrap()).collect();
+                let own_pod_cidrs = [pods.parse().unwrap()].into_iter().collect();
+                host_rules(&HostConfig { own_pod_cidrs, far_ends, ..config() })
+            };
+            let (node, peer) = (Netns::current().unwrap(), cabling.client.netns());
+            let [at_node, beside_node] =
+                node.run(|| [6081, 6082].map(|port| bound("::", port))).await.unwrap();
+            let strangers = with(&[]);
+            firewall::sync(&strangers).await.unwrap();
+            check(&peer, address, &at_node, false).await;
+            check(&peer, beside, &beside_node, true).await;
+            firewall::update(&strangers, &with(&[at])).await.unwrap();
+            check(&peer, address, &at_node, true).await;
+            firewall::remove().await.unwrap();
+        }
+    });
+}

@@ -24,7 +24,7 @@ pub enum ExternalMasquerade {
 pub struct HostConfig {
     /// The interface between the Node and its Pods.
     pub gateway: InterfaceName,
-    /// The Node's own Pod CIDRs. A family without one gets no rules.
+    /// The Node's own Pod CIDRs. A family without one gets rules for the tunnel alone.
     pub own_pod_cidrs: DualStack<IpNet>,
     /// The Pod CIDRs of all Nodes, this one included.
     pub pod_cidrs: Vec<IpNet>,

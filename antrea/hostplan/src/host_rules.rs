@@ -35,8 +35,10 @@ const fn far_end_ip_set(family: IpFamily) -> &'static str {
 /// Computes what a Node needs. IP sets are always there for both families, as upstream has them.
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
-    if config.tunnel == Some(TunnelTraffic::Gre) {
-        rulesets.v4.get_or_insert_with(|| tunnel_rules(config, IpFamily::V4));
+    for family in IpFamily::ALL {
+        if rulesets.get(family).is_none() && tunnel_layer4(config, family).is_some() {
+            rulesets.insert(family, tunnel_rules(config, family));
+        }
     }
     HostPlan {
         ip_sets: ip_sets(config),
@@ -83,7 +85,7 @@ fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
     }
 }
 
-/// For a family that Pods do not have, but the tunnel between Nodes.
+/// For a family that Pods do not have: the kernel takes tunnel packets of both.
 fn tunnel_rules(config: &HostConfig, family: IpFamily) -> Ruleset {
     let raw = raw(config, family, &ServiceTraffic::ByHost);
     Ruleset { tables: [(Table::Raw, raw), (Table::Filter, filter(config, family))].into() }

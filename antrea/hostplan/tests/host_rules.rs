@@ -1,6 +1,6 @@
 //! The rules of a Node against the record of upstream's, and in the other configurations.
 
-use antrea_hostplan::iptables::{SavedRuleset, SourcePorts, restore_text};
+use antrea_hostplan::iptables::{Ruleset, SavedRuleset, SourcePorts, restore_text};
 use antrea_hostplan::{
     ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, host_rules, ip_set_changes,
     parse_ip_set_save,
@@ -195,8 +195,9 @@ fn gre_is_let_in_and_not_tracked_either() {
 fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
     let rules = |tunnel| host_rules(&HostConfig { tunnel: Some(tunnel), ..ipv6_node() });
     assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
-    let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
-    assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
+    let of_port = |port| rules(TunnelTraffic::Udp(port)).rulesets.v6.unwrap().to_string();
+    let vxlan = of_port(4789);
+    assert_eq!(vxlan, of_port(6081).replace("6081", "4789"));
     assert_eq!(vxlan.matches("--dport 4789").count(), 9);
 }
 
@@ -209,9 +210,25 @@ fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
     assert!(!rules.contains("*nat"), "{rules}");
 }
 
+/// The kernel takes tunnel packets of both families, whatever Pods have.
+#[test]
+fn tunnel_packets_of_strangers_are_dropped_also_over_a_family_that_pods_do_not_have() {
+    let check = |rules: Ruleset, set: &str| {
+        let rules = rules.to_string();
+        let drop = format!("--dport 6081 -m set ! --match-set {set} src -j DROP");
+        assert!(rules.contains(&drop) && !rules.contains("*nat") && !rules.contains("*mangle"), "{rules}");
+    };
+    check(host_rules(&recorded_node()).rulesets.v6.unwrap(), "ANTREA-TUNNEL-IP6");
+    check(host_rules(&ipv6_node()).rulesets.v4.unwrap(), "ANTREA-TUNNEL-IP");
+    let untunnelled = host_rules(&HostConfig { tunnel: None, ..recorded_node() });
+    assert_eq!(untunnelled.rulesets.v6, None);
+}
+
 #[test]
 fn an_ipv6_node_has_the_same_rules_for_ipv6() {
-    insta::assert_snapshot!(host_rules(&ipv6_node()), @r#"
+    let mut plan = host_rules(&ipv6_node());
+    plan.rulesets.v4 = None;
+    insta::assert_snapshot!(plan, @r#"
     net.ipv6.conf.all.forwarding = 1
     create ANTREA-POD-IP hash:net family inet
     create ANTREA-POD-IP6 hash:net family inet6
