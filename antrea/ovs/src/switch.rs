@@ -256,7 +256,12 @@ impl Inner {
     /// Brings everything to the switch, and returns how much that changed.
     async fn realize(&self, channel: &Channel) -> Result<usize, OpenFlowError> {
         let mut wanted = self.wanted.lock().await;
-        let changes = wanted.settle(channel, FlowChanges::default()).await?;
+        let outcome = wanted.settle(channel, FlowChanges::default()).await;
+        // Of what failed a part may be there.
+        if !matches!(outcome, Ok(0)) {
+            self.changed.send_replace(());
+        }
+        let changes = outcome?;
         let generation = channel.generation();
         if *self.realized.borrow() != generation {
             if let Err(error) = channel.rename_tables(&self.tables).await {
@@ -267,9 +272,6 @@ impl Inner {
             warn!(changes, "The switch was not as it should be: flows, groups and meters are put right");
         }
         self.realized.send_replace(generation);
-        if changes > 0 {
-            self.changed.send_replace(());
-        }
         Ok(changes)
     }
 
@@ -277,9 +279,9 @@ impl Inner {
         let mut wanted = self.wanted.lock().await;
         // From now on also whenever everything is installed again.
         wanted.leftovers = Leftovers::Deleted;
-        wanted.settle_rounds(channel, Rounds::All { stale: previous }).await?;
+        let outcome = wanted.settle_rounds(channel, Rounds::All { stale: previous }).await;
         self.changed.send_replace(());
-        Ok(wanted.kept_flows)
+        outcome.map(|_| wanted.kept_flows)
     }
 }
 

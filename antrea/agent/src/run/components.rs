@@ -66,7 +66,6 @@ pub(super) fn table(agent: start::Agent, ready: Check, neighbours: Neighbours) -
     let pods_client = client.clone();
     let pod_server = cni.clone();
     let socket = config.cni_socket.clone();
-
     let datapath = datapath_flows::of(&config);
 
     let mut components = Components::new();
