@@ -106,8 +106,13 @@ impl HostNetwork {
         let marked_source = self.sync_marked_source().await;
         firewall::apply_at_start(&wanted.plan).await?;
         self.tell_let_in(&wanted);
-        let outcomes =
-            [own, marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
+        let outcomes = [
+            own,
+            marked_source,
+            sync_tunnel_drops(&wanted).await,
+            self.sync_routes(&wanted).await,
+            self.sync_neighbours(&wanted).await,
+        ];
         self.remember(wanted, outcomes);
         Ok(())
     }
@@ -157,6 +162,7 @@ impl HostNetwork {
                     self.gateway.configure(&self.netlink).await,
                     self.sync_marked_source().await,
                     self.sync_firewall(&wanted).await,
+                    sync_tunnel_drops(&wanted).await,
                     self.sync_routes(&wanted).await,
                     self.sync_neighbours(&wanted).await,
                 ];
@@ -255,6 +261,13 @@ impl HostNetwork {
     fn tell_let_in(&self, wanted: &Wanted) {
         self.asked.let_in.send_replace(wanted.far_ends.clone());
     }
+}
+
+async fn sync_tunnel_drops(wanted: &Wanted) -> Result<()> {
+    if firewall::sync_tunnel_drops(&wanted.plan).await? == Outcome::Changed {
+        info!("Changed iptables rules of a family that Pods do not have");
+    }
+    Ok(())
 }
 
 fn log_routes(changes: &Changes<Route>) {

@@ -8,9 +8,12 @@
 //! | periodic sync, nothing changed | `ipset save`, `iptables-save`, `ip6tables-save` |
 //! | entries of IP sets changed | `ipset restore` with the changes |
 //!
-//! Those of a family that is not in use are not run.
+//! Those of a family that nothing uses are run as well: it may be that strangers reach the tunnel by it. Where the kernel
+//! does not have it, they are not.
 
-use antrea_hostplan::iptables::{Ruleset, SavedRuleset, removal_text, restore_text};
+use std::path::Path;
+
+use antrea_hostplan::iptables::{Ruleset, SavedRuleset, restore_text};
 use antrea_hostplan::{HostPlan, IpSet, ip_set_changes, ip_set_updates, parse_ip_set_save, replace_ip_sets};
 use antrea_types::IpFamily;
 
@@ -54,8 +57,8 @@ impl FirewallError {
     }
 }
 
-/// Applies a plan when the agent starts: IP sets without looking, rules compared with what is there where anything can
-/// be there.
+/// Applies a plan when the agent starts, all but what [`sync_tunnel_drops`] does: IP sets without looking, rules compared
+/// with what is there where anything can be there.
 ///
 /// # Errors
 /// The first part that fails; parts before it are applied.
@@ -63,14 +66,31 @@ pub async fn apply_at_start(plan: &HostPlan) -> Result<(), FirewallError> {
     blocking(|| ensure_sysctls(&plan.sysctls))?;
     set_ip_sets(&plan.ip_sets).await?;
     for (family, ruleset) in families(plan) {
-        let fresh = presence(family).await == Presence::Absent;
-        let saved = if fresh { SavedRuleset::default() } else { save_rules(family).await? };
-        restore_rules(family, ruleset, &saved).await?;
+        restore_rules(family, ruleset, &save_rules_if_any(family).await?).await?;
     }
     Ok(())
 }
 
-/// Compares all that a plan holds with what is there, and repairs what differs.
+/// Compares the families that nothing uses with their part of a plan, and repairs what differs: strangers are kept from
+/// the tunnel, and what a former plan had there goes. It is apart from the rest, since a Node works without
+/// `ip6tables` where no Pod has IPv6.
+///
+/// # Errors
+/// The first family that fails.
+pub async fn sync_tunnel_drops(plan: &HostPlan) -> Result<Outcome, FirewallError> {
+    let unused = IpFamily::ALL.into_iter().filter(|family| plan.rulesets.get(*family).is_none());
+    let mut outcome = Outcome::Unchanged;
+    for family in unused.filter(|family| kernel_has(*family)) {
+        let nothing = Ruleset::default();
+        let ruleset = plan.tunnel_drops.get(family).unwrap_or(&nothing);
+        if restore_rules(family, ruleset, &save_rules_if_any(family).await?).await? == Outcome::Changed {
+            outcome = Outcome::Changed;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Compares all else that a plan holds with what is there, and repairs what differs.
 ///
 /// # Errors
 /// The first part that fails; parts before it are applied.
@@ -128,11 +148,7 @@ pub async fn set_ip_sets(sets: &[IpSet]) -> Result<(), FirewallError> {
 /// The first part that fails.
 pub async fn remove() -> Result<(), FirewallError> {
     for family in IpFamily::ALL {
-        if presence(family).await == Presence::Possible
-            && let Some(text) = removal_text(&save_rules(family).await?)
-        {
-            run_restore(family, &text).await?;
-        }
+        restore_rules(family, &Ruleset::default(), &save_rules_if_any(family).await?).await?;
     }
     let saved = command::run(&["ipset", "save"], "").await.map_err(FirewallError::IpSets)?;
     let there = parse_ip_set_save(&saved);
@@ -152,8 +168,24 @@ fn families(plan: &HostPlan) -> impl Iterator<Item = (IpFamily, &Ruleset)> {
     plan.rulesets.families().filter_map(|family| plan.rulesets.get(family).map(|ruleset| (family, ruleset)))
 }
 
+/// A kernel without IPv6 (`ipv6.disable=1`) receives nothing by it.
+fn kernel_has(family: IpFamily) -> bool {
+    match family {
+        IpFamily::V4 => true,
+        IpFamily::V6 => Path::new("/proc/thread-self/net/if_inet6").exists(),
+    }
+}
+
 async fn restore_ip_sets(text: &str) -> Result<(), FirewallError> {
     command::run(&["ipset", "restore", "-exist"], text).await.map(drop).map_err(FirewallError::IpSets)
+}
+
+/// Runs no process where there is certainly no rule of ours.
+async fn save_rules_if_any(family: IpFamily) -> Result<SavedRuleset, FirewallError> {
+    match presence(family).await {
+        Presence::Absent => Ok(SavedRuleset::default()),
+        Presence::Possible => save_rules(family).await,
+    }
 }
 
 async fn save_rules(family: IpFamily) -> Result<SavedRuleset, FirewallError> {

@@ -4,8 +4,9 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use antrea_host::{Netns, firewall};
+use antrea_host::{Netns, Outcome, firewall};
 use antrea_hostplan::{HostConfig, host_rules};
+use antrea_types::TunnelTraffic;
 
 use crate::firewall::config;
 use crate::sandbox::{isolated, sh};
@@ -89,6 +90,57 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
         }
         for to in ["172.18.0.11:6082", "[fd00:18::11]:6082"] {
             check(&peer, to, &beside_node, true).await;
+        }
+    });
+}
+
+#[test]
+fn a_stranger_sends_nothing_to_a_tunnel_over_a_family_that_pods_do_not_have() {
+    isolated("tunnels of the other family", async || {
+        let cabling = Cabling::new().await;
+        for (pods, at, address, beside) in [
+            ("10.11.0.0/24", "fd00:18::2", "[fd00:18::11]:6081", "[fd00:18::11]:6082"),
+            ("fd00:11::/64", "172.18.0.2", "172.18.0.11:6081", "172.18.0.11:6082"),
+        ] {
+            let with = |far_ends: &[&str]| {
+                let far_ends = far_ends.iter().map(|text| text.parse().unwrap()).collect();
+                let own_pod_cidrs = [pods.parse().unwrap()].into_iter().collect();
+                host_rules(&HostConfig { own_pod_cidrs, far_ends, ..config() })
+            };
+            let (node, peer) = (Netns::current().unwrap(), cabling.client.netns());
+            let [at_node, beside_node] =
+                node.run(|| [6081, 6082].map(|port| bound("::", port))).await.unwrap();
+            let strangers = with(&[]);
+            // A Node whose Pods need no such rules starts without them.
+            firewall::apply_at_start(&strangers).await.unwrap();
+            check(&peer, address, &at_node, true).await;
+            assert_eq!(firewall::sync_tunnel_drops(&strangers).await.unwrap(), Outcome::Changed);
+            check(&peer, address, &at_node, false).await;
+            check(&peer, beside, &beside_node, true).await;
+            firewall::update(&strangers, &with(&[at])).await.unwrap();
+            check(&peer, address, &at_node, true).await;
+            assert_eq!(firewall::sync(&with(&[at])).await.unwrap(), Outcome::Unchanged);
+            assert_eq!(firewall::sync_tunnel_drops(&with(&[at])).await.unwrap(), Outcome::Unchanged);
+            firewall::remove().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_a_former_configuration_had_of_a_family_that_pods_do_not_have_goes() {
+    isolated("tunnels of the other family", async || {
+        sh("ip link add antrea-gw0 type bridge");
+        let own_pod_cidrs = || ["10.11.0.0/24".parse().unwrap()].into_iter().collect();
+        firewall::apply_at_start(&host_rules(&config())).await.unwrap();
+        sh("ip6tables -A INPUT -p udp --dport 9 -j DROP");
+        for (tunnel, left) in [(TunnelTraffic::Udp(4789), true), (TunnelTraffic::Gre, false)] {
+            let tunnel = Some(tunnel);
+            let plan = host_rules(&HostConfig { own_pod_cidrs: own_pod_cidrs(), tunnel, ..config() });
+            firewall::apply_at_start(&plan).await.unwrap();
+            assert_eq!(firewall::sync_tunnel_drops(&plan).await.unwrap(), Outcome::Changed);
+            let rules = sh("ip6tables-save");
+            assert_eq!(rules.matches("-j DROP").count(), if left { 2 } else { 1 }, "{rules}");
+            assert_eq!(rules.contains("ANTREA"), left, "{rules}");
         }
     });
 }

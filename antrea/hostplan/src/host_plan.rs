@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 
-use antrea_types::{DualStack, InterfaceName, TunnelTraffic};
+use antrea_types::{DualStack, InterfaceName, IpFamily, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::iptables::{Ruleset, SourcePorts};
@@ -24,7 +24,7 @@ pub enum ExternalMasquerade {
 pub struct HostConfig {
     /// The interface between the Node and its Pods.
     pub gateway: InterfaceName,
-    /// The Node's own Pod CIDRs. A family without one gets no rules.
+    /// The Node's own Pod CIDRs. A family without one gets no rules but for the tunnel.
     pub own_pod_cidrs: DualStack<IpNet>,
     /// The Pod CIDRs of all Nodes, this one included.
     pub pod_cidrs: Vec<IpNet>,
@@ -49,8 +49,10 @@ pub struct HostPlan {
     pub ip_sets: Vec<IpSet>,
     /// The names of sets that shall not be there, and that no rule refers to.
     pub unwanted_ip_sets: Vec<&'static str>,
-    /// iptables of each family that is in use.
+    /// iptables of each family that Pods or the tunnel between Nodes use.
     pub rulesets: DualStack<Ruleset>,
+    /// iptables of each other family: they keep strangers from the tunnel, and nothing works by them.
+    pub tunnel_drops: DualStack<Ruleset>,
     /// Kernel parameters.
     pub sysctls: Vec<Sysctl>,
 }
@@ -63,8 +65,8 @@ impl fmt::Display for HostPlan {
         for set in &self.ip_sets {
             write!(f, "{set}")?;
         }
-        for family in self.rulesets.families() {
-            if let Some(ruleset) = self.rulesets.get(family) {
+        for family in IpFamily::ALL {
+            if let Some(ruleset) = self.rulesets.get(family).or_else(|| self.tunnel_drops.get(family)) {
                 write!(f, "# {family}\n{ruleset}")?;
             }
         }

@@ -1,6 +1,6 @@
 //! The iptables rules, IP sets and sysctls of a Node that carries Pod traffic.
 
-use antrea_types::{IpFamily, TunnelTraffic};
+use antrea_types::{DualStack, IpFamily, TunnelTraffic};
 use ipnet::IpNet;
 
 use crate::iptables::{
@@ -36,7 +36,7 @@ const fn far_end_ip_set(family: IpFamily) -> &'static str {
 pub fn host_rules(config: &HostConfig) -> HostPlan {
     let mut rulesets = config.own_pod_cidrs.map(|pod_cidr| ruleset(config, pod_cidr));
     if config.tunnel == Some(TunnelTraffic::Gre) {
-        rulesets.v4.get_or_insert_with(|| tunnel_rules(config, IpFamily::V4));
+        rulesets.v4.get_or_insert_with(|| gre_rules(config));
     }
     HostPlan {
         ip_sets: ip_sets(config),
@@ -44,6 +44,7 @@ pub fn host_rules(config: &HostConfig) -> HostPlan {
             ServiceTraffic::ByHost => service_sets().into(),
             ServiceTraffic::ByAgent(_) => Vec::new(),
         },
+        tunnel_drops: tunnel_drops(config, &rulesets),
         rulesets,
         sysctls: sysctls(config),
     }
@@ -83,10 +84,25 @@ fn ruleset(config: &HostConfig, pod_cidr: IpNet) -> Ruleset {
     }
 }
 
-/// For a family that Pods do not have, but the tunnel between Nodes.
-fn tunnel_rules(config: &HostConfig, family: IpFamily) -> Ruleset {
-    let raw = raw(config, family, &ServiceTraffic::ByHost);
-    Ruleset { tables: [(Table::Raw, raw), (Table::Filter, filter(config, family))].into() }
+/// Where Pods have IPv6 alone: GRE carries that over IPv4.
+fn gre_rules(config: &HostConfig) -> Ruleset {
+    let raw = raw(config, IpFamily::V4, &ServiceTraffic::ByHost);
+    let filter = TableRules::default()
+        .with(BuiltinChain::Input, tunnel_input(config, IpFamily::V4))
+        .with(BuiltinChain::Output, tunnel_output(config, IpFamily::V4));
+    Ruleset { tables: [(Table::Raw, raw), (Table::Filter, filter)].into() }
+}
+
+/// For families without a ruleset. The kernel takes UDP tunnel packets of both families, whichever of them Pods have.
+fn tunnel_drops(config: &HostConfig, rulesets: &DualStack<Ruleset>) -> DualStack<Ruleset> {
+    let mut drops = DualStack::default();
+    for family in IpFamily::ALL.into_iter().filter(|family| rulesets.get(*family).is_none()) {
+        if let Some(drop) = drop_of_strangers(config, family) {
+            let filter = TableRules::default().with(BuiltinChain::Input, vec![drop]);
+            drops.insert(family, Ruleset { tables: [(Table::Filter, filter)].into() });
+        }
+    }
+    drops
 }
 
 /// Tunnel traffic as rules of a family see it: none for GRE over IPv6, which Open vSwitch does not send.
@@ -151,13 +167,24 @@ fn forged_tunnel_packets(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
 /// not keep the set up to date.
 fn tunnel_input(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
     let Some(layer4) = tunnel_layer4(config, family) else { return Vec::new() };
-    let far_ends = || far_end_ip_set(family).to_owned();
     let allow = Rule::new("allow tunnel input packets", Target::Accept).layer4(layer4);
-    if layer4 == Layer4::Gre {
-        return vec![allow.matching(Match::InSet(far_ends(), SetDirection::Source))];
+    match drop_of_strangers(config, family) {
+        Some(drop) => vec![drop, allow],
+        None => {
+            vec![allow.matching(Match::InSet(far_end_ip_set(family).to_owned(), SetDirection::Source))]
+        }
     }
-    let drop = Rule::new("drop tunnel input packets from unknown peers", Target::Drop).layer4(layer4);
-    vec![drop.matching(Match::NotInSet(far_ends(), SetDirection::Source)), allow]
+}
+
+fn drop_of_strangers(config: &HostConfig, family: IpFamily) -> Option<Rule> {
+    let udp = tunnel_layer4(config, family).filter(|layer4| *layer4 != Layer4::Gre)?;
+    let drop = Rule::new("drop tunnel input packets from unknown peers", Target::Drop).layer4(udp);
+    Some(drop.matching(Match::NotInSet(far_end_ip_set(family).to_owned(), SetDirection::Source)))
+}
+
+fn tunnel_output(config: &HostConfig, family: IpFamily) -> Vec<Rule> {
+    let allow = |layer4| Rule::new("allow tunnel output packets", Target::Accept).layer4(layer4);
+    tunnel_layer4(config, family).map(allow).into_iter().collect()
 }
 
 fn nat(config: &HostConfig, pod_cidr: IpNet) -> TableRules {
@@ -195,10 +222,7 @@ fn filter(config: &HostConfig, family: IpFamily) -> TableRules {
         accept("accept packets from local Pods").input(gateway()),
         accept("accept packets to local Pods").output(gateway()),
     ];
-    let (mut input, mut output) = (tunnel_input(config, family), Vec::new());
-    if let Some(layer4) = tunnel_layer4(config, family) {
-        output.push(accept("allow tunnel output packets").layer4(layer4));
-    }
+    let (mut input, mut output) = (tunnel_input(config, family), tunnel_output(config, family));
     if let Some(port) = config.services.agent().and_then(|agent| agent.health_check_port) {
         server("allow proxy health check", port, &mut input, &mut output);
     }

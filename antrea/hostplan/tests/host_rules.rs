@@ -5,7 +5,8 @@ use antrea_hostplan::{
     ExternalMasquerade, HostConfig, HostPlan, IpSet, ServiceTraffic, host_rules, ip_set_changes,
     parse_ip_set_save,
 };
-use antrea_types::TunnelTraffic;
+use antrea_types::{DualStack, TunnelTraffic};
+use ipnet::IpNet;
 
 const IPTABLES_SAVE: &str = include_str!("golden/iptables-save.txt");
 const IPSET_SAVE: &str = include_str!("golden/ipset-save.txt");
@@ -195,8 +196,9 @@ fn gre_is_let_in_and_not_tracked_either() {
 fn gre_has_no_rules_of_ipv6_and_vxlan_has_those_of_its_port() {
     let rules = |tunnel| host_rules(&HostConfig { tunnel: Some(tunnel), ..ipv6_node() });
     assert!(!rules(TunnelTraffic::Gre).rulesets.v6.unwrap().to_string().contains("gre"));
-    let vxlan = rules(TunnelTraffic::Udp(4789)).to_string();
-    assert_eq!(vxlan, rules(TunnelTraffic::Udp(6081)).to_string().replace("6081", "4789"));
+    let of_port = |port| rules(TunnelTraffic::Udp(port)).rulesets.v6.unwrap().to_string();
+    let vxlan = of_port(4789);
+    assert_eq!(vxlan, of_port(6081).replace("6081", "4789"));
     assert_eq!(vxlan.matches("--dport 4789").count(), 9);
 }
 
@@ -206,12 +208,34 @@ fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
     let rules = host_rules(&config).rulesets.v4.unwrap().to_string();
     assert_eq!(rules.matches("-p gre").count(), 4, "tracking and filter, in and out: {rules}");
     assert_eq!(rules.matches("-m set --match-set ANTREA-TUNNEL-IP src -j ACCEPT").count(), 1, "{rules}");
-    assert!(!rules.contains("*nat"), "{rules}");
+    assert_eq!(rules.matches("ACCEPT").count(), 2, "nothing else is let in or out: {rules}");
+}
+
+/// The kernel takes tunnel packets of both families, whatever Pods have.
+#[test]
+fn tunnel_packets_of_strangers_are_dropped_also_over_a_family_that_pods_do_not_have() {
+    insta::assert_snapshot!(host_rules(&recorded_node()).tunnel_drops.v6.unwrap(), @r#"
+    *filter
+    :ANTREA-INPUT - [0:0]
+    -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
+    -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP6 src -j DROP
+    COMMIT
+    "#);
+    let drop = |config| host_rules(&config).tunnel_drops;
+    let of_ipv4 = drop(ipv6_node()).v4.unwrap().to_string();
+    assert!(of_ipv4.contains("--dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP src -j DROP"), "{of_ipv4}");
+    for tunnel in [None, Some(TunnelTraffic::Gre)] {
+        assert_eq!(drop(HostConfig { tunnel, ..recorded_node() }), DualStack::default(), "{tunnel:?}");
+    }
+    let own_pod_cidrs = ["10.11.0.0/24", "fd00:11::/64"].map(|text| text.parse::<IpNet>().unwrap());
+    let own_pod_cidrs = own_pod_cidrs.into_iter().collect();
+    assert_eq!(drop(HostConfig { own_pod_cidrs, ..recorded_node() }), DualStack::default());
 }
 
 #[test]
 fn an_ipv6_node_has_the_same_rules_for_ipv6() {
-    insta::assert_snapshot!(host_rules(&ipv6_node()), @r#"
+    let plan = HostPlan { tunnel_drops: DualStack::default(), ..host_rules(&ipv6_node()) };
+    insta::assert_snapshot!(plan, @r#"
     net.ipv6.conf.all.forwarding = 1
     create ANTREA-POD-IP hash:net family inet
     create ANTREA-POD-IP6 hash:net family inet6

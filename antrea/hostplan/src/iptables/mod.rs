@@ -9,7 +9,7 @@ mod rule;
 mod ruleset;
 mod saved;
 
-pub use plan::{removal_text, restore_text};
+pub use plan::restore_text;
 pub use rule::{InterfaceIs, Layer4, Match, Port, Rule, SetDirection, SourcePorts, Target};
 pub use ruleset::{BuiltinChain, Chain, Jump, JumpPlace, Ruleset, Table, TableRules};
 pub use saved::SavedRuleset;

@@ -8,7 +8,7 @@ use super::saved::{SavedRuleset, SavedTable};
 
 /// Text for `iptables-restore --noflush` that brings Antrea's part of the family to `desired`, or nothing if it is so
 /// already. A table that differs is changed in one transaction: Antrea's chains are flushed and refilled, jumps are
-/// made to be there exactly once, chains and jumps that are no longer wanted go.
+/// made to be there exactly once, chains and jumps that are no longer wanted go: all of them with an empty ruleset.
 pub fn restore_text(desired: &Ruleset, saved: &SavedRuleset) -> Option<String> {
     let mut text = String::new();
     let (no_rules, nothing_saved) = (TableRules::default(), SavedTable::default());
@@ -22,11 +22,6 @@ pub fn restore_text(desired: &Ruleset, saved: &SavedRuleset) -> Option<String> {
         }
     }
     (!text.is_empty()).then_some(text)
-}
-
-/// Text for `iptables-restore --noflush` that removes all that Antrea has, or nothing if there is nothing.
-pub fn removal_text(saved: &SavedRuleset) -> Option<String> {
-    restore_text(&Ruleset::default(), saved)
 }
 
 fn table_lines(wanted: &TableRules, there: &SavedTable) -> Vec<String> {
@@ -170,7 +165,8 @@ mod tests {
 
     #[test]
     fn removal_leaves_nothing_of_antrea() {
-        let text = removal_text(&SavedRuleset::parse(&desired().to_string())).unwrap();
+        let saved = SavedRuleset::parse(&desired().to_string());
+        let text = restore_text(&Ruleset::default(), &saved).unwrap();
         insta::assert_snapshot!(text, @r#"
         *filter
         :ANTREA-INPUT - [0:0]
