@@ -2,6 +2,7 @@
 
 use antrea_e2e::names::NodeId;
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::cluster::{Cluster, NAMESPACE, on_the_cluster};
 use crate::http_codes;
@@ -122,11 +123,15 @@ fn an_agents_token_writes_about_its_own_node_alone() {
         writer.patch(&bound, other, &set, "422")?;
         writer.patch(&unbound, own, &set, "422")?;
         writer.patch(&bound, own, &annotation("example.com/a", r#""x""#), "422")?;
-        writer.patch(&bound, own, r#"{"metadata":{"labels":{"a":"x"}}}"#, "422")?;
-        writer.patch(&bound, own, r#"{"status":{"phase":"Terminated"}}"#, "422")?;
-        writer.replace_info(&bound, other, "422")?;
-        // Its agent may write at the same moment.
-        writer.replace_info(&bound, own, "200").or_else(|_| writer.replace_info(&bound, own, "200"))
+        cluster.kubectl.text(&["annotate", "node", &own.to_string(), "example.com/kept=y"])?;
+        let refused = writer.writes_no_other_part(&bound, own);
+        cluster.kubectl.text(&["annotate", "node", &own.to_string(), "example.com/kept-"])?;
+        refused?;
+        writer.replace_info(&bound, other, |_| {}, "422")?;
+        // The Namespace of its Pod is where admins' antctl takes a token for the agent from.
+        writer.replace_info(&bound, own, |info| info["podRef"]["namespace"] = "default".into(), "422")?;
+        writer.replace_info(&bound, own, |info| info["nodeRef"]["name"] = other.to_string().into(), "422")?;
+        writer.replace_info(&bound, own, |_| {}, "200")
     });
 }
 
@@ -148,11 +153,31 @@ impl Writer<'_> {
         self.send(token, ["PATCH", "application/merge-patch+json", &path, body], code)
     }
 
-    /// As an agent does, by update.
-    fn replace_info(&self, token: &str, node: NodeId, code: &str) -> Result<()> {
-        let info = self.cluster.kubectl.json(&["get", "antreaagentinfo", &node.to_string()])?.to_string();
-        let path = format!("/apis/crd.antrea.io/v1beta1/antreaagentinfos/{node}");
-        self.send(token, ["PUT", "application/json", &path, &info], code)
+    /// Annotations of others stay, whatever else of the Node is written is refused.
+    fn writes_no_other_part(&self, token: &str, node: NodeId) -> Result<()> {
+        for forbidden in [
+            annotation("example.com/kept", "null"),
+            annotation("example.com/kept", r#""x""#),
+            r#"{"metadata":{"labels":{"a":"x"}}}"#.to_owned(),
+            r#"{"metadata":{"finalizers":["example.com/a"]}}"#.to_owned(),
+            r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"a","uid":"a"}]}}"#
+                .to_owned(),
+            r#"{"status":{"phase":"Terminated"}}"#.to_owned(),
+        ] {
+            self.patch(token, node, &forbidden, "422")?;
+        }
+        Ok(())
+    }
+
+    /// As an agent does, by update. The agent may write at the same moment, so that the update comes too late: it is tried twice.
+    fn replace_info(&self, token: &str, node: NodeId, change: impl Fn(&mut Value), code: &str) -> Result<()> {
+        let replace = || {
+            let mut info = self.cluster.kubectl.json(&["get", "antreaagentinfo", &node.to_string()])?;
+            change(&mut info);
+            let path = format!("/apis/crd.antrea.io/v1beta1/antreaagentinfos/{node}");
+            self.send(token, ["PUT", "application/json", &path, &info.to_string()], code)
+        };
+        replace().or_else(|_| replace())
     }
 
     fn send(&self, token: &str, request: [&str; 4], code: &str) -> Result<()> {
