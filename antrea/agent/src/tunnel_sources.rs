@@ -271,6 +271,10 @@ mod tests {
             sh("ip address delete 192.0.2.11/32 dev one");
             becomes(&client, "192.0.2.11").await;
             assert!(begin.elapsed() > Duration::from_secs(3500), "{:?}", begin.elapsed());
+            let added = Some("192.0.2.11,198.51.100.1");
+            annotate_tunnel_sources(&client, &"node-a".parse().unwrap(), added).await.unwrap();
+            told.send_replace(routes(added));
+            becomes(&client, "192.0.2.11").await;
             stop.cancel();
             keeping.await.unwrap().unwrap();
         });
