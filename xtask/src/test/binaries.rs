@@ -206,14 +206,22 @@ impl Run {
 impl Place {
     fn command(self, program: &Path, log: &Path) -> Result<Command> {
         match self {
-            Self::Here => Ok(Command::new(program)),
+            Self::Here => Ok(ending_with_us(program)),
             Self::Guest => {
-                let mut xtask = Command::new(std::env::current_exe().context("cannot find this program")?);
+                let mut xtask = ending_with_us(&std::env::current_exe().context("cannot find this program")?);
                 xtask.arg("guest").arg("--console").arg(log.with_extension("console.log")).arg(program);
                 Ok(xtask)
             }
         }
     }
+}
+
+/// A program that is killed when the thread that has started it ends, as when this process is killed: tests that nobody waits
+/// for would go on beside those of the next run.
+fn ending_with_us(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command
 }
 
 /// The names of the tests in a binary.
@@ -240,5 +248,30 @@ fn print_what_matters(output: &str, outcome: Outcome) {
     }
     for Skipped { test, reason } in libtest::skipped(output) {
         println!("SKIPPED {test}: {reason}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn tests_end_with_whoever_has_started_them() {
+        let started = thread::spawn(|| {
+            let mut sleep = Place::Here.command(Path::new("sleep"), Path::new("")).unwrap();
+            let sleep = sleep.arg("60").spawn().unwrap();
+            let is_running =
+                || fs::read_to_string(format!("/proc/{}/comm", sleep.id())).unwrap() == "sleep\n";
+            while !is_running() {
+                thread::yield_now();
+            }
+            sleep
+        });
+        let status = started.join().unwrap().wait().unwrap();
+        assert_eq!(status.signal(), Some(9));
     }
 }
