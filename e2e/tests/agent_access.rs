@@ -128,7 +128,7 @@ fn an_agents_token_writes_about_its_own_node_alone() {
         cluster.kubectl.text(&["annotate", "node", &own.to_string(), "example.com/kept-"])?;
         refused?;
         writer.replace_info(&bound, other, |_| {}, "422")?;
-        // The Namespace of its Pod is where admins' antctl takes a token for the agent from.
+        // antctl asks for the token that it shows this agent in the Namespace that podRef names.
         writer.replace_info(&bound, own, |info| info["podRef"]["namespace"] = "default".into(), "422")?;
         writer.replace_info(&bound, own, |info| info["nodeRef"]["name"] = other.to_string().into(), "422")?;
         writer.replace_info(&bound, own, |_| {}, "200")
@@ -153,7 +153,7 @@ impl Writer<'_> {
         self.send(token, ["PATCH", "application/merge-patch+json", &path, body], code)
     }
 
-    /// Annotations of others stay, whatever else of the Node is written is refused.
+    /// Only annotations of Antrea's may be written.
     fn writes_no_other_part(&self, token: &str, node: NodeId) -> Result<()> {
         for forbidden in [
             annotation("example.com/kept", "null"),

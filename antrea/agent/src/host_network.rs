@@ -15,11 +15,14 @@ use std::time::Duration;
 use antrea_agent_routing::NodeRoutes;
 use antrea_config::AgentConfig;
 use antrea_host::{LinkWatch, Netlink, Outcome, find_own_network, firewall};
-use antrea_hostplan::{Changes, Neighbour, Route, ServiceTraffic, neighbour_changes, route_changes};
+use antrea_hostplan::{
+    Changes, HostPlan, Neighbour, Route, ServiceTraffic, neighbour_changes, route_changes,
+};
 use antrea_types::{DualStack, GLOBAL_VIRTUAL_MAC};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
@@ -62,6 +65,9 @@ pub(crate) struct HostNetwork {
     own: LastRead,
     told: LeftOut,
     state: State,
+    /// When all is compared next.
+    due: Instant,
+    unused: UnusedFamilies,
 }
 
 /// What is known of the kernel.
@@ -70,6 +76,13 @@ enum State {
     Reached(Box<Wanted>),
     /// Something failed, that many times in a row.
     Failed(u32),
+}
+
+/// The rules of families that are not used.
+#[derive(Default)]
+struct UnusedFamilies {
+    /// Why they could not be set the last time.
+    failure: Option<String>,
 }
 
 /// Why there is something to do.
@@ -92,8 +105,18 @@ impl HostNetwork {
     ) -> Result<Self> {
         let gateway_watch = LinkWatch::current(&gateway.name).context("cannot watch the gateway")?;
         let fixed = Fixed::new(gateway.name.clone(), config, own_pod_cidrs, api_server);
-        let (own, told, state) = (LastRead::default(), LeftOut::default(), State::Failed(0));
-        Ok(Self { netlink, gateway, gateway_watch, fixed, asked, own, told, state })
+        Ok(Self {
+            netlink,
+            gateway,
+            gateway_watch,
+            fixed,
+            asked,
+            own: LastRead::default(),
+            told: LeftOut::default(),
+            state: State::Failed(0),
+            due: Instant::now(),
+            unused: UnusedFamilies::default(),
+        })
     }
 
     /// Sets up everything, once, at start. Routes that the kernel refuses are tried again later: those to one peer must
@@ -106,19 +129,19 @@ impl HostNetwork {
         let marked_source = self.sync_marked_source().await;
         firewall::apply_at_start(&wanted.plan).await?;
         self.tell_let_in(&wanted);
-        let outcomes = [
-            own,
-            marked_source,
-            sync_tunnel_drops(&wanted).await,
-            self.sync_routes(&wanted).await,
-            self.sync_neighbours(&wanted).await,
-        ];
+        let outcomes =
+            [own, marked_source, self.sync_routes(&wanted).await, self.sync_neighbours(&wanted).await];
+        self.due = Instant::now() + PERIOD;
         self.remember(wanted, outcomes);
         Ok(())
     }
 
-    /// Follows Nodes and Services, and repairs what others change, until `stop`.
+    /// Follows Nodes and Services, and repairs what others change, until `stop`. Pods do not wait for rules of families that
+    /// are not used.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<()> {
+        if let State::Reached(wanted) = &self.state {
+            stop.run_until_cancelled(self.unused.sync(&wanted.plan)).await;
+        }
         while let Some(occasion) = stop.run_until_cancelled(self.wait()).await {
             stop.run_until_cancelled(self.act(occasion)).await;
         }
@@ -126,13 +149,9 @@ impl HostNetwork {
     }
 
     async fn wait(&mut self) -> Occasion {
-        let patience = match self.state {
-            State::Reached(_) => PERIOD,
-            State::Failed(times) => PERIOD.min(RETRY.saturating_mul(1 << times.min(5))),
-        };
         let occasion = tokio::select! {
             Ok(()) = self.gateway_watch.made_anew() => Occasion::GatewayMadeAnew,
-            occasion = self.asked.change_or_time(patience) => occasion,
+            occasion = self.asked.change_or_time(self.due) => occasion,
         };
         if occasion == Occasion::Changed {
             tokio::time::sleep(BURST).await;
@@ -162,10 +181,11 @@ impl HostNetwork {
                     self.gateway.configure(&self.netlink).await,
                     self.sync_marked_source().await,
                     self.sync_firewall(&wanted).await,
-                    sync_tunnel_drops(&wanted).await,
                     self.sync_routes(&wanted).await,
                     self.sync_neighbours(&wanted).await,
                 ];
+                self.unused.sync(&wanted.plan).await;
+                self.due = Instant::now() + PERIOD;
                 self.remember(wanted, outcomes);
             }
         }
@@ -185,6 +205,9 @@ impl HostNetwork {
             State::Failed(times) => State::Failed(times.saturating_add(1)),
             State::Reached(_) => State::Failed(0),
         };
+        if let State::Failed(times) = self.state {
+            self.due = Instant::now() + PERIOD.min(RETRY.saturating_mul(1 << times.min(5)));
+        }
     }
 
     async fn read_own_network(&mut self) -> Result<()> {
@@ -263,11 +286,23 @@ impl HostNetwork {
     }
 }
 
-async fn sync_tunnel_drops(wanted: &Wanted) -> Result<()> {
-    if firewall::sync_tunnel_drops(&wanted.plan).await? == Outcome::Changed {
-        info!("Changed iptables rules of a family that Pods do not have");
+impl UnusedFamilies {
+    /// Tells a failure once: nothing depends on these rules.
+    async fn sync(&mut self, plan: &HostPlan) {
+        let synced = firewall::sync_unused_families(plan).await;
+        if matches!(synced, Ok(Outcome::Changed)) {
+            info!("Changed iptables rules of an IP family that Pods do not have");
+        }
+        let failure = synced.err().map(|error| format!("{:#}", anyhow::Error::from(error)));
+        match &failure {
+            Some(error) if self.failure != failure => warn!(
+                error,
+                "Strangers may send to the tunnel over an IP family that Pods do not have; trying again every minute"
+            ),
+            _ => {}
+        }
+        self.failure = failure;
     }
-    Ok(())
 }
 
 fn log_routes(changes: &Changes<Route>) {
@@ -286,12 +321,12 @@ fn log_routes(changes: &Changes<Route>) {
 impl Asked {
     /// Until there is something to do. Who computes routes, Services and other clusters ends before this component does: then
     /// there are no changes any more, and the last ones hold.
-    async fn change_or_time(&mut self, patience: Duration) -> Occasion {
+    async fn change_or_time(&mut self, due: Instant) -> Occasion {
         tokio::select! {
             Ok(()) = self.routes.changed() => Occasion::Changed,
             Ok(()) = self.services.changed() => Occasion::Changed,
             Ok(()) = self.clusters.changed() => Occasion::Changed,
-            () = tokio::time::sleep(patience) => Occasion::TimeIsUp,
+            () = tokio::time::sleep_until(due) => Occasion::TimeIsUp,
         }
     }
 }

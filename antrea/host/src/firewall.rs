@@ -8,8 +8,8 @@
 //! | periodic sync, nothing changed | `ipset save`, `iptables-save`, `ip6tables-save` |
 //! | entries of IP sets changed | `ipset restore` with the changes |
 //!
-//! Those of a family that nothing uses are run as well: it may be that strangers reach the tunnel by it. Where the kernel
-//! does not have it, they are not.
+//! Those of a family that Pods do not have are run as well, since strangers may reach the tunnel over it, but not where the
+//! kernel does not have it. At the first start `-save` is run, too, where the tables of the older iptables are loaded.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl FirewallError {
     }
 }
 
-/// Applies a plan when the agent starts, all but what [`sync_tunnel_drops`] does: IP sets without looking, rules compared
+/// Applies a plan when the agent starts, all but what [`sync_unused_families`] does: IP sets without looking, rules compared
 /// with what is there where anything can be there.
 ///
 /// # Errors
@@ -71,13 +71,12 @@ pub async fn apply_at_start(plan: &HostPlan) -> Result<(), FirewallError> {
     Ok(())
 }
 
-/// Compares the families that nothing uses with their part of a plan, and repairs what differs: strangers are kept from
-/// the tunnel, and what a former plan had there goes. It is apart from the rest, since a Node works without
-/// `ip6tables` where no Pod has IPv6.
+/// Repairs the rules of families that are not used: [`HostPlan::tunnel_drops`] are there, and nothing of a former plan is. Apart
+/// from the rest, since nothing depends on it: a Node of IPv4 works without `ip6tables`.
 ///
 /// # Errors
 /// The first family that fails.
-pub async fn sync_tunnel_drops(plan: &HostPlan) -> Result<Outcome, FirewallError> {
+pub async fn sync_unused_families(plan: &HostPlan) -> Result<Outcome, FirewallError> {
     let unused = IpFamily::ALL.into_iter().filter(|family| plan.rulesets.get(*family).is_none());
     let mut outcome = Outcome::Unchanged;
     for family in unused.filter(|family| kernel_has(*family)) {
@@ -119,7 +118,8 @@ pub async fn sync(plan: &HostPlan) -> Result<Outcome, FirewallError> {
 }
 
 /// Takes the Node from a plan that was applied to another one. Where nothing but entries of IP sets differs, only these
-/// are changed, which takes as long as there are changes; otherwise all is compared, as by [`sync`].
+/// are changed, which takes as long as there are changes; otherwise all is compared, as by [`sync`]. Families that are not used
+/// are left as they are.
 ///
 /// # Errors
 /// As [`sync`].

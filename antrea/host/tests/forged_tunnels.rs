@@ -95,7 +95,7 @@ fn nothing_comes_to_a_tunnel_but_what_another_node_sends_there() {
 }
 
 #[test]
-fn a_stranger_sends_nothing_to_a_tunnel_over_a_family_that_pods_do_not_have() {
+fn a_stranger_sends_nothing_to_a_tunnel_over_a_family_that_is_not_used() {
     isolated("tunnels of the other family", async || {
         let cabling = Cabling::new().await;
         for (pods, at, address, beside) in [
@@ -114,20 +114,21 @@ fn a_stranger_sends_nothing_to_a_tunnel_over_a_family_that_pods_do_not_have() {
             // A Node whose Pods need no such rules starts without them.
             firewall::apply_at_start(&strangers).await.unwrap();
             check(&peer, address, &at_node, true).await;
-            assert_eq!(firewall::sync_tunnel_drops(&strangers).await.unwrap(), Outcome::Changed);
+            assert_eq!(firewall::sync_unused_families(&strangers).await.unwrap(), Outcome::Changed);
+            sh("iptables -I INPUT -j ACCEPT; ip6tables -I INPUT -j ACCEPT");
             check(&peer, address, &at_node, false).await;
             check(&peer, beside, &beside_node, true).await;
             firewall::update(&strangers, &with(&[at])).await.unwrap();
             check(&peer, address, &at_node, true).await;
             assert_eq!(firewall::sync(&with(&[at])).await.unwrap(), Outcome::Unchanged);
-            assert_eq!(firewall::sync_tunnel_drops(&with(&[at])).await.unwrap(), Outcome::Unchanged);
+            assert_eq!(firewall::sync_unused_families(&with(&[at])).await.unwrap(), Outcome::Unchanged);
             firewall::remove().await.unwrap();
         }
     });
 }
 
 #[test]
-fn what_a_former_configuration_had_of_a_family_that_pods_do_not_have_goes() {
+fn what_a_former_configuration_had_of_a_family_that_is_not_used_any_more_goes() {
     isolated("tunnels of the other family", async || {
         sh("ip link add antrea-gw0 type bridge");
         let own_pod_cidrs = || ["10.11.0.0/24".parse().unwrap()].into_iter().collect();
@@ -137,7 +138,7 @@ fn what_a_former_configuration_had_of_a_family_that_pods_do_not_have_goes() {
             let tunnel = Some(tunnel);
             let plan = host_rules(&HostConfig { own_pod_cidrs: own_pod_cidrs(), tunnel, ..config() });
             firewall::apply_at_start(&plan).await.unwrap();
-            assert_eq!(firewall::sync_tunnel_drops(&plan).await.unwrap(), Outcome::Changed);
+            assert_eq!(firewall::sync_unused_families(&plan).await.unwrap(), Outcome::Changed);
             let rules = sh("ip6tables-save");
             assert_eq!(rules.matches("-j DROP").count(), if left { 2 } else { 1 }, "{rules}");
             assert_eq!(rules.contains("ANTREA"), left, "{rules}");

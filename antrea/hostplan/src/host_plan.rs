@@ -49,9 +49,9 @@ pub struct HostPlan {
     pub ip_sets: Vec<IpSet>,
     /// The names of sets that shall not be there, and that no rule refers to.
     pub unwanted_ip_sets: Vec<&'static str>,
-    /// iptables of each family that Pods or the tunnel between Nodes use.
+    /// iptables of each family that Pods have, or that GRE needs.
     pub rulesets: DualStack<Ruleset>,
-    /// iptables of each other family: they keep strangers from the tunnel, and nothing works by them.
+    /// iptables of the families that are not used: they keep strangers from the tunnel, and nothing depends on them.
     pub tunnel_drops: DualStack<Ruleset>,
     /// Kernel parameters.
     pub sysctls: Vec<Sysctl>,

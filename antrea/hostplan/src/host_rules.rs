@@ -93,13 +93,15 @@ fn gre_rules(config: &HostConfig) -> Ruleset {
     Ruleset { tables: [(Table::Raw, raw), (Table::Filter, filter)].into() }
 }
 
-/// For families without a ruleset. The kernel takes UDP tunnel packets of both families, whichever of them Pods have.
+/// For families without a ruleset. The kernel takes UDP tunnel packets of both families, whichever of them Pods have, and has no
+/// flows for those of the other one: each that is accepted costs ovs-vswitchd. So they are dropped in table mangle, before
+/// others accept them in table filter.
 fn tunnel_drops(config: &HostConfig, rulesets: &DualStack<Ruleset>) -> DualStack<Ruleset> {
     let mut drops = DualStack::default();
     for family in IpFamily::ALL.into_iter().filter(|family| rulesets.get(*family).is_none()) {
         if let Some(drop) = drop_of_strangers(config, family) {
-            let filter = TableRules::default().with(BuiltinChain::Input, vec![drop]);
-            drops.insert(family, Ruleset { tables: [(Table::Filter, filter)].into() });
+            let mangle = TableRules::default().with(BuiltinChain::Input, vec![drop]);
+            drops.insert(family, Ruleset { tables: [(Table::Mangle, mangle)].into() });
         }
     }
     drops

@@ -213,9 +213,9 @@ fn gre_that_carries_ipv6_pods_alone_is_let_in_over_ipv4() {
 
 /// The kernel takes tunnel packets of both families, whatever Pods have.
 #[test]
-fn tunnel_packets_of_strangers_are_dropped_also_over_a_family_that_pods_do_not_have() {
+fn tunnel_packets_of_strangers_are_dropped_also_over_a_family_that_is_not_used() {
     insta::assert_snapshot!(host_rules(&recorded_node()).tunnel_drops.v6.unwrap(), @r#"
-    *filter
+    *mangle
     :ANTREA-INPUT - [0:0]
     -A INPUT -m comment --comment "Antrea: jump to Antrea input rules" -j ANTREA-INPUT
     -A ANTREA-INPUT -p udp -m comment --comment "Antrea: drop tunnel input packets from unknown peers" -m udp --dport 6081 -m set ! --match-set ANTREA-TUNNEL-IP6 src -j DROP

@@ -4,13 +4,15 @@
 
 use std::net::IpAddr;
 
+use antrea_openflow::{Band, MeterFlags, MeterId};
+use antrea_pipeline::service::ServiceProxy;
 use antrea_types::{IpFamily, OfPort, Protocol};
 
 use crate::bridge::{direct_bridge, service_bridge};
-use crate::cluster::{POD_A, POD_B};
+use crate::cluster::{DUAL, POD_A, POD_B};
 use crate::packets::{ACK, Packet, SYN};
 use crate::passage::{Passage, client_ports};
-use crate::served::cluster_ip;
+use crate::served::{cluster_ip, cluster_ips_only, node};
 
 pub(crate) const A: &str = "0a:00:00:00:00:0a";
 pub(crate) const B: &str = "0a:00:00:00:00:0b";
@@ -72,9 +74,8 @@ pub(crate) const V4: IpFamily = IpFamily::V4;
 #[test]
 fn the_switch_prints_our_service_flows_as_we_do() {
     let Some(bridge) = service_bridge() else { return };
-    let proxy = crate::served::everything(crate::cluster::DUAL);
-    let flows =
-        crate::served::node_flows(&crate::served::node(crate::cluster::DUAL, proxy), crate::cluster::DUAL);
+    let proxy = crate::served::everything(DUAL);
+    let flows = crate::served::node_flows(&node(DUAL, proxy), DUAL);
     let dump = bridge.dump();
     let theirs: std::collections::BTreeSet<&str> = dump.lines().map(str::trim).collect();
     let missing: Vec<String> =
@@ -166,6 +167,16 @@ fn what_goes_to_a_service_without_endpoints_goes_to_the_agent() {
     let first = opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), (cluster_ip(V4, 5), 80), 1006);
     seen.push(bridge.send(&first));
     check("what_goes_to_a_service_without_endpoints_goes_to_the_agent", &seen);
+}
+
+/// By the meter that such packets pass.
+#[test]
+fn the_agent_gets_no_more_packets_than_its_configuration_says() {
+    let pipeline = node(DUAL, ServiceProxy { refusal_rate: 100, ..cluster_ips_only() });
+    let meters = pipeline.meters();
+    let limit = meters.iter().find(|meter| meter.id == MeterId(259)).unwrap();
+    assert_eq!(limit.bands, [Band { rate: 100, burst: 200 }]);
+    assert_eq!(limit.flags, MeterFlags::PKTPS.and(MeterFlags::BURST));
 }
 
 #[test]

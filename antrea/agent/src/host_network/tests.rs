@@ -103,10 +103,18 @@ async fn started_with(
     config: &str,
     services: ServiceTraffic,
 ) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
+    started_on(pod_cidrs(), config, services).await
+}
+
+async fn started_on(
+    pod_cidrs: DualStack<IpNet>,
+    config: &str,
+    services: ServiceTraffic,
+) -> (HostNetwork, watch::Sender<ServiceTraffic>) {
     let gateway = GatewayInterface {
         name: "antrea-gw0".parse().unwrap(),
         mac: MacAddr([2, 0, 0, 0, 0, 1]),
-        addresses: gateway::addresses(&pod_cidrs()),
+        addresses: gateway::addresses(&pod_cidrs),
     };
     let config = AgentConfig::parse("agent.conf", config).unwrap();
     let (sender, receiver) = watch::channel(services);
@@ -114,7 +122,7 @@ async fn started_with(
     let netlink = Netlink::current().unwrap();
     let api_server = Some("172.18.9.2".parse().unwrap());
     let asked = Asked { routes, services: receiver, clusters: clusters(), let_in: Arc::default() };
-    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs(), api_server, asked).unwrap();
+    let mut host = HostNetwork::new(netlink, gateway, &config, pod_cidrs, api_server, asked).unwrap();
     host.start().await.unwrap();
     assert!(matches!(host.state, State::Reached(_)));
     (host, sender)
@@ -185,6 +193,59 @@ fn rules_are_not_touched_when_only_services_changed() {
         assert!(!sh("iptables-save -t nat").contains("DNAT external"));
         host.act(Occasion::TimeIsUp).await;
         assert!(sh("iptables-save -t nat").contains("DNAT external"));
+    });
+}
+
+#[test]
+fn what_others_changed_is_repaired_within_a_minute_though_services_change_all_the_time() {
+    isolated("host_network", async || {
+        let (mut host, sender) = started(traffic(Some(services([30080], &[])))).await;
+        let due = host.due;
+        sender.send_replace(traffic(Some(services([30080, 30081], &[]))));
+        step(&mut host).await;
+        assert_eq!(host.due, due);
+        assert!(due <= Instant::now() + PERIOD);
+        host.due = Instant::now();
+        assert_eq!(host.wait().await, Occasion::TimeIsUp);
+        host.act(Occasion::TimeIsUp).await;
+        assert!(host.due > due);
+    });
+}
+
+/// A Node whose Pods have IPv4 alone.
+async fn of_ipv4() -> HostNetwork {
+    let pod_cidrs = DualStack { v6: None, ..pod_cidrs() };
+    let (host, _) = started_on(pod_cidrs, "", ServiceTraffic::ByHost).await;
+    assert!(!sh("ip6tables-save").contains("ANTREA"), "Pods do not wait for these rules");
+    host
+}
+
+#[test]
+fn strangers_are_kept_from_the_tunnel_over_the_family_that_pods_do_not_have() {
+    isolated("host_network", async || {
+        let mut host = of_ipv4().await;
+        let drops = || sh("ip6tables-save").matches("--match-set ANTREA-TUNNEL-IP6 src -j DROP").count();
+        for damage in ["true", "ip6tables -t mangle -F ANTREA-INPUT"] {
+            sh(damage);
+            host.act(Occasion::TimeIsUp).await;
+            assert_eq!((drops(), &host.unused.failure), (1, &None), "{damage}");
+        }
+    });
+}
+
+/// A table of nftables that iptables cannot use.
+#[test]
+fn a_node_works_where_rules_of_the_family_that_pods_do_not_have_cannot_be_set() {
+    isolated("host_network", async || {
+        sh("nft add table ip6 mangle; nft 'add chain ip6 mangle INPUT { type nat hook input priority 0; }'");
+        let mut host = of_ipv4().await;
+        host.act(Occasion::TimeIsUp).await;
+        assert!(matches!(host.state, State::Reached(_)));
+        assert!(host.unused.failure.as_ref().is_some_and(|error| error.contains("ip6tables-restore")));
+        assert!(sh("iptables-save").contains("ANTREA-TUNNEL-IP src -j DROP"));
+        sh("nft delete table ip6 mangle");
+        host.act(Occasion::TimeIsUp).await;
+        assert_eq!(host.unused.failure, None);
     });
 }
 
@@ -339,7 +400,7 @@ async fn a_change_is_acted_on_at_once_and_the_last_one_holds_when_there_are_no_m
     let (_, services) = watch::channel(ServiceTraffic::ByHost);
     let mut asked = Asked { routes, services, clusters: clusters(), let_in: Arc::default() };
     sender.send_modify(|_| {});
-    let mut next = || asked.change_or_time(PERIOD).now_or_never();
+    let mut next = || asked.change_or_time(Instant::now() + PERIOD).now_or_never();
     assert_eq!(next(), Some(Occasion::Changed));
     drop(sender);
     assert_eq!(next(), None);
