@@ -20,6 +20,9 @@ pub struct Slots {
     pub loopback: usize,
 }
 
+/// However many there may be of all: those that one host holds cost the server no more where many hosts come at once.
+const ANONYMOUS_OF_ONE_SOURCE: usize = 256;
+
 /// Where connections come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
@@ -97,10 +100,13 @@ struct Entry<T> {
 impl<T> Table<T> {
     pub(crate) fn new(slots: Slots) -> Self {
         // One source never needs more than half of what is for everybody.
-        let shared = |most: usize| Kind::new(most, most.div_ceil(2));
-        let own = |most: usize| Kind::new(most, most);
-        let kinds =
-            [shared(slots.handshakes), shared(slots.anonymous), own(slots.admitted), own(slots.loopback)];
+        let half = |most: usize| most.div_ceil(2);
+        let kinds = [
+            Kind::new(slots.handshakes, half(slots.handshakes)),
+            Kind::new(slots.anonymous, half(slots.anonymous).min(ANONYMOUS_OF_ONE_SOURCE)),
+            Kind::new(slots.admitted, slots.admitted),
+            Kind::new(slots.loopback, slots.loopback),
+        ];
         Self { kinds, places: BTreeMap::new(), turn: 0 }
     }
 

@@ -39,9 +39,10 @@ use request::{ResourcePath, action, verb};
 use resources::{Scope, Served, find};
 use watch_places::{Holder, WatchPlaces};
 
-/// What the clients of the API may have of its server: agents keep their connections, and there are many of them.
+/// What the clients of the API may have of its server: agents keep their connections, and there are many of them. Until its
+/// token was reviewed each is anonymous, and after a restart all come at once.
 pub const LIMITS: Limits = Limits {
-    slots: Slots { handshakes: 2048, anonymous: 512, admitted: 8192, loopback: 2048 },
+    slots: Slots { handshakes: 2048, anonymous: 2048, admitted: 8192, loopback: 2048 },
     handshake: Duration::from_secs(10),
     header: Duration::from_secs(60),
     lifetime: Duration::from_secs(24 * 3600),

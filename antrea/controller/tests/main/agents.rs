@@ -2,7 +2,9 @@
 //! begins anew where the controller is when it fails.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use antrea_kit::kube_client::root_certificates;
@@ -13,7 +15,7 @@ use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
@@ -36,16 +38,22 @@ pub(crate) struct Agents {
     count: usize,
     whereabouts: watch::Sender<Whereabouts>,
     heard: mpsc::Receiver<(usize, u16, usize)>,
+    refused: Arc<AtomicUsize>,
 }
 
 impl Agents {
     pub(crate) fn start(count: usize, whereabouts: Whereabouts) -> Self {
         let (sender, heard) = mpsc::channel(count);
-        let whereabouts = watch::Sender::new(whereabouts);
+        let (whereabouts, refused) = (watch::Sender::new(whereabouts), Arc::default());
         for number in 0..count {
-            tokio::spawn(run(number, whereabouts.subscribe(), sender.clone()));
+            tokio::spawn(run(number, whereabouts.subscribe(), sender.clone(), Arc::clone(&refused)));
         }
-        Self { count, whereabouts, heard }
+        Self { count, whereabouts, heard, refused }
+    }
+
+    /// How often one of them was not served.
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// The controller is elsewhere.
@@ -77,11 +85,15 @@ async fn run(
     number: usize,
     mut whereabouts: watch::Receiver<Whereabouts>,
     heard: mpsc::Sender<(usize, u16, usize)>,
+    refused: Arc<AtomicUsize>,
 ) {
     loop {
         let now = whereabouts.borrow_and_update().clone();
-        // It fails whenever the controller is away.
-        let _ = follow(number, &now, &heard).await;
+        match catch_up(number, &now).await {
+            Some((bodies, objects)) => follow(bodies, heard.send((number, now.port, objects))).await,
+            // As whenever the controller is away.
+            None => drop(refused.fetch_add(1, Ordering::Relaxed)),
+        }
         tokio::select! {
             () = sleep(RETRY) => {}
             changed = whereabouts.changed() => if changed.is_err() { return },
@@ -89,13 +101,10 @@ async fn run(
     }
 }
 
-/// Watches until one watch ends.
-async fn follow(
-    number: usize,
-    whereabouts: &Whereabouts,
-    heard: &mpsc::Sender<(usize, u16, usize)>,
-) -> Option<()> {
-    let connection = connect(whereabouts).await?;
+/// Its watches, and how many objects there were.
+async fn catch_up(number: usize, whereabouts: &Whereabouts) -> Option<(Vec<Incoming>, usize)> {
+    let [high, low] = u16::try_from(number).ok()?.to_be_bytes();
+    let connection = connect_from([127, 1, high, low], whereabouts).await?;
     let (mut bodies, mut objects) = (Vec::new(), 0);
     for resource in RESOURCES {
         let path =
@@ -107,11 +116,16 @@ async fn follow(
         objects += until_bookmark(&mut body).await?;
         bodies.push(body);
     }
-    heard.send((number, whereabouts.port, objects)).await.ok()?;
-    for body in &mut bodies {
-        while let Some(Ok(_)) = body.frame().await {}
+    Some((bodies, objects))
+}
+
+/// Watches until one watch ends.
+async fn follow<E>(bodies: Vec<Incoming>, told: impl Future<Output = Result<(), E>>) {
+    if told.await.is_ok() {
+        for mut body in bodies {
+            while let Some(Ok(_)) = body.frame().await {}
+        }
     }
-    None
 }
 
 /// The number of objects that there were.
@@ -126,6 +140,10 @@ async fn until_bookmark(body: &mut Incoming) -> Option<usize> {
 
 /// A connection of HTTP/2.
 pub(crate) async fn connect(whereabouts: &Whereabouts) -> Option<SendRequest<Full<Bytes>>> {
+    connect_from([127, 0, 0, 1], whereabouts).await
+}
+
+async fn connect_from(source: [u8; 4], whereabouts: &Whereabouts) -> Option<SendRequest<Full<Bytes>>> {
     let mut roots = RootCertStore::empty();
     for certificate in root_certificates(whereabouts.ca.as_bytes()).unwrap() {
         roots.add(certificate.into()).unwrap();
@@ -134,7 +152,9 @@ pub(crate) async fn connect(whereabouts: &Whereabouts) -> Option<SendRequest<Ful
     let builder = builder.with_safe_default_protocol_versions().unwrap();
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec()];
-    let stream = TcpStream::connect(("localhost", whereabouts.port)).await.ok()?;
+    let socket = TcpSocket::new_v4().ok()?;
+    socket.bind(SocketAddr::from((source, 0))).ok()?;
+    let stream = socket.connect(SocketAddr::from(([127, 0, 0, 1], whereabouts.port))).await.ok()?;
     let name = "localhost".try_into().unwrap();
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
     let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;

@@ -23,6 +23,9 @@ const SOON: Duration = Duration::from_secs(20);
 /// With their three watches these are more than 1,000 watchers.
 const AGENTS: usize = 334;
 
+/// Each with an agent.
+const NODES: usize = 1000;
+
 fn whereabouts(cluster: &Cluster, controller: &Controller) -> Whereabouts {
     let ca = published_ca(&cluster.objects(CONFIG_MAPS)).to_owned();
     Whereabouts { port: controller.port, ca }
@@ -66,6 +69,18 @@ async fn after_a_restart_a_thousand_watchers_get_all_there_is_then() {
     ControllerApi::after(&first.ca, &cluster, &controller).await;
     agents.tell(whereabouts(&cluster, &controller));
     assert_eq!(agents.until_all_have_caught_up(controller.port).await, BTreeMap::from([(6, AGENTS)]));
+}
+
+#[tokio::test]
+async fn a_thousand_nodes_that_come_at_once_are_each_served_at_the_first_try() {
+    open_files::allow_most().unwrap();
+    let cluster = cluster();
+    let server = ApiServer::start(&cluster, None).await;
+    let controller = Controller::start(&server);
+    ControllerApi::of(&cluster, &controller).await.until_ready().await;
+    let mut agents = Agents::start(NODES, whereabouts(&cluster, &controller));
+    assert_eq!(agents.until_all_have_caught_up(controller.port).await, BTreeMap::from([(3, NODES)]));
+    assert_eq!(agents.refused(), 0);
 }
 
 #[tokio::test]

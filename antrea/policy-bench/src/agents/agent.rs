@@ -1,6 +1,7 @@
 //! An agent as the API server sees it: one connection of HTTP/2 with three watches, begun again when it fails, with the
 //! windows and waits of the real one.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
@@ -71,7 +72,7 @@ impl Agent {
 
     /// Until one of the watches ends.
     async fn watch(&self, whereabouts: &Whereabouts, backoff: &mut Backoff) -> Result<()> {
-        let connection = connect(whereabouts).await?;
+        let connection = self.connect(whereabouts).await?;
         let [mut policies, mut addresses, mut applied] =
             KINDS.map(|kind| Watching { kind, connection: connection.clone(), begun: None });
         tokio::try_join!(
@@ -84,20 +85,24 @@ impl Agent {
         tokio::try_join!(policies.follow(), addresses.follow(), applied.follow())?;
         Ok(())
     }
-}
 
-async fn connect(whereabouts: &Whereabouts) -> Result<SendRequest<Empty<Bytes>>> {
-    let stream = TcpStream::connect(whereabouts.address).await?;
-    stream.set_nodelay(true)?;
-    let tls = TlsConnector::from(Arc::clone(&whereabouts.tls));
-    let stream = tls.connect("localhost".try_into()?, stream).await?;
-    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-        .initial_stream_window_size(WATCH_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .handshake(TokioIo::new(stream))
-        .await?;
-    tokio::spawn(connection);
-    Ok(sender)
+    /// From an address of its own, as Nodes have.
+    async fn connect(&self, whereabouts: &Whereabouts) -> Result<SendRequest<Empty<Bytes>>> {
+        let socket = TcpSocket::new_v4()?;
+        let [_, _, third, fourth] = self.number.to_be_bytes();
+        socket.bind(SocketAddr::from(([127, 1, third, fourth], 0)))?;
+        let stream = socket.connect(whereabouts.address).await?;
+        stream.set_nodelay(true)?;
+        let tls = TlsConnector::from(Arc::clone(&whereabouts.tls));
+        let stream = tls.connect("localhost".try_into()?, stream).await?;
+        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(WATCH_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .handshake(TokioIo::new(stream))
+            .await?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
 }
 
 /// One watch.

@@ -24,6 +24,7 @@ use kube::{Client, Config};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::kubernetes::USER;
 use crate::decoder;
 use crate::workloads::Workload;
 
@@ -55,11 +56,13 @@ async fn bind(
 ) -> Result<Server<antrea_apiserver::Body>> {
     let lifetimes = Lifetimes::default();
     let authenticator = Authenticator::new(client.clone(), None, lifetimes);
+    let agents = Agents { user: USER.to_owned(), tokens: watch::channel(NodesInTokens::Present).1 };
+    let authorizer = Authorizer::new(client, lifetimes).expecting(&agents.user);
     let api = Api {
         store,
         cluster: Arc::new(Nothing),
-        guard: Guard::new(authenticator, Authorizer::new(client, lifetimes)),
-        agents: Agents { user: "agents".to_owned(), tokens: watch::channel(NodesInTokens::Present).1 },
+        guard: Guard::new(authenticator, authorizer),
+        agents,
         other: Arc::new(|_| Box::pin(std::future::ready(not_found()))),
         stop: CancellationToken::new(),
     };

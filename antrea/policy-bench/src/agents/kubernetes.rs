@@ -37,18 +37,22 @@ async fn review(request: Request<RequestBody>) -> Answer {
     json_answer(StatusCode::CREATED, &review)
 }
 
-/// The ServiceAccount of agents, and the Pod that the token is bound to.
+/// The ServiceAccount of agents.
+pub(super) const USER: &str = "system:serviceaccount:kube-system:antrea-agent";
+
+/// That ServiceAccount, and the Pod that the token is bound to.
 fn agent(token: &str) -> Value {
+    let node = token.strip_prefix("token-of-").unwrap_or(token);
     json!({
-        "username": "system:serviceaccount:kube-system:antrea-agent",
+        "username": USER,
         "uid": "5b3a4c0e-6c3c-4d9e-9a38-0d5a9a8f5f5e",
         "groups": [
             "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated",
         ],
         "extra": {
             "authentication.kubernetes.io/credential-id": [format!("JTI={token}")],
-            "authentication.kubernetes.io/node-name": [token],
-            "authentication.kubernetes.io/node-uid": [token],
+            "authentication.kubernetes.io/node-name": [node],
+            "authentication.kubernetes.io/node-uid": [node],
             "authentication.kubernetes.io/pod-name": [token],
             "authentication.kubernetes.io/pod-uid": [token],
         },

@@ -16,8 +16,9 @@ use crate::client;
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
-/// How many requests wait for the review of a token that nobody knows, and how long. It may be made up.
-const STRANGERS: Bounds = Bounds { most: 256, share: 128, patience: Duration::from_secs(5) };
+/// How many requests wait for the review of a token that nobody knows, and how long. It may be made up. After a restart of
+/// antrea-controller it is each agent's, for three watches.
+const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::from_secs(5) };
 
 /// The same for a token that was good within this time, and for one on a connection whose client was admitted before: tokens
 /// are renewed. These do not wait behind made-up ones.
