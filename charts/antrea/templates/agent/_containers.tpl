@@ -95,6 +95,9 @@ the Node's sysctls can be written without privileges.
     # Where antctl finds the agent.
     - name: ANTREA_AGENT_API_PORT
       value: {{ .Values.agent.apiPort | quote }}
+    # Of glibc: calls that block move work to other threads, each of which would keep memory of its own.
+    - name: MALLOC_ARENA_MAX
+      value: "2"
     {{- include "antrea.extraEnv" $container.extraEnv | nindent 4 }}
   resources:
     {{- toYaml $container.resources | nindent 4 }}
