@@ -51,7 +51,7 @@ impl Agents {
         Self { count, whereabouts, heard, refused }
     }
 
-    /// How often one of them was not served.
+    /// How often one of them had a connection and was not served.
     pub(crate) fn refused(&self) -> usize {
         self.refused.load(Ordering::Relaxed)
     }
@@ -89,10 +89,13 @@ async fn run(
 ) {
     loop {
         let now = whereabouts.borrow_and_update().clone();
-        match catch_up(number, &now).await {
-            Some((bodies, objects)) => follow(bodies, heard.send((number, now.port, objects))).await,
-            // As whenever the controller is away.
-            None => drop(refused.fetch_add(1, Ordering::Relaxed)),
+        let [high, low] = u16::try_from(number).unwrap().to_be_bytes();
+        // It fails whenever the controller is away.
+        if let Some(connection) = connect_from([127, 1, high, low], &now).await {
+            match catch_up(number, &connection).await {
+                Some((bodies, objects)) => follow(bodies, heard.send((number, now.port, objects))).await,
+                None => drop(refused.fetch_add(1, Ordering::Relaxed)),
+            }
         }
         tokio::select! {
             () = sleep(RETRY) => {}
@@ -102,9 +105,7 @@ async fn run(
 }
 
 /// Its watches, and how many objects there were.
-async fn catch_up(number: usize, whereabouts: &Whereabouts) -> Option<(Vec<Incoming>, usize)> {
-    let [high, low] = u16::try_from(number).ok()?.to_be_bytes();
-    let connection = connect_from([127, 1, high, low], whereabouts).await?;
+async fn catch_up(number: usize, connection: &SendRequest<Full<Bytes>>) -> Option<(Vec<Incoming>, usize)> {
     let (mut bodies, mut objects) = (Vec::new(), 0);
     for resource in RESOURCES {
         let path =
