@@ -46,11 +46,7 @@ fn a_node_leaves_comes_back_elsewhere_and_is_at_odds_with_another_while_pods_tal
         let connection = KeepAlive::start(workload.pod_on(first)?, server)?;
 
         let removed = leave(&cluster, &guest, &[first, last])?;
-        let controllers = Paused::in_place(
-            cluster.lab.plan(),
-            Place::Cluster(cluster.plan()?.id),
-            "kube-controller-manager",
-        )?;
+        let controllers = paused_controllers(&cluster)?;
         let lab = lab.renumber(guest.id, ELSEWHERE)?;
         let cluster = Cluster::new(&lab)?;
         ensure_it_waits(&cluster, guest.id, first)?;
@@ -166,10 +162,13 @@ fn ensure_it_joins_under_traffic(
         let address = to.ips.v4.context("a Pod without address")?;
         pings.push(Ping::start(cluster.lab, from, (to, address), INTERVAL)?);
     }
+    // Kubernetes deletes the Pods of a Node that is missing whenever it looks.
+    let controllers = paused_controllers(cluster)?;
     remove(cluster, guest)?;
     ensure_no_trace(cluster, &peers, &traces_of(cluster.lab.plan().node(guest)?))?;
     let cidrs = json!({ "podCIDR": network, "podCIDRs": node["spec"]["podCIDRs"] });
     add(&cluster.kubectl, &node, &cidrs)?;
+    drop(controllers);
     wait::until(PATIENCE, "all pings to be answered again", || {
         Ok(pings.iter().all(|ping| ping.answers_after(SILENCE) >= ANSWERS))
     })?;
@@ -179,6 +178,11 @@ fn ensure_it_joins_under_traffic(
         ensure!(record.losses().len() == 1, "{record}: {:?}", record.losses());
     }
     workload.delete_pod("joins")
+}
+
+fn paused_controllers(cluster: &Cluster<'_>) -> Result<Paused> {
+    let place = Place::Cluster(cluster.plan()?.id);
+    Paused::in_place(cluster.lab.plan(), place, "kube-controller-manager")
 }
 
 /// Removes the object alone: the kubelet goes on, and cares for the next one of that name.
