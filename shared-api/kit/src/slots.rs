@@ -20,7 +20,8 @@ pub struct Slots {
     pub loopback: usize,
 }
 
-/// However many there may be of all: those that one host holds cost the server no more where many hosts come at once.
+/// One host holds no more anonymous connections than this, however many slots there are: it costs the server no more memory
+/// where many hosts have to fit.
 const ANONYMOUS_OF_ONE_SOURCE: usize = 256;
 
 /// Where connections come from.
