@@ -32,7 +32,8 @@ async fn review(request: Request<RequestBody>) -> Answer {
     let Some(mut review) = review else { return status(StatusCode::BAD_REQUEST, "no review") };
     review["status"] = match &review["spec"]["token"] {
         Value::String(token) => json!({"authenticated": true, "user": agent(token)}),
-        _ => json!({"allowed": true}),
+        // Without a user it is what everybody may.
+        _ => json!({"allowed": !review["spec"]["user"].is_null()}),
     };
     json_answer(StatusCode::CREATED, &review)
 }

@@ -15,11 +15,16 @@ use super::remembered::{Lifetimes, Remembered};
 use super::turns::{Bounds, Busy, Turns};
 use crate::kube_client::bounded;
 
+/// What every Pod's user is, but for the Namespace: whoever shows no more than this is still a stranger. By default these may ask
+/// for `/version` and for what an API server offers.
+const EVERYBODY: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
+
 /// How many questions wait to be asked, and how long, of users who were allowed nothing yet: every Pod has a token of one, and can
 /// ask for a new path each time.
 const STRANGERS: Bounds = Bounds { most: 256, share: 16, patience: Duration::from_secs(5) };
 
-/// The same of users who were allowed something within this time: all agents are one, and come at once after a restart.
+/// The same of users who were allowed something, which not everybody is, within this time: all agents are one, and come at once
+/// after a restart.
 const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
@@ -37,8 +42,10 @@ pub enum Undecided {
 /// Whether somebody may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They may.
+    /// They may, and not everybody may.
     Allowed,
+    /// They may, as everybody may who has a token.
+    AllowedToEverybody,
     /// They may not.
     Denied,
 }
@@ -124,13 +131,12 @@ impl Authorizer {
     }
 
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
-        let review = SubjectAccessReview { spec: spec(&question), ..SubjectAccessReview::default() };
-        let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
-        let answer = answer.map_err(Undecided::Unavailable)?;
-        let allowed = answer.status.is_some_and(|status| status.allowed && !status.denied.unwrap_or(false));
-        let (verdict, lifetime) = match allowed {
-            true => (Verdict::Allowed, self.lifetimes.accepted),
+        let (verdict, lifetime) = match self.ask(spec(&question)).await? {
             false => (Verdict::Denied, self.lifetimes.refused),
+            true if self.ask(spec_of_everybody(&question.action)).await? => {
+                (Verdict::AllowedToEverybody, self.lifetimes.accepted)
+            }
+            true => (Verdict::Allowed, self.lifetimes.accepted),
         };
         let now = Instant::now();
         if verdict == Verdict::Allowed {
@@ -140,6 +146,23 @@ impl Authorizer {
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.insert(question, verdict, now + lifetime, now);
         Ok(verdict)
+    }
+
+    async fn ask(&self, spec: SubjectAccessReviewSpec) -> Result<bool, Undecided> {
+        let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+        let answer = bounded(self.reviews.create(&PostParams::default(), &review)).await;
+        let status = answer.map_err(Undecided::Unavailable)?.status;
+        Ok(status.is_some_and(|status| status.allowed && !status.denied.unwrap_or(false)))
+    }
+}
+
+fn spec_of_everybody(action: &Action) -> SubjectAccessReviewSpec {
+    let (non_resource_attributes, resource_attributes) = action.attributes();
+    SubjectAccessReviewSpec {
+        groups: Some(EVERYBODY.map(str::to_owned).to_vec()),
+        non_resource_attributes,
+        resource_attributes,
+        ..SubjectAccessReviewSpec::default()
     }
 }
 

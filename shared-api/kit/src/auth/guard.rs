@@ -74,7 +74,7 @@ impl Guard {
     }
 
     /// Who sends a request for an action that they may do. Certificates are believed before tokens. The client keeps its
-    /// connection then, however many others there are.
+    /// connection then, however many others there are, unless everybody may do that.
     ///
     /// # Errors
     /// Nobody does, or they may not, or nobody can say.
@@ -90,6 +90,7 @@ impl Guard {
                 client.inspect(|client| client.admit());
                 Ok(identity)
             }
+            Ok(Verdict::AllowedToEverybody) => Ok(identity),
             Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
             Err(Undecided::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),

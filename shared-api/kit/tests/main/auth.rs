@@ -252,11 +252,31 @@ async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted
     assert!(answer.starts_with("HTTP/1.1 200") || answer.contains("\r\n\r\nsecret"), "{answer}");
 }
 
+#[tokio::test]
+async fn a_connection_is_not_admitted_for_what_everybody_may() {
+    let api = Api::start(NONE).await;
+    let mut connection = api.connect().await;
+    let first = text_of("GET /version", Some("bob-token"), "keep-alive");
+    connection.write_all(first.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = connection.read(&mut answer).await.unwrap();
+    assert!(answer[..read].starts_with(b"HTTP/1.1 404"), "{}", String::from_utf8_lossy(&answer[..read]));
+    let _waiting = api.keep_busy().await;
+    let made_up = text_of("GET /version", Some("endless-one-more"), "close");
+    let answer = exchange(&mut connection, made_up.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
+}
+
 /// Every Pod has a token, and each path is another question.
 #[tokio::test]
 async fn questions_of_a_pod_that_may_nothing_do_not_delay_whoever_was_allowed_something() {
     let api = Api::start(LONG).await;
     assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    assert_eq!(
+        api.code("GET /version", Some("bob-token")).await,
+        "404",
+        "what everybody may makes nobody known"
+    );
     assert_eq!(api.code("GET /agentinfo", Some("bob-token")).await, "403");
     let asked = api.reviews.asked();
     let mut waiting = Vec::new();
@@ -280,7 +300,7 @@ async fn an_expired_token_is_refused_once_what_was_said_of_it_no_longer_holds() 
         api.reviews.expire_tokens();
     }
     assert_eq!(lasting.code("GET /agentinfo", Some("alice-token")).await, "200");
-    assert_eq!(lasting.reviews.asked(), 2, "one review of the token, one of the access");
+    assert_eq!(lasting.reviews.asked(), 3, "one review of the token, two of the access");
     assert_eq!(forgetful.code("GET /agentinfo", Some("alice-token")).await, "401");
 }
 
