@@ -148,6 +148,23 @@ async fn an_agent_has_its_three_watches_on_one_connection() {
 }
 
 #[tokio::test]
+async fn one_client_has_48_watches_and_another_one_when_one_of_them_is_over() {
+    let api = Running::start().await;
+    let ask = async || {
+        api.send(request(&format!("GET {CONTROLPLANE}/networkpolicies?watch=true"), TOKEN, b"")).await
+    };
+    let mut watches = Vec::new();
+    for _ in 0..48 {
+        watches.push(Lines::of(ask().await));
+    }
+    let refused = ask().await;
+    assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (429, &"1".parse().unwrap()));
+    watches.pop();
+    until(|| api.store.look(|store| store.counts(Kind::Policies).watchers) < 48).await;
+    assert_eq!(ask().await.status(), 200);
+}
+
+#[tokio::test]
 async fn watches_end_when_the_server_stops() {
     let api = Running::start().await;
     let mut lines = watch(&api, "networkpolicies?watch=true").await;
