@@ -23,7 +23,7 @@ struct Request {
     file: &'static str,
     words: &'static [&'static str],
     group: &'static str,
-    /// Names of resources, parts of objects, or one object as `RESOURCE=NAME`, between spaces.
+    /// Names of resources, parts of objects, one object as `RESOURCE=NAME`, or paths, between spaces.
     resources: &'static str,
     verbs: &'static str,
 }
@@ -58,6 +58,7 @@ const REQUESTS: &[Request] = requests! {
     AGENT "antrea/agent/src/run/components.rs" ["watch(gateways,", "watch(imports,"] => "multicluster.crd.antrea.io" "gateways clusterinfoimports": "list watch";
     AGENT "antrea/agent/src/multicluster/objects.rs" ["api.list("] => "multicluster.crd.antrea.io" "gateways clusterinfoimports": "list";
     AGENT "antrea/agent/src/multicluster/probe.rs" ["Api<Gateway>", "api.patch_status("] => "multicluster.crd.antrea.io" "gateways/status": "patch";
+    BOTH "shared-api/kit/src/auth/signing_keys.rs" ["/openid/v1/jwks", "client.request_text("] => "" "/openid/v1/jwks": "get";
     BOTH "shared-api/kit/src/auth/authentication.rs" ["Api<TokenReview>", "reviews.create("] => "authentication.k8s.io" "tokenreviews": "create";
     BOTH "shared-api/kit/src/auth/authorization.rs" ["Api<SubjectAccessReview>", "reviews.create("] => "authorization.k8s.io" "subjectaccessreviews": "create";
     CONTROLLER "shared-api/kit/src/ca_publisher.rs" ["Api<ConfigMap>", "create(&self.api,"] => "" "configmaps": "create";
@@ -80,9 +81,10 @@ const REQUESTS: &[Request] = requests! {
 };
 
 /// How the code asks, and the verbs of it.
-const CALLS: [(&str, &[&str]); 16] = [
+const CALLS: [(&str, &[&str]); 17] = [
     ("api.get(", &["get"]),
     ("api.get_opt(", &["get"]),
+    ("client.request_text(", &["get"]),
     ("api.list(", &["list"]),
     ("watch(", &["list", "watch"]),
     ("follow::<", &["list", "watch"]),
@@ -135,6 +137,9 @@ fn add_rule(rule: &Value, all: &mut BTreeSet<String>) {
         none if none.is_empty() => vec![String::new()],
         names => names.iter().map(|name| format!("={name}")).collect(),
     };
+    for path in words("nonResourceURLs") {
+        all.extend(words("verbs").iter().map(|verb| format!(" {path} {verb}")));
+    }
     for group in words("apiGroups") {
         for resource in words("resources") {
             for (name, verb) in

@@ -11,17 +11,18 @@ use super::audience::is_for;
 use super::identity::{Identity, User};
 use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
+use super::signing_keys::SigningKeys;
 use super::turns::{Bounds, Busy, Turns};
 use crate::client;
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
-/// How many requests wait for the review of a token that nobody knows, and how long. It may be made up. After a restart of
-/// antrea-controller it is each agent's, for three watches.
+/// How many requests wait for the review of a token that nobody knows, and how long. It may be made up. Where the API server does
+/// not tell its keys, it is each agent's after a restart of antrea-controller, for three watches.
 const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::from_secs(5) };
 
-/// The same for a token that was good within this time, and for one on a connection whose client was admitted before: tokens
-/// are renewed. These do not wait behind made-up ones.
+/// The same for a token that was good within this time, for one on a connection whose client was admitted before, as tokens are
+/// renewed, and for one that the cluster has signed. These do not wait behind made-up ones.
 const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
@@ -43,6 +44,7 @@ pub enum Unauthenticated {
 #[derive(Debug)]
 pub struct Authenticator {
     reviews: Api<TokenReview>,
+    signing_keys: SigningKeys,
     loopback: Option<TokenHash>,
     /// Beside the API server's.
     audience: Option<String>,
@@ -66,6 +68,7 @@ impl Authenticator {
     pub fn new(client: Client, loopback: Option<&LoopbackToken>, lifetimes: Lifetimes) -> Self {
         let loopback = loopback.map(LoopbackToken::hash);
         Self {
+            signing_keys: SigningKeys::new(client.clone()),
             reviews: Api::all(client),
             loopback,
             audience: None,
@@ -115,7 +118,9 @@ impl Authenticator {
         hash: TokenHash,
         sender: Option<&client::Client>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let is_known = self.was_good(&hash) || sender.is_some_and(client::Client::was_admitted);
+        let is_known = self.was_good(&hash)
+            || sender.is_some_and(client::Client::was_admitted)
+            || self.signing_keys.have_signed(token).await;
         let turns = if is_known { &self.acquaintances } else { &self.strangers };
         let [number, ..] = hash.0;
         let _turn = turns.take(number.into(), sender.map(client::Client::source)).await?;

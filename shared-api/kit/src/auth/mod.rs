@@ -11,6 +11,7 @@ mod guard;
 mod identity;
 mod loopback;
 mod remembered;
+mod signing_keys;
 mod subject;
 mod turns;
 

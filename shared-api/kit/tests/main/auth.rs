@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::issuer::Issuer;
 use crate::reviews::Reviews;
 use crate::server::{client_config, exchange};
 
@@ -250,6 +251,28 @@ async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted
     let answer =
         timeout(Duration::from_secs(4), exchange(&mut connection, renewed.as_bytes())).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200") || answer.contains("\r\n\r\nsecret"), "{answer}");
+}
+
+/// An agent that starts, or all of them after a restart of antrea-controller.
+#[tokio::test]
+async fn made_up_tokens_do_not_delay_a_new_one_that_the_cluster_has_signed() {
+    let api = Api::start(NONE).await;
+    let token = api.reviews.sign("alice");
+    let _waiting = api.keep_busy().await;
+    let answer = timeout(Duration::from_secs(4), api.code("GET /agentinfo", Some(&token))).await;
+    assert_eq!(answer.as_deref(), Ok("200"), "it waited behind made-up ones");
+    let forged = Issuer::default().sign("alice");
+    assert_eq!(api.code("GET /agentinfo", Some(&forged)).await, "429", "anybody could have signed it");
+}
+
+#[tokio::test]
+async fn where_the_cluster_does_not_tell_its_keys_tokens_are_reviewed_one_after_the_other() {
+    let api = Api::start(NONE).await;
+    api.reviews.withhold_keys();
+    let token = api.reviews.sign("alice");
+    assert_eq!(api.code("GET /agentinfo", Some(&token)).await, "200");
+    let _waiting = api.keep_busy().await;
+    assert_eq!(api.code("GET /agentinfo", Some(&api.reviews.sign("root"))).await, "429");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod auth;
 mod certificates;
 mod crowds;
+mod issuer;
 mod kube_client;
 mod object_files;
 mod published_ca;

@@ -13,7 +13,9 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Knows the tokens `alice-token`, `bob-token` and `carol-token`; alice may get `/agentinfo`, carol `/loglevel`, bob
+use crate::issuer::Issuer;
+
+/// Knows the tokens `alice-token`, `bob-token` and `carol-token`, and those that its issuer signs for them; alice may get `/agentinfo`, carol `/loglevel`, bob
 /// nothing but what everybody may, which is `/version…`.
 /// Never says anything of tokens that begin with `endless-`, or of such paths.
 #[derive(Clone, Default)]
@@ -23,6 +25,8 @@ pub(crate) struct Reviews(Arc<State>);
 struct State {
     away: AtomicBool,
     tokens_expired: AtomicBool,
+    keys_withheld: AtomicBool,
+    issuer: Issuer,
     asked: AtomicUsize,
 }
 
@@ -51,12 +55,28 @@ impl Reviews {
         self.0.tokens_expired.store(true, Ordering::Relaxed);
     }
 
+    /// Tells its keys to nobody any longer.
+    pub(crate) fn withhold_keys(&self) {
+        self.0.keys_withheld.store(true, Ordering::Relaxed);
+    }
+
+    /// A new token of a user.
+    pub(crate) fn sign(&self, user: &str) -> String {
+        self.0.issuer.sign(user)
+    }
+
     /// How often it was asked for a review.
     pub(crate) fn asked(&self) -> usize {
         self.0.asked.load(Ordering::Relaxed)
     }
 
     async fn answer(&self, request: Request<RequestBody>) -> Answer {
+        if request.uri().path() == "/openid/v1/jwks" {
+            return match self.0.keys_withheld.load(Ordering::Relaxed) {
+                true => status(StatusCode::FORBIDDEN, "not for you"),
+                false => json_answer(StatusCode::OK, &self.0.issuer.key_set()),
+            };
+        }
         self.0.asked.fetch_add(1, Ordering::Relaxed);
         if self.0.away.load(Ordering::Relaxed) {
             return status(StatusCode::INTERNAL_SERVER_ERROR, "etcd is away");
@@ -79,9 +99,10 @@ impl Reviews {
     }
 
     fn review_token(&self, token: &Value) -> Value {
-        let name = token.as_str().and_then(|token| token.strip_suffix("-token"));
-        let name = name.map(|name| name.strip_prefix("renewed-").unwrap_or(name));
-        match name.filter(|_| !self.0.tokens_expired.load(Ordering::Relaxed)) {
+        let token = token.as_str().unwrap_or_default();
+        let name = token.strip_suffix("-token").map(|name| name.strip_prefix("renewed-").unwrap_or(name));
+        let name = name.map(str::to_owned).or_else(|| Issuer::user_of(token));
+        match name.as_deref().filter(|_| !self.0.tokens_expired.load(Ordering::Relaxed)) {
             Some("root") => {
                 json!({"authenticated": true, "user": {"username": "root", "groups": ["system:masters"]}})
             }
