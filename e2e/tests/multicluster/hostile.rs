@@ -69,13 +69,15 @@ fn a_hostile_pod_delays_no_probe_no_webhook_and_no_heartbeat() {
         let attackers = create(stage)?;
         let mut problems = Vec::new();
         for (port, transport) in [(WEBHOOKS, Transport::Tls), (HEALTH, Transport::Plain)] {
-            let port = Port { address: SocketAddr::new(leader.address, port), transport, path: "/" };
+            let token = stage.a()?.kubectl.text(&["create", "token", "default"])?.trim().to_owned();
+            let address = SocketAddr::new(leader.address, port);
+            let port = Port { address, transport, path: "/", token };
             for (pod, network) in &attackers {
                 for attack in Attack::ALL {
                     let where_from =
                         if pod.node == leader.node { "the leader's Node" } else { "another Node" };
                     let what = format!("port {}, {attack:?} from {where_from}", port.address.port());
-                    let figures = leader.under_attack(&Attacker::new(network, attack, port)?)?;
+                    let figures = leader.under_attack(&Attacker::new(network, attack, port.clone())?)?;
                     figures.print(&what);
                     problems.extend(figures.complaints(&what));
                 }

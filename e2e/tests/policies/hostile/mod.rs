@@ -13,6 +13,7 @@ use anyhow::{Result, ensure};
 
 use super::stage::on_the_stage_of;
 use crate::hostile::attacker::{self, Attack, Attacker};
+use crate::hostile::questions::Question;
 use crate::hostile::times::Times;
 use crate::hostile::{join, late, repeat};
 use figures::Figures;
@@ -27,8 +28,13 @@ const BEGINNING: Duration = Duration::from_secs(5);
 /// How many policies are timed in each attack.
 const POLICIES: usize = 50;
 
-/// What the kubelet's probe and a load balancer wait for at most, what an agent's new watch, and what a policy.
+/// How many agents start in each attack.
+const NEWCOMERS: usize = 5;
+
+/// What the kubelet's probe and a load balancer wait for at most, what an agent's new watch and one with a token that is new, and
+/// what a policy.
 const PROBE: Duration = Duration::from_secs(1);
+const NEWCOMER: Duration = Duration::from_secs(1);
 const WATCH: Duration = Duration::from_secs(2);
 const POLICY: Duration = Duration::from_secs(1);
 
@@ -67,7 +73,8 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
 /// What others notice while the attack goes on.
 fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, Attack)) -> Result<Figures> {
     let pod = scene.stage.pod(from)?;
-    let attacker = Attacker::new(&pod.network, attack, port.port)?;
+    let attacker = Attacker::new(&pod.network, attack, port.port.clone())?;
+    let newcomers = (0..NEWCOMERS).map(|_| scene.newcomer(pod.node)).collect::<Result<Vec<_>>>()?;
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let attack = scope.spawn(|| attacker.run(&over));
@@ -76,6 +83,7 @@ fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, A
         let watch = scope.spawn(|| repeat(&over, || scene.watch_from(pod.node)?.time()));
         let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
         wait::pause(BEGINNING);
+        let newcomer = newcomers.iter().map(Question::time).collect::<Result<Vec<_>>>();
         let policies = (0..POLICIES).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
         over.store(true, Ordering::Relaxed);
         let (attack, memory) = (join(attack), join(memory));
@@ -83,6 +91,7 @@ fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, A
             probe: Times::of(join(probe)?),
             other_host: Times::of(join(other)?),
             watch: Times::of(join(watch)?),
+            newcomer: Times::of(newcomer?),
             policies: Times::of(policies?),
             memory: memory?.into_iter().max().unwrap_or_default().saturating_sub(port.idle_memory),
             attacker: attack?,
@@ -97,6 +106,7 @@ fn complaints(what: &str, figures: &Figures) -> Vec<String> {
         late(&format!("{what}: a probe"), figures.probe.longest(), PROBE),
         late(&format!("{what}: a probe of another host"), figures.other_host.longest(), PROBE),
         late(&format!("{what}: a new watch"), figures.watch.longest(), WATCH),
+        late(&format!("{what}: a new watch with a new token"), figures.newcomer.longest(), NEWCOMER),
         memory,
     ]
     .into_iter()

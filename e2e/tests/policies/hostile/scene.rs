@@ -112,10 +112,19 @@ impl<'a> Scene<'a> {
 
     /// A new watch of the agent of the attacker's Node, behind whose address the attacker may come.
     pub(super) fn watch_from(&self, node: NodeId) -> Result<Question> {
+        let (_, token) = self.tokens.iter().find(|(one, _)| *one == node).context("no token")?;
+        self.watch(node, token)
+    }
+
+    /// The first watch of an agent there that starts.
+    pub(super) fn newcomer(&self, node: NodeId) -> Result<Question> {
+        self.watch(node, &credentials(self.stage, node)?)
+    }
+
+    fn watch(&self, node: NodeId, token: &str) -> Result<Question> {
         let services = self.stage.services;
         let host = [&services.here, &services.there].into_iter().find(|host| host.node == node);
         let host = host.context("the attacker is on no Node")?;
-        let (node, token) = self.tokens.iter().find(|(node, _)| *node == host.node).context("no token")?;
         let path = format!("{POLICIES}?watch=true&timeoutSeconds=1&fieldSelector=nodeName%3D{node}");
         Ok(Question::new(&host.network, (self.controller, Transport::Tls), &path, token))
     }
@@ -167,7 +176,9 @@ impl AttackedPort {
         wait::until(PATIENCE, &format!("{name} to answer"), || {
             probe.time().and(other_host.time()).map(|_| true)
         })?;
-        Ok(Self { name, port: Port { address, transport, path }, probe, other_host, process, idle_memory })
+        let token = token(&stage.services.cluster, &["default"])?;
+        let port = Port { address, transport, path, token };
+        Ok(Self { name, port, probe, other_host, process, idle_memory })
     }
 
     pub(super) fn memory_now(&self) -> Result<u64> {
