@@ -43,6 +43,7 @@ use antrea_kit::logging::LogLevel;
 use antrea_kit::open_files;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
 use tracing::{error, info};
 
 /// `EX_USAGE` of sysexits(3): what was asked for cannot be done, whoever starts it again.
@@ -117,15 +118,20 @@ fn read_config(path: &Path) -> Result<AgentConfig> {
 /// and for 10 seconds.
 const BLOCKING_THREADS: usize = 64;
 
-/// Two workers: the agent waits more than it computes, and each thread costs memory.
+/// The agent waits more than it computes, and each thread costs memory.
+const WORKERS: usize = 2;
+
 fn block_on(future: impl Future<Output = Result<()>>) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    runtime()?.block_on(future)
+}
+
+fn runtime() -> Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(WORKERS)
         .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()
-        .context("cannot start the runtime")?;
-    runtime.block_on(future)
+        .context("cannot start the runtime")
 }
 
 fn exit_code(outcome: Result<()>) -> ExitCode {
@@ -135,5 +141,49 @@ fn exit_code(outcome: Result<()>) -> ExitCode {
             error!(error = format!("{error:#}"), "Ending after an error");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use antrea_host::blocking;
+
+    use super::*;
+
+    /// As docs/security.md says.
+    const MOST_CALLS: usize = 2 + 64;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// For a call that is not to begin: of many that wait, one begins at once where it may.
+    const A_WHILE: Duration = Duration::from_millis(500);
+
+    /// Each call that is under way has a thread, be it a worker's or one of those for such calls.
+    #[test]
+    fn of_calls_that_block_the_agent_has_as_many_under_way_as_it_says_and_makes_the_others_later() {
+        let runtime = runtime().unwrap();
+        let (begin, begun) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().unwrap();
+        let calls = (0..10 * MOST_CALLS).map(|_| {
+            let (begin, gate) = (begin.clone(), Arc::clone(&gate));
+            runtime.spawn(async move {
+                blocking(|| {
+                    _ = begin.send(());
+                    drop(gate.lock());
+                });
+            })
+        });
+        let calls: Vec<_> = calls.collect();
+        for call in 1..=MOST_CALLS {
+            assert_eq!(begun.recv_timeout(PATIENCE), Ok(()), "call {call} waits for the others");
+        }
+        assert!(begun.recv_timeout(A_WHILE).is_err(), "{MOST_CALLS} calls are under way, and another one");
+        drop(closed);
+        calls.into_iter().for_each(|call| runtime.block_on(call).unwrap());
     }
 }

@@ -20,9 +20,10 @@ pub fn blocking<T>(call: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::collections::HashSet;
     use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+    use std::thread;
     use std::time::Duration;
 
     use tokio::runtime::{Builder, Runtime};
@@ -30,6 +31,9 @@ mod tests {
     use super::*;
 
     const PATIENCE: Duration = Duration::from_secs(5);
+
+    /// For a call that is not to begin: one that begins later is found by its thread.
+    const A_WHILE: Duration = Duration::from_millis(100);
 
     /// A runtime that a single call would stop.
     fn runtime() -> Runtime {
@@ -55,26 +59,40 @@ mod tests {
         assert_eq!(outcome, Ok(()), "the other task waits for the call");
     }
 
+    /// The last of the calls that fit finds no thread left for the rest of the runtime.
     #[test]
     fn calls_take_no_more_threads_than_the_runtime_may_have_and_are_made_when_none_is_left() {
-        let started = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&started);
+        const THREADS: usize = 1 + 3;
+        let started = Arc::new(Mutex::new(HashSet::new()));
+        let list = Arc::clone(&started);
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
-            .max_blocking_threads(1)
-            .on_thread_start(move || _ = count.fetch_add(1, Ordering::SeqCst))
+            .max_blocking_threads(THREADS - 1)
+            .on_thread_start(move || _ = list.lock().unwrap().insert(thread::current().id()))
             .build()
             .unwrap();
-        let calls = (0..4).map(|_| {
-            runtime.spawn(async {
-                for _ in 0..1000 {
-                    blocking(|| ());
-                    tokio::task::yield_now().await;
-                }
+        let (begin, begun) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().unwrap();
+        let calls = (0..3 * THREADS).map(|_| {
+            let (begin, gate) = (begin.clone(), Arc::clone(&gate));
+            runtime.spawn(async move {
+                blocking(|| {
+                    _ = begin.send(thread::current().id());
+                    drop(gate.lock());
+                });
             })
         });
-        calls.collect::<Vec<_>>().into_iter().for_each(|calls| runtime.block_on(calls).unwrap());
-        assert!(started.load(Ordering::SeqCst) <= 2);
+        let calls: Vec<_> = calls.collect();
+        let callers: HashSet<_> = (0..THREADS).map(|_| begun.recv_timeout(PATIENCE).unwrap()).collect();
+        assert!(
+            begun.recv_timeout(A_WHILE).is_err(),
+            "more calls are under way than the runtime may have threads"
+        );
+        assert_eq!(*started.lock().unwrap(), callers, "calls are made by other threads, too");
+        drop(closed);
+        calls.into_iter().for_each(|call| runtime.block_on(call).unwrap());
+        assert_eq!(*started.lock().unwrap(), callers, "later calls got threads of their own");
     }
 
     #[test]
