@@ -106,3 +106,54 @@ async fn compute(computation: &Computation, mut changes: Receiver<Change>, check
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use antrea_apiserver::SharedStore;
+    use antrea_kit::health::{Checks, Kind};
+    use serde_json::json;
+    use tokio::runtime::Builder;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// All that there is of a kind.
+    fn listed<K>(change: fn(Event<K>) -> Change, objects: Vec<K>) -> Vec<Change> {
+        let objects = objects.into_iter().map(Event::InitApply);
+        [Event::Init].into_iter().chain(objects).chain([Event::InitDone]).map(change).collect()
+    }
+
+    /// Namespace x, which has no Pods, and its policy p.
+    fn cluster() -> Vec<Change> {
+        let namespace = serde_json::from_value(json!({"metadata": {"name": "x"}})).unwrap();
+        let metadata = json!({"namespace": "x", "name": "p", "uid": "p"});
+        let policy = json!({"metadata": metadata, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}});
+        let policy = serde_json::from_value(policy).unwrap();
+        let namespaces = listed(Change::Namespace, vec![namespace]);
+        let policies = listed(Change::NetworkPolicy, vec![policy]);
+        [namespaces, listed(Change::Pod, Vec::new()), policies].into_iter().flatten().collect()
+    }
+
+    /// The runtime of the API is there, but nothing that it is given is done: as if requests had all that it has.
+    #[test]
+    fn policies_are_computed_while_the_api_has_no_thread_for_anything_else() {
+        let api = Builder::new_current_thread().enable_all().build().unwrap();
+        let _entered = api.enter();
+        let (computation, Queue { sender, receiver }) = Computation::new(SharedStore::filling());
+        let checks = Checks::new();
+        let check = checks.add("networkpolicies", Kind::Readiness);
+        let ended = on_own_thread(Arc::clone(&computation), receiver, check).unwrap();
+        cluster().into_iter().for_each(|change| sender.try_send(change).unwrap());
+        // The computation ends with what is sent.
+        drop(sender);
+        let own = Builder::new_current_thread().enable_time().build().unwrap();
+        let waited = own.block_on(async { timeout(PATIENCE, ended).await });
+        assert!(matches!(waited, Ok(Ok(()))), "the computation waits for the API: {waited:?}");
+        assert!(checks.ready(), "agents cannot watch what was computed");
+        assert_eq!(computation.numbers().policies, 1);
+    }
+}

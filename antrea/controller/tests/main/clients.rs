@@ -11,7 +11,7 @@ use hyper::client::conn::http2::SendRequest;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::agents::{Agents, Whereabouts, connect};
 use crate::api_server::{ApiServer, CONFIG_MAPS, Cluster};
@@ -46,9 +46,22 @@ async fn policies_are_computed_on_a_thread_of_their_own() {
     let cluster = cluster();
     let server = ApiServer::start(&cluster, None).await;
     let controller = Controller::start(&server);
-    ControllerApi::of(&cluster, &controller).await.until_ready().await;
-    let threads = controller.threads();
-    assert!(threads.contains(&"compute\n".to_owned()), "{threads:?}");
+    let api = ControllerApi::of(&cluster, &controller).await;
+    api.until_ready().await;
+    let mut policies = api.watch("networkpolicies").await;
+    assert_eq!(policies.next().await, "ADDED NetworkPolicy p");
+    assert_eq!(policies.next().await, "BOOKMARK NetworkPolicy");
+    let waits = || controller.waits_of_thread("compute").expect("there is no such thread");
+    let before = waits();
+    cluster.add_network_policy("x/q", "b", "a");
+    assert_eq!(policies.next().await, "ADDED NetworkPolicy q");
+    // Whoever has computed it waits for the next change then. A thread that did something else, or nothing, does not.
+    let computed = async {
+        while waits() == before {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(timeout(SOON, computed).await.is_ok(), "another thread has computed the policy");
 }
 
 #[tokio::test]

@@ -49,11 +49,16 @@ impl Controller {
         Self { child, log, port, _directory: directory }
     }
 
-    /// The names of its threads.
-    pub(crate) fn threads(&self) -> Vec<String> {
+    /// How often its thread of this name has waited for something to do so far; none where there is no such thread.
+    pub(crate) fn waits_of_thread(&self, name: &str) -> Option<u64> {
         let tasks = format!("/proc/{}/task", self.child.id().unwrap());
-        let tasks = std::fs::read_dir(tasks).unwrap().flatten();
-        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok()).collect()
+        let mut tasks = std::fs::read_dir(tasks).unwrap().flatten().map(|task| task.path());
+        let is_it = |task: &Path| {
+            std::fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
+        };
+        let status = std::fs::read_to_string(tasks.find(|task| is_it(task))?.join("status")).unwrap();
+        let waits = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        Some(waits.trim().parse().unwrap())
     }
 
     /// Reads the log up to a line with `text`.
