@@ -2,6 +2,7 @@
 //!
 //! Hosts are addresses of 127.0.0.0/8; `127.0.0.1` is the machine itself, whose probes have slots of their own.
 
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,12 +28,17 @@ use crate::server::{Running, certificate, client_config};
 
 const MACHINE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const ATTACKER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
+const ACCOMPLICE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 67);
 const OTHER_HOST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 7);
 
-/// More than all slots for strangers together.
-const CROWD: usize = 1500;
+/// More than all slots for handshakes, or for strangers.
+const CROWD: usize = 750;
 
-/// What a client with a token waits for at most, and a probe.
+/// What one host has of these at most: two of them have all.
+const SHARE_OF_HANDSHAKES: usize = Limits::DEFAULT.slots.handshakes / 2;
+const SHARE_OF_STRANGERS: usize = Limits::DEFAULT.slots.anonymous / 2;
+
+/// What a client with a token waits for at most, and a probe: half as long as a handshake may take.
 const SOON: Duration = Duration::from_secs(5);
 
 const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -81,12 +87,19 @@ impl Target {
         connector.connect(name, self.connect(from).await).await
     }
 
-    /// Connections that begin no handshake, or no request.
-    async fn silent_crowd(&self) -> Vec<TcpStream> {
+    /// Connections that begin no handshake, or no request. The server keeps `share` of them, and ends the others at once.
+    async fn silent_crowd(&self, from: Ipv4Addr, share: usize) -> Vec<TcpStream> {
         let mut crowd = Vec::new();
         for _ in 0..CROWD {
-            crowd.push(self.connect(ATTACKER).await);
+            crowd.push(self.connect(from).await);
         }
+        let ended = async {
+            while kept(&crowd) != share {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = timeout(SOON, ended).await;
+        assert!(waited.is_ok(), "{from} has {} connections instead of {share}", kept(&crowd));
         crowd
     }
 
@@ -128,6 +141,14 @@ impl Drop for Crowd {
     }
 }
 
+/// How many of these the server has not ended.
+fn kept(crowd: &[TcpStream]) -> usize {
+    let is_kept = |stream: &&TcpStream| {
+        stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    crowd.iter().filter(is_kept).count()
+}
+
 fn with_token(token: &str) -> String {
     format!("GET /agentinfo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n")
 }
@@ -144,7 +165,8 @@ async fn ask(stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin), request: 
 #[tokio::test]
 async fn handshakes_that_never_begin_keep_nobody_out() {
     let target = Target::over_tls().await;
-    let _crowd = target.silent_crowd().await;
+    let _crowd = target.silent_crowd(ATTACKER, SHARE_OF_HANDSHAKES).await;
+    let _other = target.silent_crowd(ACCOMPLICE, SHARE_OF_HANDSHAKES).await;
     for from in [MACHINE, OTHER_HOST, ATTACKER] {
         assert!(target.probe(from).await < SOON, "from {from}");
     }
@@ -153,7 +175,8 @@ async fn handshakes_that_never_begin_keep_nobody_out() {
 #[tokio::test]
 async fn connections_that_ask_nothing_keep_nobody_out() {
     let target = Target::plain().await;
-    let _crowd = target.silent_crowd().await;
+    let _crowd = target.silent_crowd(ATTACKER, SHARE_OF_STRANGERS).await;
+    let _other = target.silent_crowd(ACCOMPLICE, SHARE_OF_STRANGERS).await;
     for from in [MACHINE, OTHER_HOST, ATTACKER] {
         assert!(target.probe(from).await < SOON, "from {from}");
     }
@@ -168,8 +191,13 @@ async fn strangers_that_ask_for_health_over_and_over_keep_nobody_out() {
         assert_eq!(ask(&mut stream, HEALTH).await.as_deref(), Some("200"));
         crowd.push(stream);
     }
-    assert_eq!(ask(&mut crowd[0], HEALTH).await, None, "the oldest gave way");
-    assert_eq!(ask(&mut crowd[299], HEALTH).await.as_deref(), Some("200"));
+    let first_kept = 300 - SHARE_OF_STRANGERS;
+    for (number, expected) in
+        [(0, None), (first_kept - 1, None), (first_kept, Some("200")), (299, Some("200"))]
+    {
+        let answer = ask(&mut crowd[number], HEALTH).await;
+        assert_eq!(answer.as_deref(), expected, "connection {number}: the oldest give way");
+    }
     for from in [MACHINE, OTHER_HOST, ATTACKER] {
         assert!(target.probe(from).await < SOON, "from {from}");
     }
@@ -188,10 +216,16 @@ async fn a_client_with_a_token_is_let_in_behind_the_address_of_a_crowd_and_stays
             break stream;
         }
     };
-    let mut crowd = Vec::new();
+    let mut strangers = Vec::new();
     for _ in 0..300 {
-        crowd.extend(target.connect_tls(ATTACKER).await.ok());
+        let Ok(mut stream) = target.connect_tls(ATTACKER).await else { continue };
+        if ask(&mut stream, HEALTH).await.as_deref() == Some("200") {
+            strangers.push(stream);
+        }
     }
+    // So many that the client would have given way, if it were one of them.
+    let first = ask(&mut strangers[0], HEALTH).await;
+    assert_eq!(first, None, "{} strangers are too few", strangers.len());
     let again = ask(&mut client, &with_token("alice-token")).await;
     assert_eq!(again.as_deref(), Some("200"), "it gave way to strangers");
 }
