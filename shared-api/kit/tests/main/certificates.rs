@@ -27,7 +27,12 @@ pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
     pub(crate) fn new() -> Self {
+        Self::named("an authority")
+    }
+
+    fn named(name: &str) -> Self {
         let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.distinguished_name.push(DnType::CommonName, name);
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap())
     }
@@ -156,9 +161,10 @@ fn what_cannot_be_read_is_trusted_for_nothing() {
 }
 
 /// A certificate of a client, and `count` self-made authorities of one name that could each have vouched for it and for one
-/// another: a search for a path among them tries every order.
-fn self_made_chain(count: usize) -> (Vec<CertificateDer<'static>>, KeyPair) {
-    let authorities: Vec<Authority> = (0..count).map(|_| Authority::new()).collect();
+/// another: a search for a path among them tries every order. The name has `length` letters.
+fn self_made_chain(count: usize, length: usize) -> (Vec<CertificateDer<'static>>, KeyPair) {
+    let name = "x".repeat(length);
+    let authorities: Vec<Authority> = (0..count).map(|_| Authority::named(&name)).collect();
     let key = KeyPair::generate().unwrap();
     let parameters = CertificateParams::new(Vec::new()).unwrap();
     let own = parameters.signed_by(&key, &authorities[0].0).unwrap().der().clone();
@@ -192,7 +198,18 @@ async fn is_answered(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> bool
 #[tokio::test]
 async fn long_chains_of_certificates_are_refused_before_anybody_looks_for_a_path() {
     for (count, is_short) in [(1, true), (4, true), (5, false), (60, false)] {
-        let (chain, key) = self_made_chain(count);
+        let (chain, key) = self_made_chain(count, 22);
         assert_eq!(is_answered(chain, &key).await, is_short, "{count} authorities");
+    }
+    // Long names make few certificates large: those that are too large are so with the client's own alone.
+    for (length, is_short) in [(1_500, true), (1_650, false)] {
+        let (chain, key) = self_made_chain(4, length);
+        let size: usize = chain.iter().map(|certificate| certificate.len()).sum();
+        assert_eq!(
+            [size, size - chain[0].len()].map(|size| size <= 16 * 1024),
+            [is_short, true],
+            "{size} bytes"
+        );
+        assert_eq!(is_answered(chain, &key).await, is_short, "{size} bytes");
     }
 }
