@@ -26,6 +26,8 @@ use antrea_kit::health::Check;
 use antrea_shared_api::well_known::{CONTROLLER_SERVICE, NAMESPACE, environment};
 use antrea_types::NodeName;
 use anyhow::Result;
+use futures::FutureExt;
+use futures::future::join_all;
 use kube::Client;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -121,12 +123,11 @@ pub(crate) async fn watch_policies(
     heard: mpsc::Sender<Heard>,
     stop: CancellationToken,
 ) -> Result<()> {
-    let [policies, address_groups, applied_to_groups] =
-        Watch::ALL.map(|watch| Watcher::new(controller.clone(), watch, node.clone(), heard.clone()).run());
-    let watches = async { tokio::join!(policies, address_groups, applied_to_groups) };
+    let watches = Watch::ALL
+        .map(|watch| Watcher::new(controller.clone(), watch, node.clone(), heard.clone()).run().boxed());
     tokio::select! {
-        found = discovery::follow(&controller, stop.clone()) => found,
+        found = discovery::follow(&controller, stop.clone()).boxed() => found,
         () = controller.link.keep() => Ok(()),
-        _ = stop.run_until_cancelled(watches) => Ok(()),
+        _ = stop.run_until_cancelled(join_all(watches)) => Ok(()),
     }
 }
