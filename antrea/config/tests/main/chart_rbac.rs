@@ -236,7 +236,7 @@ fn collect_clients(folder: &Path, clients: &mut BTreeSet<String>) {
             continue;
         }
         let code = code(&path);
-        let makes = ["Api::all(", "Api::namespaced(", ">::all(", ">::namespaced("];
+        let makes = ["Api::all(", "Api::namespaced(", ">::all(", ">::namespaced(", "client.request_text("];
         if makes.iter().any(|words| code.contains(words)) {
             let root = root().join("");
             clients.insert(path.strip_prefix(&root).unwrap().display().to_string());

@@ -21,8 +21,11 @@ use crate::slots::Source;
 /// not tell its keys, it is each agent's after a restart of antrea-controller, for three watches.
 const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::from_secs(5) };
 
-/// The same for a token that was good within this time, for one on a connection whose client was admitted before, as tokens are
-/// renewed, and for one that the cluster has signed. These do not wait behind made-up ones.
+/// The same for a token that the cluster has signed: after a restart it is each agent's. Whoever may create tokens can have many.
+const SIGNED: Bounds = Bounds { most: 8192, share: 2048, patience: Duration::from_secs(20) };
+
+/// The same for a token that was good within this time, and for one on a connection whose client was admitted before, as tokens
+/// are renewed. These do not wait behind others.
 const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
@@ -50,6 +53,7 @@ pub struct Authenticator {
     audience: Option<String>,
     lifetimes: Lifetimes,
     strangers: Turns<Option<Source>>,
+    signed: Turns<Option<Source>>,
     acquaintances: Turns<Option<Source>>,
     /// Tokens that were good a while ago.
     were_good: Mutex<Remembered<TokenHash, ()>>,
@@ -74,6 +78,7 @@ impl Authenticator {
             audience: None,
             lifetimes,
             strangers: Turns::new(STRANGERS),
+            signed: Turns::new(SIGNED),
             acquaintances: Turns::new(ACQUAINTANCES),
             were_good: Mutex::default(),
             decisions: Mutex::default(),
@@ -118,10 +123,13 @@ impl Authenticator {
         hash: TokenHash,
         sender: Option<&client::Client>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let is_known = self.was_good(&hash)
-            || sender.is_some_and(client::Client::was_admitted)
-            || self.signing_keys.have_signed(token).await;
-        let turns = if is_known { &self.acquaintances } else { &self.strangers };
+        let turns = if self.was_good(&hash) || sender.is_some_and(client::Client::was_admitted) {
+            &self.acquaintances
+        } else if self.signing_keys.have_signed(token).await {
+            &self.signed
+        } else {
+            &self.strangers
+        };
         let [number, ..] = hash.0;
         let _turn = turns.take(number.into(), sender.map(client::Client::source)).await?;
         match self.remembered(&hash) {

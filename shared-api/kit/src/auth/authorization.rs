@@ -15,8 +15,8 @@ use super::remembered::{Lifetimes, Remembered};
 use super::turns::{Bounds, Busy, Turns};
 use crate::kube_client::bounded;
 
-/// What every Pod's user is, but for the Namespace: whoever shows no more than this is still a stranger. By default these may ask
-/// for `/version` and for what an API server offers.
+/// Groups of every Pod's ServiceAccount, but that of its Namespace. Whoever is allowed only what these are remains a stranger. By
+/// default these may ask for `/version` and for what an API server offers.
 const EVERYBODY: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
 /// How many questions wait to be asked, and how long, of users who were allowed nothing yet: every Pod has a token of one, and can
@@ -60,6 +60,8 @@ pub struct Authorizer {
     /// Names of users who were allowed something a while ago.
     were_allowed: Mutex<Remembered<String, ()>>,
     decisions: Mutex<Remembered<Question, Verdict>>,
+    /// What everybody may.
+    of_everybody: Mutex<Remembered<Action, bool>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,6 +80,7 @@ impl Authorizer {
             acquaintances: Turns::new(ACQUAINTANCES),
             were_allowed: Mutex::default(),
             decisions: Mutex::default(),
+            of_everybody: Mutex::default(),
         }
     }
 
@@ -133,7 +136,7 @@ impl Authorizer {
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
         let (verdict, lifetime) = match self.ask(spec(&question)).await? {
             false => (Verdict::Denied, self.lifetimes.refused),
-            true if self.ask(spec_of_everybody(&question.action)).await? => {
+            true if self.everybody_may(&question.action).await => {
                 (Verdict::AllowedToEverybody, self.lifetimes.accepted)
             }
             true => (Verdict::Allowed, self.lifetimes.accepted),
@@ -146,6 +149,19 @@ impl Authorizer {
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.insert(question, verdict, now + lifetime, now);
         Ok(verdict)
+    }
+
+    /// Whoever is allowed something is not refused because the API server goes away before it says this: they remain strangers.
+    async fn everybody_may(&self, action: &Action) -> bool {
+        let now = Instant::now();
+        let remembered = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner).get(action, now);
+        if let Some(may) = remembered {
+            return may;
+        }
+        let Ok(may) = self.ask(spec_of_everybody(action)).await else { return true };
+        let mut of_everybody = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner);
+        of_everybody.insert(action.clone(), may, now + self.lifetimes.accepted, now);
+        may
     }
 
     async fn ask(&self, spec: SubjectAccessReviewSpec) -> Result<bool, Undecided> {

@@ -2,7 +2,7 @@
 //! (RFC 7517). They are reviewed all the same, as they may be revoked, but need not queue with what anybody can make up.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -20,26 +20,38 @@ use crate::logging::chain;
 /// Where an API server publishes its keys. By default every ServiceAccount may read them.
 const PATH: &str = "/openid/v1/jwks";
 
-/// A token may name a key that nobody has: the API server is asked for its keys no more often than this,
+/// The least time between two requests for the keys, since anybody can name a key that nobody has.
 const ASKED_EVERY: Duration = Duration::from_secs(10);
 
-/// and whoever sends the token waits no longer than this.
+/// The same after a request that failed.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long such a request may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// More keys than any API server has.
 const MOST: usize = 64;
 
-/// What an API server signs with (`--service-account-signing-key-file`). Nothing that is symmetric: those who know the key to
-/// verify with could sign.
+/// What an API server signs with (`--service-account-signing-key-file`), but for ES512, which the library does not have. Nothing
+/// that is symmetric: those who know the key to verify with could sign.
 const ALGORITHMS: [Algorithm; 5] =
     [Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::ES256, Algorithm::ES384];
 
 /// The public keys of an API server.
 pub(super) struct SigningKeys {
     client: Client,
-    /// When they were asked for, held while they are.
-    asked: AsyncMutex<Option<Instant>>,
-    keys: Mutex<BTreeMap<String, DecodingKey>>,
+    /// Held while the keys are asked for.
+    asking: AsyncMutex<()>,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    keys: BTreeMap<String, DecodingKey>,
+    /// Before that they are not asked for again.
+    not_before: Option<Instant>,
+    /// Why they are not known, as it was logged.
+    failure: Option<String>,
 }
 
 impl std::fmt::Debug for SigningKeys {
@@ -51,44 +63,80 @@ impl std::fmt::Debug for SigningKeys {
 impl SigningKeys {
     /// Those of the API server of `client`, which is asked for them with the first token.
     pub(super) fn new(client: Client) -> Self {
-        Self { client, asked: AsyncMutex::default(), keys: Mutex::default() }
+        Self { client, asking: AsyncMutex::default(), known: Arc::default() }
     }
 
     /// Whether a token was signed with one of them and has not expired. While the API server does not tell its keys, none was.
     pub(super) async fn have_signed(&self, token: &str) -> bool {
         let Some(id) = decode_header(token).ok().and_then(|header| header.kid) else { return false };
-        if !self.has(&id) {
-            self.ask_for(&id).await;
-        }
-        is_signed_by(&self.keys.lock().unwrap_or_else(PoisonError::into_inner), token)
+        let key = match self.key(&id) {
+            None => {
+                self.ask_for(&id).await;
+                self.key(&id)
+            }
+            known => known,
+        };
+        key.is_some_and(|key| is_signed_by(&key, token))
     }
 
-    fn has(&self, id: &str) -> bool {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    fn key(&self, id: &str) -> Option<DecodingKey> {
+        lock(&self.known).keys.get(id).cloned()
     }
 
-    /// All wait for one who asks: agents come at once after a restart.
+    /// All wait for one who asks: agents come at once after a restart. In a task of its own, the request goes on where whoever
+    /// sent the token goes away.
     async fn ask_for(&self, id: &str) {
-        let mut asked = self.asked.lock().await;
+        let _asking = self.asking.lock().await;
         let now = Instant::now();
-        if self.has(id) || asked.is_some_and(|before| now.duration_since(before) < ASKED_EVERY) {
-            return;
+        if lock(&self.known).may_ask_for(id, now) {
+            let asked = tokio::spawn(ask(self.client.clone(), Arc::clone(&self.known), now));
+            // A task that panics has told nothing.
+            let _ = asked.await;
         }
-        *asked = Some(now);
-        match timeout(PATIENCE, self.ask()).await.context("the API server does not answer").flatten() {
-            Ok(keys) => *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = keys,
+    }
+}
+
+impl Known {
+    /// Whether to ask now, which is said once in a while.
+    fn may_ask_for(&mut self, id: &str, now: Instant) -> bool {
+        let may = !self.keys.contains_key(id) && self.not_before.is_none_or(|then| then <= now);
+        if may {
+            self.not_before = Some(now + ASKED_EVERY);
+        }
+        may
+    }
+
+    fn learn(&mut self, answer: Result<BTreeMap<String, DecodingKey>>, asked: Instant) {
+        match answer {
+            Ok(keys) => (self.keys, self.failure) = (keys, None),
             Err(error) => {
+                self.not_before = Some(asked + ASKED_AGAIN);
                 let error = chain(error.as_ref());
-                warn!(error, path = PATH, "Tokens cannot be told from made-up ones before they are reviewed");
+                if self.failure.as_ref() != Some(&error) {
+                    warn!(
+                        error,
+                        path = PATH,
+                        "Tokens that the cluster signed are not told from made-up ones"
+                    );
+                    self.failure = Some(error);
+                }
             }
         }
     }
+}
 
-    async fn ask(&self) -> Result<BTreeMap<String, DecodingKey>> {
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn ask(client: Client, known: Arc<Mutex<Known>>, now: Instant) {
+    let answer = async {
         let request = Request::get(PATH).body(Vec::new()).context("no request")?;
-        let text = self.client.request_text(request).await.context("its keys cannot be read")?;
+        let text = client.request_text(request).await.context("its keys cannot be read")?;
         keys(&text).context("its keys are not understood")
-    }
+    };
+    let answer = timeout(PATIENCE, answer).await.context("the API server does not answer").flatten();
+    lock(&known).learn(answer, now);
 }
 
 fn keys(text: &str) -> Result<BTreeMap<String, DecodingKey>, serde_json::Error> {
@@ -98,9 +146,8 @@ fn keys(text: &str) -> Result<BTreeMap<String, DecodingKey>, serde_json::Error> 
 }
 
 /// Whoever it is for: the review says whether it is for us.
-fn is_signed_by(keys: &BTreeMap<String, DecodingKey>, token: &str) -> bool {
+fn is_signed_by(key: &DecodingKey, token: &str) -> bool {
     let Ok(header) = decode_header(token) else { return false };
-    let Some(key) = header.kid.and_then(|id| keys.get(&id)) else { return false };
     let mut validation = Validation::new(header.alg);
     validation.validate_aud = false;
     // Those that stand in Secrets never expire.
@@ -144,7 +191,9 @@ mod tests {
 
     /// Whether a token counts as signed, where these keys are published.
     fn check(published: &str, token: &str) -> bool {
-        is_signed_by(&keys(published).unwrap(), token)
+        let id = decode_header(token).ok().and_then(|header| header.kid);
+        let keys = keys(published).unwrap();
+        id.and_then(|id| keys.get(&id)).is_some_and(|key| is_signed_by(key, token))
     }
 
     #[test]
@@ -194,6 +243,20 @@ mod tests {
         }
         let unsigned = "eyJhbGciOiJub25lIiwia2lkIjoib3VycyJ9.eyJzdWIiOiJ4In0.";
         assert!(!check(&ours.published(), unsigned));
+    }
+
+    #[test]
+    fn keys_are_asked_for_once_in_a_while_and_sooner_after_a_failure() {
+        let (mut known, now) = (Known::default(), Instant::now());
+        assert!(known.may_ask_for("ours", now));
+        assert!(!known.may_ask_for("made-up", now + ASKED_EVERY / 2));
+        known.learn(Err(anyhow::anyhow!("away")), now);
+        assert!(
+            !known.may_ask_for("ours", now + ASKED_AGAIN / 2) && known.may_ask_for("ours", now + ASKED_AGAIN)
+        );
+        known.learn(Ok(keys(&Signer::new().published()).unwrap()), now);
+        assert!(!known.may_ask_for("ours", now + ASKED_EVERY * 2), "it is known");
+        assert!(known.may_ask_for("made-up", now + ASKED_EVERY * 2));
     }
 
     #[test]

@@ -257,12 +257,37 @@ async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted
 #[tokio::test]
 async fn made_up_tokens_do_not_delay_a_new_one_that_the_cluster_has_signed() {
     let api = Api::start(NONE).await;
+    // The keys are known from now on, however slow the machine is.
+    assert_eq!(api.code("GET /agentinfo", Some(&api.reviews.sign("alice"))).await, "200");
     let token = api.reviews.sign("alice");
     let _waiting = api.keep_busy().await;
     let answer = timeout(Duration::from_secs(4), api.code("GET /agentinfo", Some(&token))).await;
     assert_eq!(answer.as_deref(), Ok("200"), "it waited behind made-up ones");
     let forged = Issuer::default().sign("alice");
     assert_eq!(api.code("GET /agentinfo", Some(&forged)).await, "429", "anybody could have signed it");
+}
+
+/// Whoever names a key that nobody has makes the server ask for the keys, and goes away before they are there.
+#[tokio::test]
+async fn a_client_that_goes_away_keeps_nobody_from_the_keys() {
+    let api = Api::start(NONE).await;
+    let held = api.reviews.hold_keys().await;
+    let gone = api.send("GET /agentinfo", Some(&Issuer::default().sign("alice"))).await;
+    let asked = async {
+        while api.reviews.keys_asked() == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), asked).await.expect("nobody asks for the keys");
+    drop(gone);
+    sleep(Duration::from_millis(100)).await;
+    drop(held);
+    sleep(Duration::from_millis(100)).await;
+    let _waiting = api.keep_busy().await;
+    let token = api.reviews.sign("alice");
+    let answer = timeout(Duration::from_secs(4), api.code("GET /agentinfo", Some(&token))).await;
+    assert_eq!(answer.as_deref(), Ok("200"), "the keys are not known");
+    assert_eq!(api.reviews.keys_asked(), 1);
 }
 
 #[tokio::test]

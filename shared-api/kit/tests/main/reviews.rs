@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use hyper::{Request, StatusCode};
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::issuer::Issuer;
@@ -26,6 +27,9 @@ struct State {
     away: AtomicBool,
     tokens_expired: AtomicBool,
     keys_withheld: AtomicBool,
+    /// While somebody holds it, who asks for the keys waits.
+    keys_held: AsyncMutex<()>,
+    keys_asked: AtomicUsize,
     issuer: Issuer,
     asked: AtomicUsize,
 }
@@ -60,6 +64,16 @@ impl Reviews {
         self.0.keys_withheld.store(true, Ordering::Relaxed);
     }
 
+    /// Has whoever asks for its keys wait until this is dropped.
+    pub(crate) async fn hold_keys(&self) -> AsyncMutexGuard<'_, ()> {
+        self.0.keys_held.lock().await
+    }
+
+    /// How often it was asked for its keys.
+    pub(crate) fn keys_asked(&self) -> usize {
+        self.0.keys_asked.load(Ordering::Relaxed)
+    }
+
     /// A new token of a user.
     pub(crate) fn sign(&self, user: &str) -> String {
         self.0.issuer.sign(user)
@@ -72,6 +86,8 @@ impl Reviews {
 
     async fn answer(&self, request: Request<RequestBody>) -> Answer {
         if request.uri().path() == "/openid/v1/jwks" {
+            self.0.keys_asked.fetch_add(1, Ordering::Relaxed);
+            let _turn = self.0.keys_held.lock().await;
             return match self.0.keys_withheld.load(Ordering::Relaxed) {
                 true => status(StatusCode::FORBIDDEN, "not for you"),
                 false => json_answer(StatusCode::OK, &self.0.issuer.key_set()),
