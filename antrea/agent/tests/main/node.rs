@@ -23,8 +23,8 @@ spec: {podCIDR: 10.11.1.0/24, podCIDRs: [10.11.1.0/24]}
 status: {addresses: [{type: InternalIP, address: 172.18.2.12}]}
 ";
 
-/// Longer than the 30 seconds within which flows come back that somebody else deleted: Open vSwitch deletes all of them without a
-/// word when a bridge is deleted and made anew before it looks.
+/// Longer than the 30 seconds within which the agent restores flows that somebody else deleted. Open vSwitch deletes all of them, and
+/// keeps the connection, if a bridge is deleted and recreated before it looks.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Node {

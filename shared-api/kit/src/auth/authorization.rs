@@ -151,7 +151,8 @@ impl Authorizer {
         Ok(verdict)
     }
 
-    /// Whoever is allowed something is not refused because the API server goes away before it says this: they remain strangers.
+    /// Whether every ServiceAccount may do this. `true` if the API server does not say: a user who is allowed an action is not refused
+    /// for that, but remains a stranger.
     async fn everybody_may(&self, action: &Action) -> bool {
         let now = Instant::now();
         let remembered = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner).get(action, now);

@@ -48,9 +48,9 @@ pub(super) struct SigningKeys {
 #[derive(Default)]
 struct Known {
     keys: BTreeMap<String, DecodingKey>,
-    /// Before that they are not asked for again.
+    /// Earliest time of the next request.
     not_before: Option<Instant>,
-    /// Why they are not known, as it was logged.
+    /// The last failure, which was logged.
     failure: Option<String>,
 }
 
@@ -83,21 +83,21 @@ impl SigningKeys {
         lock(&self.known).keys.get(id).cloned()
     }
 
-    /// All wait for one who asks: agents come at once after a restart. In a task of its own, the request goes on where whoever
-    /// sent the token goes away.
+    /// Agents come at once after a restart, so one request serves all that wait. It runs in a task of its own, and completes even if
+    /// the client whose token caused it disconnects.
     async fn ask_for(&self, id: &str) {
         let _asking = self.asking.lock().await;
         let now = Instant::now();
         if lock(&self.known).may_ask_for(id, now) {
             let asked = tokio::spawn(ask(self.client.clone(), Arc::clone(&self.known), now));
-            // A task that panics has told nothing.
+            // If the task panicked, the keys are as before.
             let _ = asked.await;
         }
     }
 }
 
 impl Known {
-    /// Whether to ask now, which is said once in a while.
+    /// Whether to request the keys now. Once it returns true, it returns false for [`ASKED_EVERY`].
     fn may_ask_for(&mut self, id: &str, now: Instant) -> bool {
         let may = !self.keys.contains_key(id) && self.not_before.is_none_or(|then| then <= now);
         if may {

@@ -31,7 +31,7 @@ impl Issuer {
         json!({"keys": [key]})
     }
 
-    /// Whose token it is, whoever has signed it.
+    /// The user that a token names. The signature is not verified.
     pub(crate) fn user_of(token: &str) -> Option<String> {
         let claims: Value = insecure_decode_claims(token).ok()?;
         claims["sub"].as_str().map(str::to_owned)

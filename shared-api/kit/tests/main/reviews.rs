@@ -27,7 +27,7 @@ struct State {
     away: AtomicBool,
     tokens_expired: AtomicBool,
     keys_withheld: AtomicBool,
-    /// While somebody holds it, who asks for the keys waits.
+    /// Locked while answers to requests for the keys are delayed.
     keys_held: AsyncMutex<()>,
     keys_asked: AtomicUsize,
     issuer: Issuer,
@@ -59,17 +59,17 @@ impl Reviews {
         self.0.tokens_expired.store(true, Ordering::Relaxed);
     }
 
-    /// Tells its keys to nobody any longer.
+    /// Refuses all later requests for the keys.
     pub(crate) fn withhold_keys(&self) {
         self.0.keys_withheld.store(true, Ordering::Relaxed);
     }
 
-    /// Has whoever asks for its keys wait until this is dropped.
+    /// Delays answers to requests for the keys until the guard is dropped.
     pub(crate) async fn hold_keys(&self) -> AsyncMutexGuard<'_, ()> {
         self.0.keys_held.lock().await
     }
 
-    /// How often it was asked for its keys.
+    /// Number of requests for the keys.
     pub(crate) fn keys_asked(&self) -> usize {
         self.0.keys_asked.load(Ordering::Relaxed)
     }
