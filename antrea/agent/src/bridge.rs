@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use antrea_config::{AgentConfig, DatapathType};
-use antrea_ovs::ovsdb::{self, BridgeSpec, FailMode, InterfaceType, OvsDb, PortSpec, Protocol};
+use antrea_ovs::Switch;
+use antrea_ovs::openflow::OpenFlowError;
+use antrea_ovs::ovsdb::{
+    self, BridgeSpec, FailMode, InterfaceType, OvsDb, PortSpec, Protocol, Transaction, Uuid,
+};
 use antrea_types::{MacAddr, OfPort};
 use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::{random, tunnel};
 
@@ -29,27 +33,81 @@ pub(crate) fn database_socket(config: &AgentConfig) -> PathBuf {
     config.ovs.run_dir.join("db.sock")
 }
 
+/// What tells a bridge from another one that somebody made in its place, and from itself with another mode. ovs-vswitchd knows
+/// bridges by their names: one that is deleted and made anew before it looks is the same to it, and the OpenFlow connection
+/// stays. If the mode is another one, all flows are gone nevertheless.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Incarnation {
+    /// The row of the gateway's port, which goes with its bridge.
+    gateway: Option<Uuid>,
+    fail_mode: Option<String>,
+}
+
+impl Incarnation {
+    /// That of the bridge of the Pods, if there is one.
+    pub(crate) fn current(database: &OvsDb, config: &AgentConfig) -> Option<Self> {
+        let snapshot = database.snapshot();
+        let fail_mode = snapshot.bridge(config.ovs.bridge.as_str())?.fail_mode.clone();
+        Some(Self { gateway: snapshot.port_row(config.host_gateway.as_str()), fail_mode })
+    }
+}
+
 /// Keeps bridge and ports what they shall be.
 pub(crate) struct BridgeKeeper {
     pub(crate) config: AgentConfig,
     pub(crate) pod_mtu: u16,
     pub(crate) gateway_mac: MacAddr,
+    pub(crate) switch: Switch,
+    /// The bridge whose flows were compared last, or were not there yet.
+    pub(crate) compared: Option<Incarnation>,
 }
 
 impl BridgeKeeper {
     /// Repairs what others change, until `stop`.
-    pub(crate) async fn run(self, database: OvsDb, stop: CancellationToken) -> Result<()> {
+    pub(crate) async fn run(mut self, database: OvsDb, stop: CancellationToken) -> Result<()> {
         let mut changed = database.changed();
         while let Some(outcome) = stop.run_until_cancelled(changed.changed()).await {
             outcome.context("the connection to OVSDB ended")?;
             changed.borrow_and_update();
-            let ensured = ensure(&database, &self.config, self.pod_mtu, Some(self.gateway_mac));
-            if let Some(Err(error)) = stop.run_until_cancelled(ensured).await {
+            let repaired = self.repair(&database);
+            if let Some(Err(error)) = stop.run_until_cancelled(repaired).await {
                 warn!(error = format!("{error:#}"), "The bridge of the Pods is not what it shall be");
                 stop.run_until_cancelled(tokio::time::sleep(RETRY)).await;
                 changed.mark_changed();
             }
         }
+        Ok(())
+    }
+
+    async fn repair(&mut self, database: &OvsDb) -> Result<()> {
+        let ensured = ensure(database, &self.config, self.pod_mtu, Some(self.gateway_mac)).await;
+        // Even if a port could not be made: Pods need the flows for each other, too.
+        let compared = self.compare_flows(database).await;
+        ensured?;
+        compared
+    }
+
+    /// Compares flows at once if the bridge is another one than the last time: nothing else tells that they are gone, and Pods
+    /// would have no network until the next comparison that is due anyway.
+    async fn compare_flows(&mut self, database: &OvsDb) -> Result<()> {
+        let current = Incarnation::current(database, &self.config);
+        if current.is_none() || current == self.compared {
+            return Ok(());
+        }
+        // ovs-vswitchd deletes the flows when it acts on the change, and who made the change need not have waited for that.
+        let bridge = &self.config.ovs.bridge;
+        let transaction = Transaction::new(format!("waits until bridge {bridge} is taken up"));
+        database
+            .transact_and_settle(transaction, &format!("bridge {bridge}"))
+            .await
+            .with_context(|| format!("cannot tell when to compare the flows of {bridge}"))?;
+        match self.switch.resync().await {
+            Ok(changes) => info!(changes, "Compared the flows of a bridge that was made anew or changed"),
+            // Over the next connection everything is installed anyway.
+            Err(OpenFlowError::NotConnected { .. } | OpenFlowError::ConnectionLost) => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot compare the flows of {bridge}")),
+        }
+        self.compared = current;
         Ok(())
     }
 }

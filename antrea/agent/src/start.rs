@@ -23,7 +23,7 @@ use tracing::warn;
 
 use crate::agent_info::Identity;
 use crate::away::is_away;
-use crate::bridge::{self, BridgeKeeper};
+use crate::bridge::{self, BridgeKeeper, Incarnation};
 use crate::datapath_flows;
 use crate::flow_restore::{self, FlowRestore, RoundState};
 use crate::former_pods::{Echoes, Forgetting, FormerPods};
@@ -92,6 +92,8 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
     let Surroundings { node, database, netlink, transport, pod_mtu, .. } = &surroundings;
     let multicluster = multicluster::set_up(&config, &node.pod_cidrs)?;
     let ports = bridge::ensure(database, &config, *pod_mtu, None).boxed().await?;
+    // Before flows are installed: those of a bridge that somebody makes in its place meanwhile have to be compared.
+    let made = Incarnation::current(database, &config);
     let proxy = proxy::set_up(&config, node, netlink).boxed().await?;
     let pipeline = pipeline_config(&config, node, &ports, proxy.as_ref(), multicluster.as_ref());
     let pipeline = Arc::new(Pipeline::new(pipeline));
@@ -194,7 +196,13 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             controller: policies.controller.clone(),
             policies: policies.pods.clone(),
         },
-        bridge: BridgeKeeper { config: config.clone(), pod_mtu: *pod_mtu, gateway_mac: ports.gateway_mac },
+        bridge: BridgeKeeper {
+            config: config.clone(),
+            pod_mtu: *pod_mtu,
+            gateway_mac: ports.gateway_mac,
+            switch: switch.clone(),
+            compared: made,
+        },
         own_annotation: OwnAnnotation {
             node: node.name.clone(),
             wanted: surroundings.transport_addresses.clone(),

@@ -1,9 +1,17 @@
 //! What the agent has noted in OVSDB is lost while it runs: the bridge is deleted by hand, or the database begins anew.
 
 use std::fs;
+use std::time::Duration;
 
 use crate::node::{Node, node};
 use crate::takeover::upstream_was_here;
+
+/// Much less than the 30 seconds between two comparisons of flows; more than the 10 seconds after which the agent makes again
+/// a bridge or a port that could not be made.
+const SOON: Duration = Duration::from_secs(15);
+
+/// For what is done at once and not tried again.
+const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// What the database says of ports and of the bridge.
 fn rows(node: &Node) -> Vec<String> {
@@ -29,11 +37,21 @@ fn settled(node: &mut Node) -> Vec<String> {
     rows
 }
 
-fn wait_for(node: &Node, expected: &[String]) {
-    node.wait_for("everything to be noted again", |node| rows(node) == expected);
-    node.wait_for("the Pods to be connected again", |node| {
-        node.ping("a", "10.11.0.4") && node.ping("b", "10.11.0.1")
-    });
+fn is_noted(node: &Node, expected: &[String]) -> bool {
+    rows(node) == expected
+}
+
+fn has_connected_pods(node: &Node) -> bool {
+    node.ping("a", "10.11.0.4") && node.ping("b", "10.11.0.1")
+}
+
+/// Flows of our first round after upstream's. A bridge without the agent's flows may have one of Open vSwitch itself.
+fn flows(node: &Node) -> usize {
+    node.dump_flows().lines().filter(|line| line.contains("cookie=0x2")).count()
+}
+
+fn connections(node: &Node) -> usize {
+    node.read("agent.log").matches("Connected to the switch").count()
 }
 
 #[test]
@@ -41,7 +59,31 @@ fn a_bridge_that_is_deleted_comes_back_with_its_pods() {
     let Some(mut node) = node("a_bridge_that_is_deleted_comes_back_with_its_pods") else { return };
     let before = settled(&mut node);
     node.ovs.vsctl(["del-br", "br-int"]).unwrap();
-    wait_for(&node, &before);
+    node.wait_at_most(SOON, "everything to be noted again", |node| is_noted(node, &before));
+    node.wait_at_most(SOON, "the Pods to be connected again", has_connected_pods);
+    node.stop_agent("TERM");
+}
+
+/// Open vSwitch then deletes all flows and keeps the connection. Several times in a row, each with another mode: flows that came
+/// back the first time by a comparison that was due would not come back so the next time.
+#[test]
+fn flows_that_go_without_the_connection_come_back_at_once() {
+    let Some(mut node) = node("flows_that_go_without_the_connection_come_back_at_once") else { return };
+    settled(&mut node);
+    let before = (flows(&node), connections(&node));
+    let anew = "del-br br-int -- add-br br-int -- set bridge br-int datapath_type=netdev protocols=OpenFlow10,OpenFlow15";
+    for change in [
+        format!("{anew} fail_mode=secure"),
+        format!("{anew} fail_mode=standalone"),
+        "set bridge br-int fail_mode=secure".to_owned(),
+    ] {
+        // By then the flows are gone: the program waits for ovs-vswitchd.
+        node.ovs.vsctl(change.split_whitespace()).unwrap();
+        node.wait_at_most(AT_ONCE, "all flows to be back", |node| flows(node) >= before.0);
+        // A new connection would bring them back by itself.
+        assert_eq!(connections(&node), before.1, "{change}: the connection did not stay");
+    }
+    node.wait_at_most(SOON, "the Pods to be connected again", has_connected_pods);
     node.stop_agent("TERM");
 }
 
@@ -58,6 +100,7 @@ fn pods_outlive_a_database_that_begins_anew() {
     node.ovs.vsctl(["--no-wait", "init"]).unwrap();
     node.ovs.vsctl(["--no-wait", "set", "Open_vSwitch", ".", "other_config:flow-restore-wait=true"]).unwrap();
     node.ovs.start_switch().unwrap();
-    wait_for(&node, &before);
+    node.wait_for("everything to be noted again", |node| is_noted(node, &before));
+    node.wait_for("the Pods to be connected again", has_connected_pods);
     node.stop_agent("TERM");
 }

@@ -23,9 +23,7 @@ spec: {podCIDR: 10.11.1.0/24, podCIDRs: [10.11.1.0/24]}
 status: {addresses: [{type: InternalIP, address: 172.18.2.12}]}
 ";
 
-/// Longer than the 30 seconds within which the agent restores flows that somebody else deleted. Open vSwitch deletes all of them, and
-/// keeps the connection, if a bridge is deleted and recreated before it looks.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Node {
     pub(crate) ovs: OvsProcess,
@@ -161,7 +159,11 @@ impl Node {
     }
 
     pub(crate) fn wait_for(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        self.wait_at_most(PATIENCE, what, condition);
+    }
+
+    pub(crate) fn wait_at_most(&self, patience: Duration, what: &str, condition: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + patience;
         while !condition(self) {
             assert!(
                 Instant::now() < deadline,
