@@ -23,6 +23,7 @@ mod router;
 mod surroundings;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use area::Event;
 pub use convert::convert;

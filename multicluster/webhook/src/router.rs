@@ -1,25 +1,38 @@
 //! The handler of requests: reads no more of them than it has to, and answers whatever they are.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::server::{Answer, Handler};
+use antrea_kit::server::{Answer, Client, Handler};
 use antrea_kit::status::{json_answer, method_not_allowed, no_such_path, status};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes};
 use hyper::{Method, Request as HttpRequest, StatusCode};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::question::Question;
 use crate::surroundings::Known;
+use crate::turns::{Turn, Turns};
 
+/// How much of a request is read without a turn: nearly all of them are shorter. Whoever sends the head of a request and then
+/// nothing has no turn, and keeps nobody waiting.
+///
+/// The server speaks HTTP/1.1, which has one request at a time on a connection, and has 256 connections of strangers and 64
+/// of programs on this machine (`antrea_kit::server::Limits`): they hold 20 MiB, or twice that as buffers grow.
+const WITHOUT_A_TURN: usize = 64 << 10;
 /// The longest request: an object may have 1.5 MiB in etcd, and is sent as it was and as it is to be.
 const LONGEST: usize = 4 << 20;
-/// How many requests are read and answered at once; others wait.
-const AT_ONCE: usize = 8;
 /// How long a request may take to arrive, its turn included: less than API servers wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why there is no request.
+enum Unread {
+    TooLong,
+    Broken(BoxError),
+}
 
 /// Answers AdmissionReviews and ConversionReviews with what is known. There is nothing else to mount: paths of others
 /// are not there.
@@ -27,43 +40,69 @@ pub fn router(known: Known) -> Handler {
     let router = Arc::new(Router::new(known));
     Arc::new(move |request| {
         let router = Arc::clone(&router);
-        Box::pin(async move { router.answer(request).await })
+        let source = request.extensions().get::<Client>().map(Client::address);
+        Box::pin(async move { router.answer(source, request).await })
     })
 }
 
 pub(crate) struct Router {
     known: Known,
-    turns: Semaphore,
+    turns: Turns,
 }
 
 impl Router {
     pub(crate) fn new(known: Known) -> Self {
-        Self { known, turns: Semaphore::new(AT_ONCE) }
+        Self { known, turns: Turns::new() }
     }
 
-    pub(crate) async fn answer<B>(&self, request: HttpRequest<B>) -> Answer
+    /// The answer to a request from an address.
+    pub(crate) async fn answer<B>(&self, source: Option<IpAddr>, request: HttpRequest<B>) -> Answer
     where
-        B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
     {
         let Some(question) = Question::at(request.uri().path()) else { return no_such_path() };
         if request.method() != Method::POST {
             return method_not_allowed("POST");
         }
-        let arrive = async {
-            // The semaphore is never closed.
-            let turn = self.turns.acquire().await;
-            (turn, Limited::new(request.into_body(), LONGEST).collect().await)
-        };
-        let Ok((_turn, body)) = timeout(PATIENCE, arrive).await else {
+        let Ok(read) = timeout(PATIENCE, self.read(source, request.into_body())).await else {
             return status(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time");
         };
-        match body {
-            Ok(body) => self.reply(question, &body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
+        match read {
+            // A turn lasts until the answer is there: so many large ones are in memory at once.
+            Ok((body, _turn)) => self.reply(question, &body),
+            Err(Unread::TooLong) => {
                 status(StatusCode::PAYLOAD_TOO_LARGE, &format!("more than {LONGEST} bytes are not read"))
             }
-            Err(error) => status(StatusCode::BAD_REQUEST, &format!("the request cannot be read: {error}")),
+            Err(Unread::Broken(error)) => {
+                status(StatusCode::BAD_REQUEST, &format!("the request cannot be read: {error}"))
+            }
         }
+    }
+
+    /// All of a body, and the turn that it took if it is a large one.
+    async fn read<B>(
+        &self,
+        source: Option<IpAddr>,
+        mut body: B,
+    ) -> Result<(Vec<u8>, Option<Turn<'_>>), Unread>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+    {
+        let (mut read, mut turn) = (Vec::<u8>::new(), None);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Unread::Broken(error.into()))?;
+            // Trailers are no part of it.
+            if let Ok(data) = frame.into_data() {
+                read.extend_from_slice(&data);
+            }
+            if read.len() > LONGEST {
+                return Err(Unread::TooLong);
+            }
+            if read.len() > WITHOUT_A_TURN && turn.is_none() {
+                turn = Some(self.turns.take(source).await);
+            }
+        }
+        Ok((read, turn))
     }
 
     fn reply(&self, question: Question, body: &[u8]) -> Answer {

@@ -10,6 +10,7 @@ mod imports;
 mod mutations;
 mod networks;
 mod requests;
+mod stalled;
 mod upstream;
 mod valid;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use antrea_damage::Damage;
 use antrea_kit::server::{Limits, Server};
+use futures::stream;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame};
 use hyper::{Method, Request, StatusCode};
@@ -18,13 +19,13 @@ use super::{EAST, known, objects};
 use crate::router::Router;
 use crate::{Hook, router};
 
-const ANNOUNCES: &str = "/validate-multicluster-crd-antrea-io-v1alpha1-memberclusterannounce";
+pub(super) const ANNOUNCES: &str = "/validate-multicluster-crd-antrea-io-v1alpha1-memberclusterannounce";
 const POLICIES: &str = "/mutate-multicluster-crd-antrea-io-v1alpha1-resourceexport";
 const CONVERT: &str = "/convert-multicluster-crd-antrea-io-clusterset";
 
 async fn send(method: Method, path: &str, body: impl Into<Bytes>) -> (StatusCode, Value) {
     let request = Request::builder().method(method).uri(path).body(Full::new(body.into())).unwrap();
-    read(Router::new(known()).answer(request).await).await
+    read(Router::new(known()).answer(None, request).await).await
 }
 
 async fn read(answer: antrea_kit::server::Answer) -> (StatusCode, Value) {
@@ -33,7 +34,7 @@ async fn read(answer: antrea_kit::server::Answer) -> (StatusCode, Value) {
     (code, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-fn delete_announce(who: &str) -> Value {
+pub(super) fn delete_announce(who: &str) -> Value {
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -158,16 +159,25 @@ async fn other_paths_and_methods_are_not_there() {
 
 #[tokio::test]
 async fn no_more_is_read_than_a_review_can_have() {
-    let (code, _) = send(Method::POST, ANNOUNCES, vec![b' '; (4 << 20) + 1]).await;
+    let longest = delete_announce("east-token").to_string() + &" ".repeat(4 << 20);
+    let (code, _) = send(Method::POST, ANNOUNCES, longest[..4 << 20].to_owned()).await;
+    assert_eq!(code, StatusCode::OK);
+    let (code, _) = send(Method::POST, ANNOUNCES, longest[..=4 << 20].to_owned()).await;
+    assert_eq!(code, StatusCode::PAYLOAD_TOO_LARGE);
+    let pieces =
+        stream::repeat_with(|| Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[b' '; 1 << 14]))));
+    let request =
+        Request::builder().method(Method::POST).uri(ANNOUNCES).body(StreamBody::new(pieces)).unwrap();
+    let (code, _) = read(Router::new(known()).answer(None, request).await).await;
     assert_eq!(code, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_does_not_end_is_not_waited_for() {
-    let never = StreamBody::new(futures::stream::pending::<Result<Frame<Bytes>, Infallible>>());
+    let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
     let request = Request::builder().method(Method::POST).uri(ANNOUNCES).body(never).unwrap();
     let began = tokio::time::Instant::now();
-    let (code, _) = read(Router::new(known()).answer(request).await).await;
+    let (code, _) = read(Router::new(known()).answer(None, request).await).await;
     assert_eq!(code, StatusCode::REQUEST_TIMEOUT);
     assert!(began.elapsed() < Duration::from_secs(5));
 }
@@ -182,7 +192,7 @@ fn damaged_requests_are_answered() {
         for hook in Hook::ALL {
             let body = Full::new(Bytes::copy_from_slice(input));
             let request = Request::builder().method(Method::POST).uri(hook.path()).body(body).unwrap();
-            let code = runtime.block_on(router.answer(request)).status();
+            let code = runtime.block_on(router.answer(None, request)).status();
             assert!(code == StatusCode::OK || code == StatusCode::BAD_REQUEST, "{code}");
         }
     });
