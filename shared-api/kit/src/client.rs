@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::ClientCertificates;
+use crate::auth::{ClientCertificates, Holder, TokenHash};
 use crate::metrics::Page;
 use crate::slots::{Number, Slots, Source, Standing, Table};
 
@@ -36,7 +36,7 @@ pub(crate) struct Slot {
     lost: CancellationToken,
     under_way: AtomicUsize,
     begun: AtomicUsize,
-    admitted: AtomicBool,
+    renewals: Mutex<Renewals>,
 }
 
 impl Connections {
@@ -51,8 +51,8 @@ impl Connections {
         let (number, gave_way) = self.lock().open(Source::of(address), standing, lost.clone());
         end(gave_way);
         let (under_way, begun) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let admitted = AtomicBool::new(false);
-        Arc::new(Slot { all: Arc::clone(self), number, address, lost, under_way, begun, admitted })
+        let renewals = Mutex::default();
+        Arc::new(Slot { all: Arc::clone(self), number, address, lost, under_way, begun, renewals })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table<CancellationToken>> {
@@ -74,9 +74,14 @@ impl Slot {
         self.lost.cancelled().await;
     }
 
-    pub(crate) fn promote(&self, standing: Standing) {
-        let gave_way = self.all.lock().promote(self.number, standing);
+    /// The TLS handshake is done.
+    pub(crate) fn shake(&self) {
+        let gave_way = self.all.lock().shake(self.number);
         end(gave_way);
+    }
+
+    fn renewals(&self) -> MutexGuard<'_, Renewals> {
+        self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request begins.
@@ -158,13 +163,105 @@ impl Client {
     }
 
     /// It was allowed something: its connection gives way to no client that was not.
-    pub fn admit(&self) {
-        self.0.slot.admitted.store(true, Ordering::Relaxed);
-        self.0.slot.promote(Standing::Admitted);
+    pub fn admit(&self, holder: &Arc<Holder>) {
+        self.0.slot.renewals().admit();
+        let gave_way = self.0.slot.all.lock().admit(self.0.slot.number, holder);
+        end(gave_way);
     }
 
-    /// Whether it was ever allowed something.
-    pub(crate) fn was_admitted(&self) -> bool {
-        self.0.slot.admitted.load(Ordering::Relaxed)
+    /// Whether a token that nobody knows is the renewal of one that was good.
+    pub(crate) fn renew(&self, token: TokenHash) -> Option<Renewal> {
+        self.0.slot.renewals().begin(token).then(|| Renewal(Arc::clone(&self.0.slot)))
+    }
+}
+
+/// A token of a connection that is under review, until this is dropped.
+pub(crate) struct Renewal(Arc<Slot>);
+
+impl Renewal {
+    /// The token is none.
+    pub(crate) fn refuse(self) {
+        self.0.renewals().refuse();
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        self.0.renewals().end();
+    }
+}
+
+/// Which tokens of a connection count as renewals: none before one was good, one at a time afterwards, and none any more once one
+/// was refused. So an admitted connection brings made-up tokens into no queue that is for good ones, but for one.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Renewals {
+    #[default]
+    BeforeTheFirst,
+    Awaited,
+    /// The requests that came with it wait for the same review.
+    UnderReview {
+        token: TokenHash,
+        requests: usize,
+    },
+    Refused,
+}
+
+impl Renewals {
+    fn admit(&mut self) {
+        if *self == Self::BeforeTheFirst {
+            *self = Self::Awaited;
+        }
+    }
+
+    fn begin(&mut self, of: TokenHash) -> bool {
+        match self {
+            Self::Awaited => *self = Self::UnderReview { token: of, requests: 1 },
+            Self::UnderReview { token, requests } if *token == of => *requests += 1,
+            _ => return false,
+        }
+        true
+    }
+
+    fn end(&mut self) {
+        match self {
+            Self::UnderReview { requests: 1, .. } => *self = Self::Awaited,
+            Self::UnderReview { requests, .. } => *requests -= 1,
+            _ => {}
+        }
+    }
+
+    fn refuse(&mut self) {
+        *self = Self::Refused;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs steps such as `admit`, `begin a`, `end`, `refuse`; says of each token whether it counted as a renewal.
+    fn check(script: &str, expected: &str) {
+        let mut renewals = Renewals::default();
+        let mut counted = Vec::new();
+        for step in script.split(", ") {
+            match step.split_once(' ').unwrap_or((step, "")) {
+                ("admit", _) => renewals.admit(),
+                ("begin", token) => {
+                    counted.push(if renewals.begin(TokenHash::of(token)) { "yes" } else { "no" });
+                }
+                ("end", _) => renewals.end(),
+                ("refuse", _) => renewals.refuse(),
+                _ => panic!("{step}"),
+            }
+        }
+        assert_eq!(counted.join(" "), expected, "{script}");
+    }
+
+    #[test]
+    fn tokens_are_renewed_one_after_the_other_until_one_is_refused() {
+        check("begin a", "no");
+        check("admit, begin a, end, begin b, end, admit, begin c", "yes yes yes");
+        check("admit, begin a, begin b, begin a, end, begin b, end, begin b", "yes no yes no yes");
+        check("admit, begin a, refuse, end, begin b, admit, begin b", "yes no no");
     }
 }

@@ -26,7 +26,6 @@ use crate::client::{Client, Slot, UnderWay};
 use crate::gathered::Gathered;
 use crate::request_body::RequestBody;
 use crate::server::{Handler, Limits, Sendable};
-use crate::slots::Standing;
 
 /// How much the head of a request may have, in bytes.
 const LARGEST_HEAD: u32 = 16 * 1024;
@@ -95,7 +94,7 @@ impl<B: Sendable> Connection<B> {
     }
 
     fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {
-        self.slot.promote(Standing::Anonymous);
+        self.slot.shake();
         let (_, tls) = stream.get_ref();
         let certificates = tls.peer_certificates().map(ClientCertificates::new);
         match tls.alpn_protocol() {

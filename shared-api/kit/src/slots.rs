@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use crate::auth::Holder;
 
 /// How many connections of each kind there are at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +27,19 @@ pub struct Slots {
 /// where many hosts have to fit.
 const ANONYMOUS_OF_ONE_SOURCE: usize = 256;
 
-/// Where connections come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A user on one Node holds no more admitted connections than this. An agent needs one or two: a token that was stolen from it fills
+/// the server with no more.
+pub(crate) const ADMITTED_OF_ONE_HOLDER: usize = 16;
+
+/// Whose connections share: those from one place, and once they are admitted those of one holder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     /// This machine, as its programs and the kubelet ask: `127.0.0.1` or `::1`.
     Loopback,
     /// An IPv4 address, or the /64 of an IPv6 address: one host has all of it.
     Host(IpAddr),
+    /// Somebody who was allowed something, wherever they are.
+    Holder(Arc<Holder>),
 }
 
 impl Source {
@@ -105,7 +114,7 @@ impl<T> Table<T> {
         let kinds = [
             Kind::new(slots.handshakes, half(slots.handshakes)),
             Kind::new(slots.anonymous, half(slots.anonymous).min(ANONYMOUS_OF_ONE_SOURCE)),
-            Kind::new(slots.admitted, slots.admitted),
+            Kind::new(slots.admitted, slots.admitted.min(ADMITTED_OF_ONE_HOLDER)),
             Kind::new(slots.loopback, slots.loopback),
         ];
         Self { kinds, places: BTreeMap::new(), turn: 0 }
@@ -115,18 +124,38 @@ impl<T> Table<T> {
     pub(crate) fn open(&mut self, source: Source, standing: Standing, end: T) -> (Number, Option<T>) {
         self.turn += 1;
         let number = self.turn;
-        let entry = Entry { source, activity: Activity::Idle, since: number, end };
+        let entry = Entry { source: source.clone(), activity: Activity::Idle, since: number, end };
         (number, self.insert(number, (source, standing), entry))
     }
 
-    /// More is known of a client; `end` of the connection that gives way to it. Nothing happens to one that is gone.
-    pub(crate) fn promote(&mut self, number: Number, standing: Standing) -> Option<T> {
-        let place @ (source, before) = *self.places.get(&number)?;
-        if before == standing {
+    /// The handshake is done; `end` of the connection that gives way to it. Nothing happens to one that is gone.
+    pub(crate) fn shake(&mut self, number: Number) -> Option<T> {
+        let (source, before) = self.places.get(&number)?.clone();
+        if before != Standing::Handshake {
             return None;
         }
-        let entry = self.kind(place).remove(number)?;
-        self.insert(number, (source, standing), entry)
+        self.relocate(number, (source, Standing::Anonymous))
+    }
+
+    /// The client was allowed something; `end` of the connection that gives way to it. Nothing happens to one that is gone, or that
+    /// was admitted before, whoever uses it next.
+    pub(crate) fn admit(&mut self, number: Number, holder: &Arc<Holder>) -> Option<T> {
+        let (source, before) = self.places.get(&number)?;
+        if *before == Standing::Admitted {
+            return None;
+        }
+        let source = match source {
+            Source::Loopback => Source::Loopback,
+            _ => Source::Holder(Arc::clone(holder)),
+        };
+        self.relocate(number, (source, Standing::Admitted))
+    }
+
+    fn relocate(&mut self, number: Number, place: Place) -> Option<T> {
+        let before = self.places.get(&number)?.clone();
+        let entry = self.kind(&before).remove(number)?;
+        let source = place.0.clone();
+        self.insert(number, place, Entry { source, ..entry })
     }
 
     /// A request begins where there was none.
@@ -142,36 +171,37 @@ impl<T> Table<T> {
     /// A connection is gone.
     pub(crate) fn close(&mut self, number: Number) {
         if let Some(place) = self.places.remove(&number) {
-            self.kind(place).remove(number);
+            self.kind(&place).remove(number);
         }
     }
 
     fn insert(&mut self, number: Number, place: Place, entry: Entry<T>) -> Option<T> {
-        let first_to_go = self.kind(place).first_to_go_for(place.0);
+        let kind = self.kind(&place);
+        let first_to_go = kind.first_to_go_for(&place.0);
+        kind.connections.insert(number, entry);
+        *kind.by_source.entry(place.0.clone()).or_default() += 1;
+        let gave_way = first_to_go.and_then(|first_to_go| kind.remove(first_to_go)).map(|entry| entry.end);
+        first_to_go.and_then(|first_to_go| self.places.remove(&first_to_go));
         self.places.insert(number, place);
-        self.kind(place).connections.insert(number, entry);
-        *self.kind(place).by_source.entry(place.0).or_default() += 1;
-        let first_to_go = first_to_go?;
-        self.places.remove(&first_to_go);
-        self.kind(place).remove(first_to_go).map(|entry| entry.end)
+        gave_way
     }
 
     fn mark(&mut self, number: Number, activity: Activity) {
         self.turn += 1;
         let since = self.turn;
-        let Some(place) = self.places.get(&number).copied() else { return };
-        if let Some(entry) = self.kind(place).connections.get_mut(&number) {
+        let Some(place) = self.places.get(&number).cloned() else { return };
+        if let Some(entry) = self.kind(&place).connections.get_mut(&number) {
             (entry.activity, entry.since) = (activity, since);
         }
     }
 
-    fn kind(&mut self, place: Place) -> &mut Kind<T> {
+    fn kind(&mut self, place: &Place) -> &mut Kind<T> {
         let [handshakes, anonymous, admitted, loopback] = &mut self.kinds;
         match place {
             (Source::Loopback, _) => loopback,
-            (Source::Host(_), Standing::Handshake) => handshakes,
-            (Source::Host(_), Standing::Anonymous) => anonymous,
-            (Source::Host(_), Standing::Admitted) => admitted,
+            (_, Standing::Handshake) => handshakes,
+            (_, Standing::Anonymous) => anonymous,
+            (_, Standing::Admitted) => admitted,
         }
     }
 }
@@ -182,7 +212,7 @@ impl<T> Kind<T> {
     }
 
     /// Which connection gives way to one more of a source, if one has to.
-    fn first_to_go_for(&self, source: Source) -> Option<Number> {
+    fn first_to_go_for(&self, source: &Source) -> Option<Number> {
         if self.count(source) >= self.share {
             return self.first_to_go(|other| other == source);
         }
@@ -193,13 +223,13 @@ impl<T> Kind<T> {
         self.first_to_go(|other| self.count(other) == *most)
     }
 
-    fn first_to_go(&self, is_from: impl Fn(Source) -> bool) -> Option<Number> {
-        let candidates = self.connections.iter().filter(|(_, entry)| is_from(entry.source));
+    fn first_to_go(&self, is_from: impl Fn(&Source) -> bool) -> Option<Number> {
+        let candidates = self.connections.iter().filter(|(_, entry)| is_from(&entry.source));
         candidates.min_by_key(|(_, entry)| (entry.activity, entry.since)).map(|(number, _)| *number)
     }
 
-    fn count(&self, source: Source) -> usize {
-        self.by_source.get(&source).copied().unwrap_or_default()
+    fn count(&self, source: &Source) -> usize {
+        self.by_source.get(source).copied().unwrap_or_default()
     }
 
     fn remove(&mut self, number: Number) -> Option<Entry<T>> {

@@ -8,7 +8,6 @@ use antrea_shared_api::protobuf::{Field, MEDIA_TYPE, Message, encode};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Body;
 use super::accept::Format;
@@ -50,11 +49,6 @@ pub(crate) fn json_object<T: ApiObject + Serialize>(code: StatusCode, object: &T
         // A Status is always encoded: this ends here.
         Err(_) => Failure::not_encoded().answer(Some(Format::Protobuf)),
     }
-}
-
-/// Any other JSON.
-pub(crate) fn json(content_type: &'static str, value: &Value) -> Answer {
-    answer(StatusCode::OK, content_type, format!("{value}\n").into_bytes().into())
 }
 
 /// Objects as a list or a table.

@@ -1,49 +1,36 @@
 //! Which groups, versions and resources there are: one by one, or all at once (aggregated discovery of Kubernetes).
 
-use hyper::HeaderMap;
 use serde_json::{Value, json};
 
-use super::accept::{Format, negotiate};
-use super::answer::{self, Answer, JSON};
-use super::failure::Failure;
+use super::accept::Format;
 use super::resources::{Resource, Scope, groups, of};
 
-/// Answers for `/api`, `/apis`, a group or a version.
-pub(super) fn answer(path: &str, headers: &HeaderMap) -> Result<Answer, Failure> {
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let aggregated = [Format::Json, Format::Discovery("v2"), Format::Discovery("v2beta1")];
-    let offered = if matches!(parts.as_slice(), ["apis"]) { &aggregated[..] } else { &aggregated[..1] };
-    let format = negotiate(headers, offered).ok_or_else(Failure::not_acceptable)?;
-    let value = match (parts.as_slice(), format) {
-        (["apis"], Format::Discovery(version)) => return Ok(all(version)),
-        (["api"], _) => json!({"kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": []}),
-        (["apis"], _) => {
-            let groups: Vec<Value> =
-                groups().into_iter().map(|(group, version)| api_group(group, version)).collect();
-            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
-        }
-        (["apis", wanted], _) => {
-            let found = groups().into_iter().find(|(group, _)| group == wanted);
-            let (group, version) = found.ok_or_else(Failure::no_such_path)?;
-            let mut value = json!({"kind": "APIGroup", "apiVersion": "v1"});
-            merge(&mut value, api_group(group, version));
-            value
-        }
-        (["apis", group, version], _) => {
-            let resources: Vec<Value> = of(group, version).map(api_resource).collect();
-            if resources.is_empty() {
-                return Err(Failure::no_such_path());
-            }
-            json!({
-                "kind": "APIResourceList",
-                "apiVersion": "v1",
-                "groupVersion": format!("{group}/{version}"),
-                "resources": resources,
-            })
-        }
-        _ => return Err(Failure::no_such_path()),
-    };
-    Ok(answer::json(JSON, &value))
+/// What there is at `api`, `apis`, and those of the groups and their versions.
+pub(super) fn documents() -> Vec<(String, Format, Value)> {
+    let groups = groups();
+    let listed: Vec<Value> = groups.iter().map(|(group, version)| api_group(group, version)).collect();
+    let json = |path: &str, value| (path.to_owned(), Format::Json, value);
+    let mut documents = vec![
+        json("api", json!({"kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": []})),
+        json("apis", json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})),
+    ];
+    for version in ["v2", "v2beta1"] {
+        documents.push(("apis".to_owned(), Format::Discovery(version), all(version)));
+    }
+    for (group, version) in groups {
+        let mut value = json!({"kind": "APIGroup", "apiVersion": "v1"});
+        merge(&mut value, api_group(group, version));
+        documents.push(json(&format!("apis/{group}"), value));
+        let resources: Vec<Value> = of(group, version).map(api_resource).collect();
+        let value = json!({
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": format!("{group}/{version}"),
+            "resources": resources,
+        });
+        documents.push(json(&format!("apis/{group}/{version}"), value));
+    }
+    documents
 }
 
 fn merge(value: &mut Value, more: Value) {
@@ -68,20 +55,15 @@ fn api_resource(resource: &Resource) -> Value {
 }
 
 /// All groups (`apidiscovery.k8s.io`). The two versions say the same.
-fn all(version: &str) -> Answer {
+fn all(version: &str) -> Value {
     let items: Vec<Value> =
         groups().into_iter().map(|(group, version)| discovered_group(group, version)).collect();
-    let value = json!({
+    json!({
         "kind": "APIGroupDiscoveryList",
         "apiVersion": format!("apidiscovery.k8s.io/{version}"),
         "metadata": {},
         "items": items,
-    });
-    let content_type = match version {
-        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-    };
-    answer::json(content_type, &value)
+    })
 }
 
 fn discovered_group(group: &str, version: &str) -> Value {

@@ -96,6 +96,14 @@ impl Failure {
         )
     }
 
+    /// The same of other requests.
+    pub(crate) fn too_many_requests() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "this client has too many requests at the same time; wait for the answer to one",
+        )
+    }
+
     pub(crate) fn not_encoded() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be encoded")
     }

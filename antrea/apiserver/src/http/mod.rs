@@ -5,20 +5,21 @@ mod answer;
 mod body;
 mod creating;
 mod discovery;
+mod documents;
 mod empty;
 mod failure;
 mod openapi;
 mod own_node;
+mod places;
 mod reading;
 mod request;
 mod resources;
-mod watch_places;
 mod watching;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_kit::auth::{Action, Guard, Identity, PUBLIC_PATHS};
+use antrea_kit::auth::{Action, Admission, Guard, PUBLIC_PATHS};
 use antrea_kit::log_level;
 use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
@@ -34,10 +35,10 @@ pub use body::Body;
 use failure::Failure;
 use own_node::Reach;
 pub use own_node::{Agents, NodesInTokens};
+use places::Places;
 use reading::Reading;
 use request::{ResourcePath, action, verb};
 use resources::{Scope, Served, find};
-use watch_places::{Holder, WatchPlaces};
 
 /// What the clients of the API may have of its server: agents keep their connections, and there are many of them. Until its
 /// token was reviewed each is anonymous, and after a restart all come at once.
@@ -67,7 +68,8 @@ pub struct Api {
 impl Api {
     /// Answers requests.
     pub fn handler(self) -> Handler<Body> {
-        let api = Arc::new(Serving { api: self, watch_places: WatchPlaces::default() });
+        let (watches, requests) = (Places::for_watches(), Places::for_requests());
+        let api = Arc::new(Serving { api: self, watches, requests });
         Arc::new(move |request| {
             let api = Arc::clone(&api);
             Box::pin(async move { api.answer(request).await })
@@ -78,7 +80,8 @@ impl Api {
 /// The API while it is served.
 struct Serving {
     api: Api,
-    watch_places: WatchPlaces,
+    watches: Places,
+    requests: Places,
 }
 
 impl Serving {
@@ -94,19 +97,23 @@ impl Serving {
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
         }
-        if !PUBLIC_PATHS.contains(&path) {
-            let verb = log_level::verb(request.method(), request.uri());
-            self.admit(&Action::path(verb, path), &request).await?;
+        if PUBLIC_PATHS.contains(&path) {
+            return Ok((self.api.other)(request).await.map(Body::Whole));
         }
-        let answer_documents = match path.trim_start_matches('/').split('/').next() {
-            Some("api" | "apis") => discovery::answer,
-            Some("openapi") => openapi::answer,
-            _ => return Ok((self.api.other)(request).await.map(Body::Whole)),
-        };
+        let verb = log_level::verb(request.method(), request.uri());
+        let admission = self.admit(&Action::path(verb, path), &request).await?;
+        if !matches!(path.trim_start_matches('/').split('/').next(), Some("api" | "apis" | "openapi")) {
+            let place = self.requests.take(admission.holder()).ok_or_else(Failure::too_many_requests)?;
+            let answer = (self.api.other)(request).await;
+            admission.answered_with(answer.status());
+            return Ok(answer.map(|body| Body::Whole(body).holding(place)));
+        }
         if request.method() != hyper::Method::GET {
             return Err(Failure::no_such_method());
         }
-        answer_documents(path, request.headers())
+        let answer = documents::answer(path, request.headers())?;
+        admission.keep();
+        Ok(answer)
     }
 
     async fn answer_resource(
@@ -117,39 +124,51 @@ impl Serving {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let verb = verb(request.method(), path, &query);
         let action = action(verb, path, &query);
-        let identity = self.admit(&action, &request).await?;
-        let caller = Caller { reach: self.api.agents.reach(&identity)?, action: &action };
+        let admission = self.admit(&action, &request).await?;
+        let caller = Caller { reach: self.api.agents.reach(admission.identity())?, action: &action };
         let resource = find(&path.group, &path.version, &path.resource, &path.subresource)
             .filter(|resource| is_in_scope(resource.scope, path, verb))
             .ok_or_else(Failure::no_such_path)?;
         if !resource.served.verbs().contains(&verb) || request.method() == hyper::Method::HEAD {
             return Err(Failure::no_such_method());
         }
+        admission.keep();
         if self.api.store.is_filling() && resource.served != Served::ControllerInfos {
             return Err(Failure::still_filling());
         }
         match verb {
             "watch" => {
-                let address = request.extensions().get::<Client>().map(Client::address);
-                let place = self.watch_places.take(Holder::of(&identity, address));
-                let place = place.ok_or_else(Failure::too_many_watches)?;
+                let place = self.watches.take(admission.holder()).ok_or_else(Failure::too_many_watches)?;
                 watching::begin(&self.api, resource.served, caller, &query, request.headers(), place).await
             }
-            "create" => {
-                let (parts, body) = request.into_parts();
-                // In a box: watches, of which there are many, have no room for it.
-                let creating =
-                    creating::create(&self.api, resource.served, path, caller, &parts.headers, body);
-                Box::pin(creating).await
-            }
             _ => {
-                let headers = request.headers();
-                Reading { api: &self.api, path, query: &query, headers, caller }.answer(resource.served)
+                let place = self.requests.take(admission.holder()).ok_or_else(Failure::too_many_requests)?;
+                // In a box: watches, of which there are many, have no room for it.
+                let answer =
+                    Box::pin(self.answer_at_once(resource.served, path, &query, caller, request)).await?;
+                Ok(answer.map(|body| body.holding(place)))
             }
         }
     }
 
-    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<Identity, Failure> {
+    /// Answers anything but a watch.
+    async fn answer_at_once(
+        &self,
+        served: Served,
+        path: &ResourcePath,
+        query: &Query,
+        caller: Caller<'_>,
+        request: Request<RequestBody>,
+    ) -> Result<Answer, Failure> {
+        let (parts, body) = request.into_parts();
+        let headers = &parts.headers;
+        if served.verbs().contains(&"create") {
+            return creating::create(&self.api, served, path, caller, headers, body).await;
+        }
+        Reading { api: &self.api, path, query, headers, caller }.answer(served)
+    }
+
+    async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<Admission<'_>, Failure> {
         let client = request.extensions().get::<Client>();
         Ok(self.api.guard.admit(action, request.headers(), client).await?)
     }

@@ -1,41 +1,38 @@
-//! OpenAPI of the resources, versions 2 and 3: paths, verbs, kinds, and what is in objects. A document is made when it is
-//! asked for, and nothing of it is kept: an API server asks once a minute, users hardly ever.
+//! OpenAPI of the resources, versions 2 and 3: paths, verbs, kinds, and what is in objects.
 
-use hyper::HeaderMap;
 use serde_json::{Map, Value, json};
 
-use super::accept::{Format, negotiate};
-use super::answer::{self, Answer, JSON};
+use super::accept::Format;
 use super::discovery::response_kind;
-use super::failure::Failure;
 use super::resources::{RESOURCES, Resource, Scope, groups, of};
 
-/// Answers for paths that begin with `/openapi`.
-pub(super) fn answer(path: &str, headers: &HeaderMap) -> Result<Answer, Failure> {
-    negotiate(headers, &[Format::Json]).ok_or_else(Failure::not_acceptable)?;
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let value = match parts.as_slice() {
-        ["openapi", "v2"] => {
-            let schemas = schemas(RESOURCES.iter());
-            let paths = paths(RESOURCES.iter(), Version::V2);
-            json!({"swagger": "2.0", "info": info(), "paths": paths, "definitions": schemas})
-        }
-        ["openapi", "v3"] => {
-            let path = |(group, version)| {
-                let path = format!("apis/{group}/{version}");
-                let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
-                (path, url)
-            };
-            json!({"paths": groups().into_iter().map(path).collect::<Map<_, _>>()})
-        }
-        ["openapi", "v3", "apis", group, version] if groups().contains(&(*group, *version)) => {
-            let schemas = schemas(of(group, version));
-            let paths = paths(of(group, version), Version::V3);
-            json!({"openapi": "3.0.0", "info": info(), "paths": paths, "components": {"schemas": schemas}})
-        }
-        _ => return Err(Failure::no_such_path()),
+/// What there is at `openapi/v2`, `openapi/v3`, and the paths that the latter names.
+pub(super) fn documents() -> Vec<(String, Format, Value)> {
+    let (v2, v3) = ("openapi/v2".to_owned(), "openapi/v3".to_owned());
+    let index = |(group, version)| {
+        let path = format!("apis/{group}/{version}");
+        let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
+        (path, url)
     };
-    Ok(answer::json(JSON, &value))
+    let index = groups().into_iter().map(index).collect::<Map<_, _>>();
+    let mut documents = vec![(v2, Format::Json, whole()), (v3, Format::Json, json!({"paths": index}))];
+    for (group, version) in groups() {
+        let path = format!("openapi/v3/apis/{group}/{version}");
+        documents.push((path, Format::Json, of_version(group, version)));
+    }
+    documents
+}
+
+fn whole() -> Value {
+    let schemas = schemas(RESOURCES.iter());
+    let paths = paths(RESOURCES.iter(), Version::V2);
+    json!({"swagger": "2.0", "info": info(), "paths": paths, "definitions": schemas})
+}
+
+fn of_version(group: &str, version: &str) -> Value {
+    let schemas = schemas(of(group, version));
+    let paths = paths(of(group, version), Version::V3);
+    json!({"openapi": "3.0.0", "info": info(), "paths": paths, "components": {"schemas": schemas}})
 }
 
 #[derive(Clone, Copy)]

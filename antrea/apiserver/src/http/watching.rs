@@ -19,10 +19,10 @@ use super::answer::{Answer, JSON, answer};
 use super::body::WatchBody;
 use super::empty::SupportBundleCollection;
 use super::failure::Failure;
+use super::places::Place;
 use super::reading::selector;
 use super::request::wants;
 use super::resources::Served;
-use super::watch_places::WatchPlace;
 use super::{Api, Body, Caller};
 use crate::store::{Encoding, Rounds, Watch, bookmark};
 
@@ -42,7 +42,7 @@ pub(super) async fn begin(
     caller: Caller<'_>,
     query: &Query,
     headers: &HeaderMap,
-    place: WatchPlace,
+    place: Place,
 ) -> Result<Answer, Failure> {
     let selector = selector(query)?;
     caller.reach.check_selected(caller.action, &selector)?;

@@ -13,7 +13,7 @@ use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
 use super::signing_keys::SigningKeys;
 use super::turns::{Bounds, Busy, Turns};
-use crate::client;
+use crate::client::{self, Renewal};
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
@@ -24,8 +24,8 @@ const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::f
 /// The same for a token that the cluster has signed: after a restart it is each agent's. Whoever may create tokens can have many.
 const SIGNED: Bounds = Bounds { most: 8192, share: 2048, patience: Duration::from_secs(20) };
 
-/// The same for a token that was good within this time, and for one on a connection whose client was admitted before, as tokens
-/// are renewed. These do not wait behind others.
+/// The same for a token that was good within this time, and for one at a time on a connection whose client was admitted before, as
+/// tokens are renewed. These do not wait behind others.
 const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
@@ -123,7 +123,8 @@ impl Authenticator {
         hash: TokenHash,
         sender: Option<&client::Client>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let turns = if self.was_good(&hash) || sender.is_some_and(client::Client::was_admitted) {
+        let renewal = sender.and_then(|sender| sender.renew(hash));
+        let turns = if self.was_good(&hash) || renewal.is_some() {
             &self.acquaintances
         } else if self.signing_keys.have_signed(token).await {
             &self.signed
@@ -132,11 +133,15 @@ impl Authenticator {
         };
         let [number, ..] = hash.0;
         let _turn = turns.take(number.into(), sender.map(client::Client::source)).await?;
-        match self.remembered(&hash) {
-            Some(user) => Ok(user),
+        let user = match self.remembered(&hash) {
+            Some(user) => user,
             // In a box: those who wait for their turn have no room for it.
-            None => Box::pin(self.review(token, hash)).await,
+            None => Box::pin(self.review(token, hash)).await?,
+        };
+        if user.is_none() {
+            renewal.into_iter().for_each(Renewal::refuse);
         }
+        Ok(user)
     }
 
     fn was_good(&self, hash: &TokenHash) -> bool {

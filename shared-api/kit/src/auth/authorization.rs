@@ -1,6 +1,7 @@
 //! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by verb and path or
 //! resource.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,22 +11,23 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 
 use super::action::Action;
+use super::holder::Holder;
 use super::identity::{Identity, User};
 use super::remembered::{Lifetimes, Remembered};
 use super::turns::{Bounds, Busy, Turns};
 use crate::kube_client::bounded;
 
-/// Groups of every Pod's ServiceAccount, but that of its Namespace. Whoever is allowed only what these are remains a stranger. By
+/// Groups of every ServiceAccount, beside that of its Namespace. Whoever is allowed only what these are remains a stranger. By
 /// default these may ask for `/version` and for what an API server offers.
 const EVERYBODY: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
 /// How many questions wait to be asked, and how long, of users who were allowed nothing yet: every Pod has a token of one, and can
-/// ask for a new path each time.
-const STRANGERS: Bounds = Bounds { most: 256, share: 16, patience: Duration::from_secs(5) };
+/// ask for a new path each time. ServiceAccounts of a Namespace share, since whoever creates one creates many.
+const STRANGERS: Bounds = Bounds { most: 1024, share: 16, patience: Duration::from_secs(5) };
 
-/// The same of users who were allowed something, which not everybody is, within this time: all agents are one, and come at once
-/// after a restart.
-const ACQUAINTANCES: Bounds = Bounds { most: 4096, share: 2048, patience: Duration::from_secs(20) };
+/// The same of users who were allowed something, which not everybody is, within this time: agents come at once after a restart,
+/// each with three watches.
+const ACQUAINTANCES: Bounds = Bounds { most: 8192, share: 64, patience: Duration::from_secs(20) };
 const ACQUAINTED: Duration = Duration::from_secs(3600);
 
 /// Nobody can say whether somebody may.
@@ -55,19 +57,29 @@ pub enum Verdict {
 pub struct Authorizer {
     reviews: Api<SubjectAccessReview>,
     lifetimes: Lifetimes,
+    /// By the Namespace of a ServiceAccount, or the name of another user.
     strangers: Turns<String>,
-    acquaintances: Turns<String>,
+    acquaintances: Turns<Arc<Holder>>,
+    /// Names of users who are never strangers.
+    expected: BTreeSet<String>,
     /// Names of users who were allowed something a while ago.
     were_allowed: Mutex<Remembered<String, ()>>,
     decisions: Mutex<Remembered<Question, Verdict>>,
-    /// What everybody may.
-    of_everybody: Mutex<Remembered<Action, bool>>,
+    /// What all ServiceAccounts of a Namespace may, or of all of them.
+    of_everybody: Mutex<Remembered<(Option<String>, Action), bool>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Question {
     user: Arc<User>,
     action: Action,
+}
+
+impl Question {
+    /// The same whenever it is asked.
+    fn number(&self) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(self)
+    }
 }
 
 impl Authorizer {
@@ -78,27 +90,38 @@ impl Authorizer {
             lifetimes,
             strangers: Turns::new(STRANGERS),
             acquaintances: Turns::new(ACQUAINTANCES),
+            expected: BTreeSet::new(),
             were_allowed: Mutex::default(),
             decisions: Mutex::default(),
             of_everybody: Mutex::default(),
         }
     }
 
-    /// Treats `user` as one that was just allowed something, so that it does not queue with strangers after a restart.
+    /// Never queues `user` with strangers, not even after a restart, or where everybody may do everything.
     #[must_use]
-    pub fn expecting(self, user: &str) -> Self {
+    pub fn expecting(mut self, user: &str) -> Self {
+        self.expected.insert(user.to_owned());
+        self
+    }
+
+    /// Does not queue somebody with strangers for a while.
+    pub(super) fn remember(&self, identity: &Identity) {
+        let Identity::User(user) = identity else { return };
         let now = Instant::now();
         let mut were_allowed = self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
-        were_allowed.insert(user.to_owned(), (), now + ACQUAINTED, now);
-        drop(were_allowed);
-        self
+        were_allowed.insert(user.name.clone(), (), now + ACQUAINTED, now);
     }
 
     /// Whether somebody may do this.
     ///
     /// # Errors
     /// When nobody can say.
-    pub(super) async fn authorize(&self, identity: &Identity, action: &Action) -> Result<Verdict, Undecided> {
+    pub(super) async fn authorize(
+        &self,
+        identity: &Identity,
+        action: &Action,
+        holder: &Arc<Holder>,
+    ) -> Result<Verdict, Undecided> {
         let user = match identity {
             Identity::Anonymous => return Ok(Verdict::Denied),
             Identity::Loopback => return Ok(Verdict::Allowed),
@@ -109,15 +132,19 @@ impl Authorizer {
         let question = Question { user: Arc::clone(user), action: action.clone() };
         match self.remembered(&question) {
             Some(verdict) => Ok(verdict),
-            None => self.wait_for_review(question).await,
+            None if self.is_acquainted(&user.name) => {
+                let _turn = self.acquaintances.take(question.number(), Arc::clone(holder)).await?;
+                self.decide(question).await
+            }
+            None => {
+                let namespace_or_name = user.namespace().unwrap_or(&user.name).to_owned();
+                let _turn = self.strangers.take(question.number(), namespace_or_name).await?;
+                self.decide(question).await
+            }
         }
     }
 
-    async fn wait_for_review(&self, question: Question) -> Result<Verdict, Undecided> {
-        let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(&question);
-        let name = question.user.name.clone();
-        let turns = if self.was_allowed(&name) { &self.acquaintances } else { &self.strangers };
-        let _turn = turns.take(number, name).await?;
+    async fn decide(&self, question: Question) -> Result<Verdict, Undecided> {
         match self.remembered(&question) {
             Some(verdict) => Ok(verdict),
             // In a box: those who wait for their turn have no room for it.
@@ -125,8 +152,9 @@ impl Authorizer {
         }
     }
 
-    fn was_allowed(&self, name: &String) -> bool {
-        self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner).get(name, Instant::now()).is_some()
+    fn is_acquainted(&self, name: &String) -> bool {
+        let were_allowed = || self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.expected.contains(name) || were_allowed().get(name, Instant::now()).is_some()
     }
 
     fn remembered(&self, question: &Question) -> Option<Verdict> {
@@ -134,35 +162,36 @@ impl Authorizer {
     }
 
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
-        let (verdict, lifetime) = match self.ask(spec(&question)).await? {
-            false => (Verdict::Denied, self.lifetimes.refused),
-            true if self.everybody_may(&question.action).await => {
-                (Verdict::AllowedToEverybody, self.lifetimes.accepted)
+        let (verdict, lifetime) = if !self.ask(spec(&question)).await? {
+            (Verdict::Denied, self.lifetimes.refused)
+        } else if self.expected.contains(&question.user.name) {
+            (Verdict::Allowed, self.lifetimes.accepted)
+        } else {
+            match self.everybody_may(&question).await {
+                Ok(true) => (Verdict::AllowedToEverybody, self.lifetimes.accepted),
+                Ok(false) => (Verdict::Allowed, self.lifetimes.accepted),
+                // Nobody is refused what they may for that, but remains a stranger, and it is asked again.
+                Err(_) => return Ok(Verdict::AllowedToEverybody),
             }
-            true => (Verdict::Allowed, self.lifetimes.accepted),
         };
         let now = Instant::now();
-        if verdict == Verdict::Allowed {
-            let mut were_allowed = self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
-            were_allowed.insert(question.user.name.clone(), (), now + ACQUAINTED, now);
-        }
         let mut decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
         decisions.insert(question, verdict, now + lifetime, now);
         Ok(verdict)
     }
 
-    /// Whether every ServiceAccount may do this. `true` if the API server does not say: a user who is allowed an action is not refused
-    /// for that, but remains a stranger.
-    async fn everybody_may(&self, action: &Action) -> bool {
+    /// Whether every ServiceAccount may do this, or every one of its user's Namespace.
+    async fn everybody_may(&self, Question { user, action }: &Question) -> Result<bool, Undecided> {
         let now = Instant::now();
-        let remembered = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner).get(action, now);
+        let asked = (user.namespace().map(str::to_owned), action.clone());
+        let remembered = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner).get(&asked, now);
         if let Some(may) = remembered {
-            return may;
+            return Ok(may);
         }
-        let Ok(may) = self.ask(spec_of_everybody(action)).await else { return true };
+        let may = self.ask(spec_of_everybody(user.namespace(), action)).await?;
         let mut of_everybody = self.of_everybody.lock().unwrap_or_else(PoisonError::into_inner);
-        of_everybody.insert(action.clone(), may, now + self.lifetimes.accepted, now);
-        may
+        of_everybody.insert(asked, may, now + self.lifetimes.accepted, now);
+        Ok(may)
     }
 
     async fn ask(&self, spec: SubjectAccessReviewSpec) -> Result<bool, Undecided> {
@@ -173,10 +202,11 @@ impl Authorizer {
     }
 }
 
-fn spec_of_everybody(action: &Action) -> SubjectAccessReviewSpec {
+fn spec_of_everybody(namespace: Option<&str>, action: &Action) -> SubjectAccessReviewSpec {
     let (non_resource_attributes, resource_attributes) = action.attributes();
+    let of_namespace = namespace.map(|namespace| format!("system:serviceaccounts:{namespace}"));
     SubjectAccessReviewSpec {
-        groups: Some(EVERYBODY.map(str::to_owned).to_vec()),
+        groups: Some(EVERYBODY.into_iter().map(str::to_owned).chain(of_namespace).collect()),
         non_resource_attributes,
         resource_attributes,
         ..SubjectAccessReviewSpec::default()

@@ -10,6 +10,7 @@ use super::action::Action;
 use super::authentication::{Authenticator, Unauthenticated};
 use super::authorization::{Authorizer, Undecided, Verdict};
 use super::front_proxy::CertificateTrust;
+use super::holder::Holder;
 use super::identity::Identity;
 use super::loopback::{LoopbackToken, TokenHash};
 use crate::health::Reasons;
@@ -33,6 +34,45 @@ pub struct Guard {
     certificates: CertificateTrust,
     /// Who is told why checks of health fail.
     own_pod: Option<TokenHash>,
+}
+
+/// A request that is let through.
+#[derive(Debug)]
+pub struct Admission<'a> {
+    authorizer: &'a Authorizer,
+    client: Option<Client>,
+    identity: Identity,
+    holder: Arc<Holder>,
+    verdict: Verdict,
+}
+
+impl Admission<'_> {
+    /// Who sent the request.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Whom it counts as.
+    pub fn holder(&self) -> &Arc<Holder> {
+        &self.holder
+    }
+
+    /// The request was for something that there is: its client keeps its connection, however many others there are, and its user
+    /// does not queue with strangers any more, unless everybody may do that. A right to something that is served elsewhere is no
+    /// reason: many ServiceAccounts have one.
+    pub fn keep(&self) {
+        if self.verdict == Verdict::Allowed {
+            self.client.iter().for_each(|client| client.admit(&self.holder));
+            self.authorizer.remember(&self.identity);
+        }
+    }
+
+    /// The same for a request that was answered with this code.
+    pub fn answered_with(&self, code: StatusCode) {
+        if code != StatusCode::NOT_FOUND {
+            self.keep();
+        }
+    }
 }
 
 /// Why a request is not answered.
@@ -73,8 +113,7 @@ impl Guard {
         Self { certificates, ..self }
     }
 
-    /// Who sends a request for an action that they may do. Certificates are believed before tokens. The client keeps its
-    /// connection then, however many others there are, unless everybody may do that.
+    /// Who sends a request for an action that they may do. Certificates are believed before tokens.
     ///
     /// # Errors
     /// Nobody does, or they may not, or nobody can say.
@@ -83,14 +122,17 @@ impl Guard {
         action: &Action,
         headers: &HeaderMap,
         client: Option<&Client>,
-    ) -> Result<Identity, Refusal> {
+    ) -> Result<Admission<'_>, Refusal> {
         let identity = self.identify(headers, client).await?;
-        match self.authorizer.authorize(&identity, action).await {
-            Ok(Verdict::Allowed) => {
-                client.inspect(|client| client.admit());
-                Ok(identity)
-            }
-            Ok(Verdict::AllowedToEverybody) => Ok(identity),
+        let holder = Arc::new(Holder::of(&identity, client.map(Client::address)));
+        match self.authorizer.authorize(&identity, action, &holder).await {
+            Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => Ok(Admission {
+                authorizer: &self.authorizer,
+                client: client.cloned(),
+                identity,
+                holder,
+                verdict,
+            }),
             Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
             Err(Undecided::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
@@ -126,9 +168,11 @@ impl Guard {
                 let method = log_level::verb(request.method(), request.uri());
                 let (action, client) = (Action::path(method, path), request.extensions().get::<Client>());
                 match guard.admit(&action, request.headers(), client).await {
-                    Ok(identity) => {
-                        debug!(method, path, ?identity, "Request let through");
-                        handler(request).await
+                    Ok(admission) => {
+                        debug!(method, path, identity = ?admission.identity, "Request let through");
+                        let answer = handler(request).await;
+                        admission.answered_with(answer.status());
+                        answer
                     }
                     Err(refusal) => refusal.answer(),
                 }

@@ -8,6 +8,9 @@ use k8s_openapi::api::authentication::v1::UserInfo;
 /// Whom Kubernetes lets do everything, whatever RBAC says.
 const MASTERS: &str = "system:masters";
 
+/// How names of ServiceAccounts begin.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
 /// Who a request is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
@@ -33,6 +36,12 @@ pub struct User {
 }
 
 impl User {
+    /// The Namespace of a ServiceAccount.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        let account = self.name.strip_prefix(SERVICE_ACCOUNT)?;
+        account.split_once(':').map(|(namespace, _)| namespace)
+    }
+
     /// Whether they may do everything.
     pub(super) fn is_master(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)

@@ -36,10 +36,10 @@ pub enum TokenFileError {
 /// What a token hashes to. Tokens are compared and remembered by it: how long a comparison takes says nothing of the
 /// token then, and whoever reads the memory of a process finds no tokens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TokenHash(pub(super) [u8; 32]);
+pub(crate) struct TokenHash(pub(super) [u8; 32]);
 
 impl TokenHash {
-    pub(super) fn of(token: &str) -> Self {
+    pub(crate) fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::auth::{Identity, User};
 
 const SLOTS: Slots = Slots { handshakes: 4, anonymous: 4, admitted: 3, loopback: 2 };
 
@@ -14,7 +15,8 @@ fn run(script: &str) -> Vec<String> {
     for step in script.split([',', '\n']).map(str::trim).filter(|step| !step.is_empty()) {
         let (verb, name) = step.split_once(' ').unwrap();
         let source = source(name);
-        let opened = |standing, table: &mut Table<String>| table.open(source, standing, name.to_owned());
+        let opened =
+            |standing, table: &mut Table<String>| table.open(source.clone(), standing, name.to_owned());
         let number = |numbers: &BTreeMap<String, Number>| numbers[name];
         let gave_way = match verb {
             "open" | "shake" => {
@@ -23,8 +25,8 @@ fn run(script: &str) -> Vec<String> {
                 numbers.insert(name.to_owned(), number);
                 gave_way
             }
-            "know" => table.promote(number(&numbers), Standing::Anonymous),
-            "admit" => table.promote(number(&numbers), Standing::Admitted),
+            "know" => table.shake(number(&numbers)),
+            "admit" => table.admit(number(&numbers), &holder(name)),
             "begin" => (table.begin_request(number(&numbers)), None).1,
             "end" => (table.end_request(number(&numbers)), None).1,
             "close" => (table.close(number(&numbers)), None).1,
@@ -39,6 +41,16 @@ fn run(script: &str) -> Vec<String> {
         }
     }
     gone
+}
+
+/// Whoever is on one host is one.
+fn holder(name: &str) -> Arc<Holder> {
+    let host = match source(name) {
+        Source::Host(address) => Some(address),
+        _ => None,
+    };
+    let user = Arc::new(User { name: "agent".to_owned(), ..User::default() });
+    Arc::new(Holder::of(&Identity::User(user), host))
 }
 
 fn source(name: &str) -> Source {
@@ -98,6 +110,20 @@ fn a_source_may_have_all_slots_of_admitted_clients_until_others_come() {
 }
 
 #[test]
+fn a_holder_with_its_share_of_admitted_connections_gives_up_its_own() {
+    let mut table = Table::new(Slots { admitted: 8192, ..SLOTS });
+    let mut admit = |name: &'static str| {
+        let (number, _) = table.open(source(name), Standing::Anonymous, name);
+        table.admit(number, &holder(name))
+    };
+    assert_eq!([admit("b1"), admit("a1")], [None; 2]);
+    for _ in 1..ADMITTED_OF_ONE_HOLDER {
+        assert_eq!(admit("a2"), None);
+    }
+    assert_eq!([admit("a3"), admit("b2")], [Some("a1"), None]);
+}
+
+#[test]
 fn a_client_behind_the_address_of_a_crowd_is_let_in_and_stays() {
     check("open a1, open a2, open a3, begin a3, admit a3, open a4, open a5, open a6", "a1 a2 a4");
 }
@@ -120,5 +146,8 @@ fn a_host_is_an_ipv4_address_or_a_prefix_of_64_bits() {
     assert_ne!(source("10.0.0.1"), source("10.0.0.2"));
     assert_eq!(source("fd00:1::1"), source("fd00:1::ffff:2"));
     assert_ne!(source("fd00:1::1"), source("fd00:1:0:1::1"));
-    assert_eq!([source("127.0.0.1"), source("::1"), source("::ffff:127.0.0.1")], [Source::Loopback; 3]);
+    assert_eq!(
+        [source("127.0.0.1"), source("::1"), source("::ffff:127.0.0.1")],
+        [const { Source::Loopback }; 3]
+    );
 }

@@ -14,7 +14,7 @@ use futures::future::join_all;
 use hyper::StatusCode;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -30,6 +30,9 @@ const NONE: Lifetimes = Lifetimes { accepted: Duration::ZERO, refused: Duration:
 
 /// How many reviews are asked for at once.
 const AT_ONCE: usize = 8;
+
+/// Of this machine, whose own address has few connections.
+const ANOTHER_HOST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// An API whose paths all say `secret`, but for those of health.
 struct Api {
@@ -49,13 +52,14 @@ impl Api {
         token.write(&folder.path().join("token")).unwrap();
         let loopback = std::fs::read_to_string(folder.path().join("token")).unwrap();
         let authenticator = Authenticator::new(client.clone(), Some(&token), lifetimes);
-        let guard = Guard::new(authenticator, Authorizer::new(client, lifetimes)).explaining_to(&token);
+        let authorizer = Authorizer::new(client, lifetimes).expecting("frank");
+        let guard = Guard::new(authenticator, authorizer).explaining_to(&token);
         let checks = Checks::new();
         let check = checks.add("watcher", Kind::Neighbour);
         check.pass();
         let health = api::health(checks);
         let handler: Handler = Arc::new(move |request| match request.uri().path() {
-            "/agentinfo" | "/loglevel" => {
+            "/agentinfo" | "/loglevel" | "/versions" => {
                 Box::pin(std::future::ready(text(StatusCode::OK, "secret".to_owned())))
             }
             _ => health(request),
@@ -92,7 +96,9 @@ impl Api {
     }
 
     async fn connect(&self) -> TlsStream<TcpStream> {
-        let stream = TcpStream::connect(self.address).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((ANOTHER_HOST, 0).into()).unwrap();
+        let stream = socket.connect(self.address).await.unwrap();
         let connector = TlsConnector::from(client_config(&self.ca));
         let name = ServerName::try_from("localhost").unwrap();
         connector.connect(name, stream).await.unwrap()
@@ -106,6 +112,17 @@ impl Api {
             waiting.push(self.send("GET /agentinfo", Some(&format!("endless-{number}"))).await);
         }
         self.wait_for_reviews(asked + AT_ONCE).await;
+        waiting
+    }
+
+    /// Asks for so many paths, of which the API server never says whether a user may; the connections that the questions came by.
+    async fn ask_endlessly(&self, user: &str, number: usize) -> Vec<TlsStream<TcpStream>> {
+        let (asked, token) = (self.reviews.asked(), format!("{user}-token"));
+        let mut waiting = Vec::new();
+        for number in 0..number {
+            waiting.push(self.send(&format!("GET /endless-{number}"), Some(&token)).await);
+        }
+        self.wait_for_reviews(asked + AT_ONCE.min(number)).await;
         waiting
     }
 
@@ -236,21 +253,67 @@ async fn made_up_tokens_do_not_delay_one_that_was_good() {
     assert!((head.to_ascii_lowercase() + "\r\n").contains("\r\nretry-after: 1\r\n"), "{head}");
 }
 
-/// Tokens are renewed every hour; an agent goes on with its connection.
-#[tokio::test]
-async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted() {
-    let api = Api::start(NONE).await;
+/// Whether a new token on a connection, after these requests with their answers, is reviewed at once while others wait: tokens are
+/// renewed every hour, and an agent goes on with its connection.
+async fn check_renewal(api: &Api, requests: &[(&str, &str, &str)], expected: bool) {
     let mut connection = api.connect().await;
-    let first = text_of("GET /agentinfo", Some("alice-token"), "keep-alive");
-    connection.write_all(first.as_bytes()).await.unwrap();
-    let mut answer = vec![0; 4096];
-    let read = connection.read(&mut answer).await.unwrap();
-    assert!(answer[..read].starts_with(b"HTTP/1.1 200"));
+    for (request, token, code) in requests {
+        connection.write_all(text_of(request, Some(token), "keep-alive").as_bytes()).await.unwrap();
+        let mut answer = vec![0; 4096];
+        let read = connection.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..read]);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code}")), "{request} {token}: {answer}");
+    }
     let _waiting = api.keep_busy().await;
     let renewed = text_of("GET /agentinfo", Some("renewed-alice-token"), "close");
-    let answer =
-        timeout(Duration::from_secs(4), exchange(&mut connection, renewed.as_bytes())).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200") || answer.contains("\r\n\r\nsecret"), "{answer}");
+    let answer = timeout(Duration::from_secs(4), exchange(&mut connection, renewed.as_bytes())).await;
+    let answered_at_once = answer.as_ref().is_ok_and(|answer| answer.ends_with("secret"));
+    assert_eq!(answered_at_once, expected, "{requests:?}: {answer:?}");
+}
+
+#[tokio::test]
+async fn made_up_tokens_do_not_delay_a_new_one_on_a_connection_that_was_admitted() {
+    check_renewal(&Api::start(NONE).await, &[("GET /agentinfo", "alice-token", "200")], true).await;
+}
+
+#[tokio::test]
+async fn a_connection_is_not_admitted_for_what_everybody_may() {
+    check_renewal(&Api::start(NONE).await, &[("GET /versions", "bob-token", "200")], false).await;
+}
+
+#[tokio::test]
+async fn a_connection_is_not_admitted_for_what_everybody_in_a_namespace_may() {
+    check_renewal(&Api::start(NONE).await, &[("GET /loglevel", "shop:eve-token", "200")], false).await;
+}
+
+#[tokio::test]
+async fn a_connection_is_not_admitted_for_a_right_to_what_is_served_elsewhere() {
+    check_renewal(&Api::start(NONE).await, &[("GET /elsewhere", "dave-token", "404")], false).await;
+}
+
+#[tokio::test]
+async fn a_connection_on_which_a_token_was_refused_has_no_more_that_are_reviewed_at_once() {
+    let requests = [
+        ("GET /agentinfo", "alice-token", "200"),
+        ("GET /agentinfo", "made-up", "401"),
+        ("GET /agentinfo", "alice-token", "200"),
+    ];
+    check_renewal(&Api::start(NONE).await, &requests, false).await;
+}
+
+/// Where everybody may do everything as well.
+#[tokio::test]
+async fn a_user_who_is_expected_is_admitted_for_what_everybody_may() {
+    check_renewal(&Api::start(NONE).await, &[("GET /versions", "frank-token", "200")], true).await;
+}
+
+#[tokio::test]
+async fn what_everybody_may_is_asked_again_when_the_api_server_failed_to_say() {
+    let api = Api::start(LONG).await;
+    api.reviews.fail_for_everybody(true);
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    api.reviews.fail_for_everybody(false);
+    check_renewal(&api, &[("GET /agentinfo", "alice-token", "200")], true).await;
 }
 
 /// An agent that starts, or all of them after a restart of antrea-controller.
@@ -300,43 +363,50 @@ async fn where_the_cluster_does_not_tell_its_keys_tokens_are_reviewed_one_after_
     assert_eq!(api.code("GET /agentinfo", Some(&api.reviews.sign("root"))).await, "429");
 }
 
-#[tokio::test]
-async fn a_connection_is_not_admitted_for_what_everybody_may() {
-    let api = Api::start(NONE).await;
-    let mut connection = api.connect().await;
-    let first = text_of("GET /version", Some("bob-token"), "keep-alive");
-    connection.write_all(first.as_bytes()).await.unwrap();
-    let mut answer = vec![0; 4096];
-    let read = connection.read(&mut answer).await.unwrap();
-    assert!(answer[..read].starts_with(b"HTTP/1.1 404"), "{}", String::from_utf8_lossy(&answer[..read]));
-    let _waiting = api.keep_busy().await;
-    let made_up = text_of("GET /version", Some("endless-one-more"), "close");
-    let answer = exchange(&mut connection, made_up.as_bytes()).await;
-    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
-}
-
 /// Every Pod has a token, and each path is another question.
 #[tokio::test]
 async fn questions_of_a_pod_that_may_nothing_do_not_delay_whoever_was_allowed_something() {
     let api = Api::start(LONG).await;
     assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
-    assert_eq!(
-        api.code("GET /version", Some("bob-token")).await,
-        "404",
-        "what everybody may makes nobody known"
-    );
+    let makes_nobody_known = "what everybody may, or is served elsewhere, makes nobody known";
+    assert_eq!(api.code("GET /versions", Some("bob-token")).await, "200", "{makes_nobody_known}");
+    assert_eq!(api.code("GET /elsewhere", Some("dave-token")).await, "404", "{makes_nobody_known}");
     assert_eq!(api.code("GET /agentinfo", Some("bob-token")).await, "403");
-    let asked = api.reviews.asked();
-    let mut waiting = Vec::new();
-    for number in 0..60 {
-        waiting.push(api.send(&format!("GET /endless-{number}"), Some("bob-token")).await);
-    }
-    api.wait_for_reviews(asked + AT_ONCE).await;
+    let _waiting = api.ask_endlessly("bob", 60).await;
     let answer = timeout(Duration::from_secs(4), api.code("GET /loglevel", Some("alice-token"))).await;
     assert_eq!(answer.as_deref(), Ok("403"), "it waited behind those of somebody else");
     // Whoever has a place waits for five seconds before that answer.
     let answer = timeout(Duration::from_secs(4), api.code("GET /one-more", Some("bob-token"))).await;
     assert_eq!(answer.as_deref(), Ok("429"), "more waits than the share of one user");
+    let answer = timeout(Duration::from_secs(1), api.code("GET /loglevel", Some("dave-token"))).await;
+    assert!(answer.is_err(), "{answer:?}: {makes_nobody_known}");
+}
+
+/// Whoever may create ServiceAccounts in a Namespace creates many.
+#[tokio::test]
+async fn service_accounts_of_one_namespace_share_the_places_of_questions() {
+    let api = Api::start(LONG).await;
+    let _waiting = api.ask_endlessly("shop:eve", 60).await;
+    let soon = Duration::from_secs(4);
+    let answer = timeout(soon, api.code("GET /agentinfo", Some("shop:trudy-token"))).await;
+    assert_eq!(answer.as_deref(), Ok("429"), "others of the Namespace have all its places");
+    let answer = timeout(soon, api.code("GET /agentinfo", Some("yard:bob-token"))).await;
+    assert_ne!(answer.as_deref(), Ok("429"), "another Namespace has places of its own");
+}
+
+/// A token that was stolen from one Node.
+#[tokio::test]
+async fn questions_of_an_agent_take_no_places_of_those_on_other_nodes() {
+    let api = Api::start(LONG).await;
+    for node in ["agent@n1-token", "agent@n2-token"] {
+        assert_eq!(api.code("GET /agentinfo", Some(node)).await, "200");
+    }
+    let _waiting = api.ask_endlessly("agent@n1", 100).await;
+    let soon = Duration::from_secs(4);
+    let answer = timeout(soon, api.code("GET /loglevel", Some("agent@n1-token"))).await;
+    assert_eq!(answer.as_deref(), Ok("429"), "one Node has all places that it may have");
+    let answer = timeout(soon, api.code("GET /loglevel", Some("agent@n2-token"))).await;
+    assert_ne!(answer.as_deref(), Ok("429"), "another Node has places of its own");
 }
 
 #[tokio::test]

@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::issuer::Issuer;
 
-/// Knows the tokens `alice-token`, `bob-token` and `carol-token`, and those that its issuer signs for them; alice may get `/agentinfo`, carol `/loglevel`, bob
-/// nothing but what everybody may, which is `/version…`.
+/// Knows the tokens `NAME-token` of these users, `agent@NODE-token`, and those that its issuer signs for them. Alice and agents may
+/// get `/agentinfo`, carol `/loglevel`, dave `/elsewhere`, ServiceAccounts of the Namespace shop `/loglevel`; the others nothing but
+/// what everybody may, which is `/version…`.
 /// Never says anything of tokens that begin with `endless-`, or of such paths.
 #[derive(Clone, Default)]
 pub(crate) struct Reviews(Arc<State>);
@@ -26,6 +27,7 @@ pub(crate) struct Reviews(Arc<State>);
 struct State {
     away: AtomicBool,
     tokens_expired: AtomicBool,
+    fails_for_everybody: AtomicBool,
     keys_withheld: AtomicBool,
     /// Locked while answers to requests for the keys are delayed.
     keys_held: AsyncMutex<()>,
@@ -57,6 +59,11 @@ impl Reviews {
 
     pub(crate) fn expire_tokens(&self) {
         self.0.tokens_expired.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it fails to say what everybody may.
+    pub(crate) fn fail_for_everybody(&self, fails: bool) {
+        self.0.fails_for_everybody.store(fails, Ordering::Relaxed);
     }
 
     /// Refuses all later requests for the keys.
@@ -108,7 +115,12 @@ impl Reviews {
         }
         review["status"] = match path.as_str() {
             "/apis/authentication.k8s.io/v1/tokenreviews" => self.review_token(&review["spec"]["token"]),
-            "/apis/authorization.k8s.io/v1/subjectaccessreviews" => review_access(&review["spec"]),
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews" => {
+                if review["spec"]["user"].is_null() && self.0.fails_for_everybody.load(Ordering::Relaxed) {
+                    return status(StatusCode::INTERNAL_SERVER_ERROR, "etcd is away");
+                }
+                review_access(&review["spec"])
+            }
             other => return status(StatusCode::NOT_FOUND, other),
         };
         json_answer(StatusCode::CREATED, &review)
@@ -122,8 +134,17 @@ impl Reviews {
             Some("root") => {
                 json!({"authenticated": true, "user": {"username": "root", "groups": ["system:masters"]}})
             }
-            Some(name @ ("alice" | "bob" | "carol")) => {
+            Some(name @ ("alice" | "bob" | "carol" | "dave" | "frank")) => {
                 json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
+            }
+            Some(name) if name.starts_with("agent@") => {
+                let extra = json!({"authentication.kubernetes.io/node-name": [name]});
+                let user = json!({"username": "agent", "groups": ["system:authenticated"], "extra": extra});
+                json!({"authenticated": true, "user": user})
+            }
+            Some(name) if name.contains(':') => {
+                let user = format!("system:serviceaccount:{name}");
+                json!({"authenticated": true, "user": {"username": user, "groups": ["system:authenticated"]}})
             }
             _ => json!({"authenticated": false, "error": "token has expired"}),
         }
@@ -134,14 +155,28 @@ fn review_access(spec: &Value) -> Value {
     if spec["nonResourceAttributes"]["path"].as_str().is_some_and(|path| path.starts_with("/version")) {
         return json!({"allowed": true});
     }
-    if spec["user"].is_null() {
-        assert_eq!(spec["groups"], json!(["system:authenticated", "system:serviceaccounts"]));
-        return json!({"allowed": false});
-    }
-    assert_eq!(spec["groups"], json!(["system:authenticated"]));
-    let asked = (&spec["user"], &spec["nonResourceAttributes"]);
-    let may = [("alice", "/agentinfo"), ("carol", "/loglevel")];
-    let allowed =
-        may.iter().any(|(user, path)| asked == (&json!(user), &json!({"path": path, "verb": "get"})));
-    json!({"allowed": allowed})
+    let of_shop = spec["user"].as_str().is_some_and(|user| user.starts_with("system:serviceaccount:shop:"));
+    let who = match spec["user"].as_str() {
+        Some(user) => {
+            assert_eq!(spec["groups"], json!(["system:authenticated"]));
+            if of_shop { "shop" } else { user }
+        }
+        None => {
+            let groups = spec["groups"].as_array().unwrap();
+            assert_eq!(groups[..2], ["system:authenticated", "system:serviceaccounts"]);
+            groups
+                .get(2)
+                .and_then(|group| group.as_str()?.strip_prefix("system:serviceaccounts:"))
+                .unwrap_or_default()
+        }
+    };
+    let may = [
+        ("alice", "/agentinfo"),
+        ("agent", "/agentinfo"),
+        ("carol", "/loglevel"),
+        ("dave", "/elsewhere"),
+        ("shop", "/loglevel"),
+    ];
+    let asked = &spec["nonResourceAttributes"];
+    json!({"allowed": may.iter().any(|(user, path)| who == *user && *asked == json!({"path": path, "verb": "get"}))})
 }

@@ -1,11 +1,15 @@
 //! Who gets an answer.
 
+use std::time::Duration;
+
 use antrea_kit::auth::CertificateTrust;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
 use rustls::pki_types::PrivateKeyDer;
+use tokio::time::timeout;
 
+use super::own_node::statistics;
 use super::running::{Answered, Identity, Running, request};
 
 const CONTROLPLANE: &str = "/apis/controlplane.antrea.io/v1beta2";
@@ -64,6 +68,72 @@ async fn whoever_says_not_who_they_are_gets_401_and_whoever_may_not_403() {
             assert_eq!(answer.json()["kind"], "Status", "{endpoint}");
         }
     }
+}
+
+/// Whether somebody who made a request is believed to renew their token while made-up ones wait to be reviewed.
+async fn check_admitted(line: &str, code: u16, expected: bool) {
+    let api = Running::start().await;
+    let mut connection = api.http2().await;
+    let answer =
+        connection.send_request(request(line, "authorization: Bearer agent-token", b"")).await.unwrap();
+    assert_eq!(Answered::of(answer).await.code, code, "{line}");
+    let mut waiting = Vec::new();
+    for number in 0..60 {
+        let made_up = format!("authorization: Bearer endless-{number}");
+        waiting.push(api.begin("GET /api", &made_up).await);
+    }
+    let renewed = connection.send_request(request("GET /apis", "authorization: Bearer agents-token", b""));
+    let answered = timeout(Duration::from_secs(3), renewed).await.is_ok();
+    assert_eq!(answered, expected, "{line}");
+}
+
+/// Many ServiceAccounts may do something somewhere.
+#[tokio::test]
+async fn a_right_to_what_is_served_elsewhere_admits_nobody() {
+    for (line, code, expected) in [
+        ("GET /apis/coordination.k8s.io/v1/namespaces/x/leases/a", 404, false),
+        ("DELETE /apis/system.antrea.io/v1beta1/controllerinfos", 405, false),
+        ("GET /apis/unknown", 404, false),
+        ("GET /apis/system.antrea.io/v1beta1/controllerinfos", 200, true),
+        ("GET /openapi/v2", 200, true),
+        ("GET /metrics", 200, true),
+    ] {
+        check_admitted(line, code, expected).await;
+    }
+}
+
+#[tokio::test]
+async fn requests_of_one_agent_whose_bodies_never_come_are_few_and_take_nothing_from_others() {
+    let api = Running::start().await;
+    let agent = |node| {
+        format!(
+            "authorization: Bearer agents@{node}-token\ncontent-type: application/vnd.kubernetes.protobuf"
+        )
+    };
+    let (here, there) = (&agent("n1"), &agent("n2"));
+    let report = format!("POST {CONTROLPLANE}/nodestatssummaries");
+    let ask = async |headers, node| {
+        Answered::of(api.send(request(&report, headers, &statistics(node))).await).await
+    };
+    assert_eq!(ask(here, "n1").await.code, 201);
+    let mut waiting = Vec::new();
+    for _ in 0..8 {
+        waiting.push(api.begin(&report, here).await);
+    }
+    let refused = async {
+        loop {
+            let answer = ask(here, "n1").await;
+            if answer.code != 201 {
+                break answer;
+            }
+        }
+    };
+    let refused = timeout(Duration::from_secs(10), refused).await.expect("it has a place for each");
+    assert_eq!((refused.code, &refused.headers["retry-after"]), (429, &"1".parse().unwrap()));
+    assert_eq!(ask(there, "n2").await.code, 201);
+    drop(waiting);
+    let again = async { while ask(here, "n1").await.code != 201 {} };
+    timeout(Duration::from_secs(10), again).await.expect("nothing was given back");
 }
 
 #[tokio::test]

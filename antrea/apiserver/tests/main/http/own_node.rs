@@ -34,7 +34,7 @@ fn status(nodes: &[&str]) -> Vec<u8> {
     encode(&NetworkPolicyStatus { metadata: Metadata::new("p", ""), nodes })
 }
 
-fn statistics(node: &str) -> Vec<u8> {
+pub(super) fn statistics(node: &str) -> Vec<u8> {
     encode(&NodeStatsSummary { metadata: Metadata::new(node, ""), ..Default::default() })
 }
 
