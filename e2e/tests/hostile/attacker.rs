@@ -1,5 +1,7 @@
 //! The attacker: a program in the network of a Pod that has one processor, and the token that every Pod has.
 
+mod talk;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,38 +13,32 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Pid;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
-use super::questions::{Transport, name, request, trusting};
+use super::attack::{Attack, CONNECTIONS};
+use super::questions::{Transport, name, trusting};
 use crate::services::network::Network;
-
-/// How many connections are held; those that are closed are made anew.
-const CONNECTIONS: u64 = 10_000;
-
-/// After that time. A processor makes no more anyway, and Open vSwitch's userspace datapath takes no more new connections.
-const RENEWED_AFTER: Duration = Duration::from_secs(2);
 
 /// How many handshakes are under way at a time. With more of them, the first are given up before their turn comes.
 const HANDSHAKES: usize = 32;
-
-/// A thousand requests a second: so many connections, each of which asks ten times, a tenth of a second apart.
-const FORGERS: u64 = 100;
-const REQUESTS: u32 = 10;
-const REQUEST_EVERY: Duration = Duration::from_millis(100);
 
 /// How many chains of certificates are made up, each with as many authorities as a server takes. They have one name, so that
 /// any may have vouched for any.
 const CHAINS: usize = 16;
 const AUTHORITIES: usize = 4;
+
+/// How often is looked whether the attack is over.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Whoever has not answered by then will not.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,42 +51,10 @@ const OPEN_FILES: u64 = 2 * CONNECTIONS;
 pub(crate) struct Port {
     pub(crate) address: SocketAddr,
     pub(crate) transport: Transport,
-    /// What a stranger asks of it, who says who they are.
+    /// What is asked of it with tokens, made up or not, and with heads that no body follows.
     pub(crate) path: &'static str,
-    /// A token as every Pod has one: those that are made up look like it.
+    /// A good token, as every Pod has one: those that are made up look like it.
     pub(crate) token: String,
-}
-
-/// What an attacker does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attack {
-    /// Connections that say nothing.
-    Silent,
-    /// Connections that ask for health once, over TLS where the port has it, and stay.
-    Strangers,
-    /// Requests with made-up tokens, on connections with made-up certificates where the port has TLS.
-    Forgers,
-}
-
-impl Attack {
-    pub(crate) const ALL: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
-
-    /// How many connections it makes a second at least, or gets answers to: a tenth of what it has on two processors. Less would
-    /// prove nothing.
-    const fn least(self) -> u64 {
-        match self {
-            Self::Silent => 400,
-            Self::Strangers | Self::Forgers => 80,
-        }
-    }
-
-    /// How many connections it makes at a time.
-    const fn connections(self) -> u64 {
-        match self {
-            Self::Silent | Self::Strangers => CONNECTIONS,
-            Self::Forgers => FORGERS,
-        }
-    }
 }
 
 /// An attack on a port.
@@ -105,7 +69,7 @@ struct Means {
     to: SocketAddr,
     path: &'static str,
     token: String,
-    /// With a chain of certificates each; none where the port has no TLS.
+    /// With a chain of certificates each, or one without any; none where the port has no TLS.
     connectors: Vec<TlsConnector>,
     name: ServerName<'static>,
     handshakes: Semaphore,
@@ -136,6 +100,7 @@ impl Attacker {
     pub(crate) fn new(network: &Network, attack: Attack, port: Port) -> Result<Self> {
         let connectors = match port.transport {
             Transport::Plain => Vec::new(),
+            Transport::Tls if !attack.has_certificates() => vec![nameless()?],
             Transport::Tls => (0..CHAINS).map(|_| forged()).collect::<Result<_>>()?,
         };
         let means = Means {
@@ -162,7 +127,11 @@ impl Attacker {
         })?;
         let Means { attack, to, count, .. } = &*self.means;
         let [connections, handshakes, answers] = count.a_second(begun.elapsed());
-        let done = if *attack == Attack::Silent { connections } else { answers };
+        let done = match attack {
+            Attack::Silent => connections,
+            Attack::Heads => handshakes,
+            _ => answers,
+        };
         let achieved = format!(
             "the attacker had {connections} connections, {handshakes} handshakes and {answers} answers a second"
         );
@@ -190,6 +159,11 @@ fn stay_on_one_processor() -> Result<()> {
     sched_setaffinity(this, &one).context("cannot stay on one processor")
 }
 
+/// A client without a certificate.
+fn nameless() -> Result<TlsConnector> {
+    Ok(without_tickets(trusting()?.with_no_client_auth()))
+}
+
 /// A client with a certificate, and authorities for it, that nobody knows.
 fn forged() -> Result<TlsConnector> {
     let authorities = (0..AUTHORITIES).map(|_| {
@@ -203,15 +177,13 @@ fn forged() -> Result<TlsConnector> {
     let own = CertificateParams::new(Vec::new())?.signed_by(&key, first)?.der().clone();
     let chain = std::iter::once(own).chain(authorities.iter().map(|authority| authority.der().clone()));
     let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
-    let mut config = trusting()?.with_client_auth_cert(chain.collect(), key)?;
-    config.resumption = Resumption::disabled();
-    Ok(TlsConnector::from(Arc::new(config)))
+    Ok(without_tickets(trusting()?.with_client_auth_cert(chain.collect(), key)?))
 }
 
-/// A token with another signature for each number: one that takes most work to find out.
-fn made_up(token: &str, number: u64) -> String {
-    let (signed, signature) = token.rsplit_once('.').unwrap_or((token, ""));
-    format!("{signed}.{number:016x}{}", signature.get(16..).unwrap_or_default())
+/// Every handshake is a whole one.
+fn without_tickets(mut config: ClientConfig) -> TlsConnector {
+    config.resumption = Resumption::disabled();
+    TlsConnector::from(Arc::new(config))
 }
 
 async fn attack(means: &Arc<Means>, over: &AtomicBool) {
@@ -220,53 +192,18 @@ async fn attack(means: &Arc<Means>, over: &AtomicBool) {
         connections.spawn(again_and_again(Arc::clone(means), number));
     }
     while !over.load(Ordering::Relaxed) {
-        sleep(REQUEST_EVERY).await;
+        sleep(LOOK_EVERY).await;
     }
 }
 
 async fn again_and_again(means: Arc<Means>, number: u64) {
     loop {
-        match means.attack {
-            Attack::Silent => means.be_silent().await.ok(),
-            Attack::Strangers => means.be_a_stranger(number).await.ok(),
-            Attack::Forgers => means.forge(number).await.ok(),
-        };
-        // Requests come as often as connections allow.
-        let pause = if means.attack == Attack::Forgers { REQUEST_EVERY } else { RENEWED_AFTER };
-        sleep(pause).await;
+        means.talk(number).await.ok();
+        sleep(means.attack.pause()).await;
     }
 }
 
 impl Means {
-    async fn be_silent(&self) -> io::Result<()> {
-        let mut stream = self.connect().await?;
-        // Until the server ends it.
-        stream.read(&mut [0]).await.map(drop)
-    }
-
-    async fn be_a_stranger(&self, number: u64) -> io::Result<()> {
-        let mut stream = self.open(number).await?;
-        self.ask(&mut stream, &request("/healthz", "")).await?;
-        loop {
-            if stream.read(&mut [0; 512]).await? == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn forge(&self, number: u64) -> io::Result<()> {
-        let mut stream = self.open(number).await?;
-        let mut pace = interval(REQUEST_EVERY);
-        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        for _ in 0..REQUESTS {
-            pace.tick().await;
-            let token = made_up(&self.token, number << 32 | self.count.answers.load(Ordering::Relaxed));
-            let headers = format!("Authorization: Bearer {token}\r\nX-Remote-User: admin\r\n");
-            self.ask(&mut stream, &request(self.path, &headers)).await?;
-        }
-        Ok(())
-    }
-
     /// A connection that ends with a reset, so that nobody remembers it.
     async fn connect(&self) -> io::Result<TcpStream> {
         let stream = timeout(PATIENCE, TcpStream::connect(self.to)).await??;
@@ -286,16 +223,5 @@ impl Means {
         let stream = timeout(PATIENCE, connector.connect(self.name.clone(), stream)).await??;
         self.count.handshakes.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(stream))
-    }
-
-    async fn ask(&self, stream: &mut Box<dyn Stream>, request: &str) -> io::Result<()> {
-        stream.write_all(request.as_bytes()).await?;
-        match timeout(PATIENCE, stream.read(&mut [0; 4096])).await?? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => {
-                self.count.answers.fetch_add(1, Ordering::Relaxed);
-                Ok(())
-            }
-        }
     }
 }

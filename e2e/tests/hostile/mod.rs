@@ -1,5 +1,6 @@
 //! Attacks on a port with all that one processor can do, and what others notice meanwhile.
 
+pub(crate) mod attack;
 pub(crate) mod attacker;
 pub(crate) mod questions;
 pub(crate) mod times;

@@ -12,7 +12,8 @@ use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use super::stage::on_the_stage_of;
-use crate::hostile::attacker::{self, Attack, Attacker};
+use crate::hostile::attack::Attack;
+use crate::hostile::attacker::{self, Attacker, Port};
 use crate::hostile::questions::Question;
 use crate::hostile::times::Times;
 use crate::hostile::{join, late, repeat};
@@ -25,8 +26,9 @@ const ATTACKERS: [&str; 2] = ["z-a", "z-b"];
 /// Before policies are timed: an attack has its connections by then.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// How many policies are timed in each attack.
+/// How many policies are timed in each attack that every port has to stand, and in each of the others, which are to be short.
 const POLICIES: usize = 50;
+const FEW_POLICIES: usize = 5;
 
 /// How many agents start in each attack.
 const NEWCOMERS: usize = 5;
@@ -51,9 +53,12 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
         for port in &scene.ports {
             let mut policies = Times::default();
             for from in ATTACKERS {
-                for attack in Attack::ALL {
+                let any = Attack::ALL.map(|attack| (attack, port.port.clone(), POLICIES));
+                let further = port.further_from(stage.pod(from)?.node).iter();
+                let further = further.map(|(attack, to)| (*attack, to.clone(), FEW_POLICIES));
+                for (attack, to, count) in any.into_iter().chain(further) {
                     let what = format!("{}, {attack:?} from {from}", port.name);
-                    let figures = under_attack(&scene, port, (from, attack))?;
+                    let figures = under_attack(&scene, port, (from, attack, to), count)?;
                     println!("{what}: {figures}");
                     problems.extend(complaints(&what, &figures));
                     policies.add(figures.policies);
@@ -63,6 +68,7 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
             let what = format!("{}: of 100 policies the last but one", port.name);
             problems.extend(late(&what, policies.percentile(99), POLICY));
         }
+        scene.forget_holder()?;
         let after = scene.restarts()?;
         ensure!(before == after, "programs were started again: {before:?}, then {after:?}");
         ensure!(problems.is_empty(), "{}", problems.join("\n"));
@@ -71,9 +77,14 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
 }
 
 /// What others notice while the attack goes on.
-fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, Attack)) -> Result<Figures> {
+fn under_attack(
+    scene: &Scene<'_>,
+    port: &AttackedPort,
+    (from, attack, to): (&str, Attack, Port),
+    policies: usize,
+) -> Result<Figures> {
     let pod = scene.stage.pod(from)?;
-    let attacker = Attacker::new(&pod.network, attack, port.port.clone())?;
+    let attacker = Attacker::new(&pod.network, attack, to)?;
     let newcomers = (0..NEWCOMERS).map(|_| scene.newcomer(pod.node)).collect::<Result<Vec<_>>>()?;
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -84,7 +95,7 @@ fn under_attack(scene: &Scene<'_>, port: &AttackedPort, (from, attack): (&str, A
         let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
         wait::pause(BEGINNING);
         let newcomer = newcomers.iter().map(Question::time).collect::<Result<Vec<_>>>();
-        let policies = (0..POLICIES).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
+        let policies = (0..policies).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
         over.store(true, Ordering::Relaxed);
         let (attack, memory) = (join(attack), join(memory));
         Ok(Figures {

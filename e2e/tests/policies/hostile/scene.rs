@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::agent_access::token;
 use crate::cluster::NAMESPACE;
+use crate::hostile::attack::Attack;
 use crate::hostile::attacker::Port;
 use crate::hostile::memory;
 use crate::hostile::questions::{Question, Transport};
@@ -22,6 +23,27 @@ use crate::services::stage::Host;
 
 /// What an agent watches, and the controller answers it.
 const POLICIES: &str = "/apis/controlplane.antrea.io/v1beta2/networkpolicies";
+
+/// What everybody may ask the controller who has a token, with the largest answer that they get.
+const DOCUMENT: &str = "/openapi/v2";
+
+/// A ServiceAccount that may do one thing, in the Namespace of the attackers, and the path of that: the controller knows nothing of
+/// leases, but whether somebody may read them.
+const HOLDER: &str = "apiVersion: v1
+kind: ServiceAccount
+metadata: {name: holder, namespace: z}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: holder, namespace: z}
+rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: holder, namespace: z}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: holder}
+subjects: [{kind: ServiceAccount, name: holder, namespace: z}]";
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/z/leases/x";
 
 /// For what the API server says to be in Open vSwitch, whatever else goes on.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,6 +65,9 @@ spec: {podSelector: {matchLabels: {app: x-a}}, ingress: [{from: [{podSelector: {
 pub(super) struct AttackedPort {
     pub(super) name: &'static str,
     pub(super) port: Port,
+    /// What else is done to it, and with what.
+    further: Vec<(Attack, Port)>,
+    node: NodeId,
     /// As the kubelet asks, on the Node itself.
     pub(super) probe: Question,
     /// As a load balancer or another Node asks.
@@ -87,7 +112,8 @@ impl<'a> Scene<'a> {
                 (host, 10349, Transport::Tls),
                 ("/livez", POLICIES),
                 controller.pid,
-            )?,
+            )?
+            .with_paths_of_the_api(holder(stage)?),
             AttackedPort::of(
                 stage,
                 "health of Services",
@@ -148,6 +174,12 @@ impl<'a> Scene<'a> {
         Ok(matches!(Target::udp(to, PORT).hostname_within(FOR_AN_ANSWER, from)?, Answer::Said(_)))
     }
 
+    /// Nobody of other tests has the right that an attacker had.
+    pub(super) fn forget_holder(&self) -> Result<()> {
+        let kubectl = &self.stage.services.cluster.kubectl;
+        kubectl.text(&["delete", "-n", "z", "serviceaccount,role,rolebinding", "holder"]).map(drop)
+    }
+
     /// How often the programs were started again that are attacked.
     pub(super) fn restarts(&self) -> Result<Vec<u64>> {
         let services = self.stage.services;
@@ -178,7 +210,21 @@ impl AttackedPort {
         })?;
         let token = token(&stage.services.cluster, &["default"])?;
         let port = Port { address, transport, path, token };
-        Ok(Self { name, port, probe, other_host, process, idle_memory })
+        let (further, node) = (Vec::new(), host.node);
+        Ok(Self { name, port, further, node, probe, other_host, process, idle_memory })
+    }
+
+    /// What can be done to an API that asks who may do what, by somebody who has a token.
+    fn with_paths_of_the_api(self, holder: String) -> Self {
+        let readers = Port { path: DOCUMENT, ..self.port.clone() };
+        let admitted = Port { path: LEASE, token: holder, ..self.port.clone() };
+        Self { further: vec![(Attack::Readers, readers), (Attack::Admitted, admitted)], ..self }
+    }
+
+    /// What else is done to it from a Node. One that is not its own is enough: from there the
+    /// attacker comes behind the address of an agent.
+    pub(super) fn further_from(&self, node: NodeId) -> &[(Attack, Port)] {
+        if node == self.node { &[] } else { &self.further }
     }
 
     pub(super) fn memory_now(&self) -> Result<u64> {
@@ -197,6 +243,16 @@ fn credentials(stage: &Stage<'_>, node: NodeId) -> Result<String> {
     let pod = cluster.agent(node)?.pod;
     let words = ["antrea-agent", "-n", NAMESPACE, "--bound-object-kind=Pod", "--bound-object-name", &pod];
     Ok(format!("Authorization: Bearer {}\r\n", token(cluster, &words)?))
+}
+
+/// A token of the holder, once the API server says that it may do what it may.
+fn holder(stage: &Stage<'_>) -> Result<String> {
+    let cluster = &stage.services.cluster;
+    cluster.kubectl.apply(HOLDER)?;
+    let may = ["auth", "can-i", "get", "leases.coordination.k8s.io", "-n", "z"];
+    let may = [may.as_slice(), &["--as=system:serviceaccount:z:holder"]].concat();
+    wait::eventually(PATIENCE, "a right of a ServiceAccount", || cluster.kubectl.text(&may).map(Some))?;
+    token(cluster, &["holder", "-n", "z"])
 }
 
 /// Of a Service with an endpoint on the first Node.
