@@ -2,6 +2,7 @@
 //! translates.
 
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use antrea_host::{Netns, Outcome, firewall};
@@ -35,15 +36,24 @@ fn bound(address: &str, port: u16) -> UdpSocket {
     socket
 }
 
-/// Whether a datagram arrives at a socket. What an earlier one left there does not count.
+/// How many datagrams were sent: each has its number.
+static SENT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a datagram arrives at a socket, after others that are late.
 async fn arrives(from: &Netns, to: &str, at: &UdpSocket, length: usize) -> bool {
     let any = if to.starts_with('[') { "::" } else { "0.0.0.0" };
     let sender = from.run(move || bound(any, 0)).await.unwrap();
-    at.set_nonblocking(true).unwrap();
-    while at.recv(&mut [0; LARGE]).is_ok() {}
-    at.set_nonblocking(false).unwrap();
-    sender.send_to(&vec![0; length], to).unwrap();
-    at.recv(&mut [0; LARGE]).is_ok_and(|received| received == length)
+    let mut datagram = SENT.fetch_add(1, Ordering::Relaxed).to_be_bytes().to_vec();
+    datagram.resize(length, 0);
+    sender.send_to(&datagram, to).unwrap();
+    let mut received = [0; LARGE];
+    loop {
+        match at.recv(&mut received) {
+            Ok(length) if received[..length] == datagram => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Small and large datagrams arrive, or do not.

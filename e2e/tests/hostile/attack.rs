@@ -13,12 +13,15 @@ const FORGERS: u64 = 100;
 pub(super) const REQUESTS: u32 = 10;
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(100);
 
-/// So many ask without a pause: fewer than a server lets one address have, so that they stay. One in four takes no answer.
+/// So many ask without a pause: fewer than a server lets one address have, so that they stay.
 const READERS: u64 = 128;
-const ONE_IN: u64 = 4;
+
+/// As many as that, with as many requests on each as a server takes.
+const DEAF: u64 = 256;
+pub(super) const STREAMS: usize = 32;
 
 /// So many have a request each that waits for an answer.
-const ADMITTED: u64 = 500;
+const FORGERS_WITH_A_RIGHT: u64 = 500;
 
 /// What an attacker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +32,20 @@ pub(crate) enum Attack {
     Strangers,
     /// Requests with made-up tokens, on connections with made-up certificates where the port has TLS.
     Forgers,
-    /// Requests for a large answer that everybody gets who has a token, one after the other. Some do not take it.
+    /// Requests for a large answer that everybody gets who has a token, one after the other.
     Readers,
-    /// A request with a good token for something that its owner may do, which makes the client known; then requests with made-up
-    /// tokens on the same connection.
-    Admitted,
+    /// The same, and others whose refusal is as long as it can be, by HTTP/2, where a client says how much it takes: nothing.
+    Deaf,
+    /// A request with a good token for something that its owner may do, but that is served elsewhere, which must not make the
+    /// client known; then requests with made-up tokens on the same connection.
+    RightElsewhere,
     /// Heads of requests whose bodies never come: whoever waits for those keeps a place for them.
     Heads,
 }
 
 impl Attack {
     /// What can be done to any port.
-    pub(crate) const ALL: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
+    pub(crate) const ON_ANY_PORT: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
 
     /// How many connections or handshakes it makes a second at least, or how many answers it gets. What can be done to any port
     /// has a tenth of what it reaches on two processors; the server may hold back the others, but not make them nothing.
@@ -48,7 +53,7 @@ impl Attack {
         match self {
             Self::Silent => 400,
             Self::Strangers | Self::Forgers => 80,
-            Self::Readers | Self::Admitted | Self::Heads => 20,
+            Self::Readers | Self::Deaf | Self::RightElsewhere | Self::Heads => 20,
         }
     }
 
@@ -58,7 +63,8 @@ impl Attack {
             Self::Silent | Self::Strangers | Self::Heads => CONNECTIONS,
             Self::Forgers => FORGERS,
             Self::Readers => READERS,
-            Self::Admitted => ADMITTED,
+            Self::Deaf => DEAF,
+            Self::RightElsewhere => FORGERS_WITH_A_RIGHT,
         }
     }
 
@@ -74,10 +80,5 @@ impl Attack {
     /// Whether its clients have certificates. Those that say who they are, or need not say it, have no use for them.
     pub(super) const fn has_certificates(self) -> bool {
         matches!(self, Self::Silent | Self::Strangers | Self::Forgers)
-    }
-
-    /// Whether the connection of this number takes no answer.
-    pub(super) fn is_deaf(self, number: u64) -> bool {
-        self == Self::Readers && number.is_multiple_of(ONE_IN)
     }
 }

@@ -37,7 +37,7 @@ const HANDSHAKES: usize = 32;
 const CHAINS: usize = 16;
 const AUTHORITIES: usize = 4;
 
-/// How often is looked whether the attack is over.
+/// How often to check whether the attack is over.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Whoever has not answered by then will not.
@@ -100,7 +100,7 @@ impl Attacker {
     pub(crate) fn new(network: &Network, attack: Attack, port: Port) -> Result<Self> {
         let connectors = match port.transport {
             Transport::Plain => Vec::new(),
-            Transport::Tls if !attack.has_certificates() => vec![nameless()?],
+            Transport::Tls if !attack.has_certificates() => vec![nameless(attack)?],
             Transport::Tls => (0..CHAINS).map(|_| forged()).collect::<Result<_>>()?,
         };
         let means = Means {
@@ -129,7 +129,6 @@ impl Attacker {
         let [connections, handshakes, answers] = count.a_second(begun.elapsed());
         let done = match attack {
             Attack::Silent => connections,
-            Attack::Heads => handshakes,
             _ => answers,
         };
         let achieved = format!(
@@ -160,8 +159,12 @@ fn stay_on_one_processor() -> Result<()> {
 }
 
 /// A client without a certificate.
-fn nameless() -> Result<TlsConnector> {
-    Ok(without_tickets(trusting()?.with_no_client_auth()))
+fn nameless(attack: Attack) -> Result<TlsConnector> {
+    let mut config = trusting()?.with_no_client_auth();
+    if attack == Attack::Deaf {
+        config.alpn_protocols = vec![b"h2".to_vec()];
+    }
+    Ok(without_tickets(config))
 }
 
 /// A client with a certificate, and authorities for it, that nobody knows.

@@ -1,5 +1,6 @@
 //! Who wants something: the rights of a member are those of the cluster that its ServiceAccount is bound to.
 
+use antrea_kit::auth::{NODE_NAME, SERVICE_ACCOUNT};
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
 use antrea_shared_api::well_known::service_account::AGENT;
@@ -21,8 +22,6 @@ const SYSTEM_USERS: [&str; 2] = ["system:kube-controller-manager", "system:apise
 const MASTERS: &str = "system:masters";
 /// Users that nobody made an admin of anything.
 const POWERLESS: [&str; 2] = ["system:nodes", "system:unauthenticated"];
-/// Who runs a Pod: the key of `extra` that ServiceAccount tokens of Pods carry.
-const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
 /// Who wants something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +50,7 @@ struct AccountName<'a> {
 
 impl<'a> AccountName<'a> {
     fn of(user: &'a str) -> Option<Self> {
-        let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+        let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
         Some(Self { namespace, name })
     }
 }

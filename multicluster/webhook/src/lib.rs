@@ -18,12 +18,12 @@ mod hook;
 mod kinds;
 mod mutate;
 mod question;
+mod read_turns;
 mod review;
 mod router;
 mod surroundings;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 pub use area::Event;
 pub use convert::convert;

@@ -13,6 +13,13 @@ use crate::{convert, review as admission};
 /// Where ClusterSets are converted.
 const CONVERT: &str = "/convert-multicluster-crd-antrea-io-clusterset";
 
+/// About how much memory the values of a request may take, in bytes: twice an object of 1.5 MiB that is a list of addresses fits.
+/// Nobody has to say who they are, and four bytes such as `[0],` become hundreds.
+const MOST_MEMORY: usize = 128 << 20;
+/// About how much a list or an object takes, and each item and member beside.
+const CONTAINER: usize = 350;
+const ITEM: usize = 100;
+
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -62,10 +69,62 @@ fn admit(hook: Hook, request: &Request, known: &Known) -> Value {
 
 fn parse<T: DeserializeOwned>(body: &[u8], version: &str, kind: &str) -> Result<T, String> {
     let wanted = format!("a {kind} of {version} is needed");
+    if memory_of(body) > MOST_MEMORY {
+        return Err(format!("{wanted}: this one has too many values"));
+    }
     let review: Review<T> = serde_json::from_slice(body).map_err(|error| format!("{wanted}: {error}"))?;
     if review.api_version == version && review.kind == kind {
         Ok(review.request)
     } else {
         Err(format!("{wanted}, not a {} of {}", review.kind, review.api_version))
+    }
+}
+
+/// About how much memory the values of a JSON text take, which need not be one.
+fn memory_of(json: &[u8]) -> usize {
+    let (mut memory, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in json {
+        match (is_text, byte) {
+            _ if is_escaped => is_escaped = false,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => is_text = !is_text,
+            (false, b'[' | b'{') => memory += CONTAINER,
+            (false, b',' | b':') => memory += ITEM,
+            _ => {}
+        }
+    }
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: usize) {
+        assert_eq!(memory_of(json.as_bytes()), expected, "{json}");
+    }
+
+    #[test]
+    fn values_are_weighed_and_texts_are_not() {
+        check("7", 0);
+        check("[]", CONTAINER);
+        check(r#"{"a": [1, 2], "b": {}}"#, 3 * CONTAINER + 4 * ITEM);
+        check(r#"["[[{{,,::", "\"[,", "\\", "["]"#, CONTAINER + 3 * ITEM);
+    }
+
+    #[test]
+    fn a_small_request_of_many_values_is_not_read_and_a_large_policy_is() {
+        let review = |object: &str| {
+            format!(
+                r#"{{"apiVersion": "v1", "kind": "K", "request": {{"object": {object}, "oldObject": {object}}}}}"#
+            )
+        };
+        let list = |item: &str, length: usize| format!("[{}0]", item.repeat(length / item.len()));
+        let parse = |text: String| parse::<Value>(text.as_bytes(), "v1", "K").map(drop);
+        let error = parse(review(&list("[0],", 2 << 20))).unwrap_err();
+        assert_eq!(error, "a K of v1 is needed: this one has too many values");
+        let largest = list(r#"{"ipBlock":{"cidr":"10.0.0.0/32"}},"#, 3 << 19);
+        assert_eq!(parse(review(&largest)), Ok(()));
     }
 }

@@ -12,8 +12,8 @@ use hyper::{Method, Request as HttpRequest, StatusCode};
 use tokio::time::timeout;
 
 use crate::question::Question;
+use crate::read_turns::{ReadTurn, ReadTurns};
 use crate::surroundings::Known;
-use crate::turns::{Turn, Turns};
 
 /// How much of a request is read without a turn: nearly all of them are shorter. Whoever sends the head of a request and then
 /// nothing has no turn, and keeps nobody waiting.
@@ -47,12 +47,12 @@ pub fn router(known: Known) -> Handler {
 
 pub(crate) struct Router {
     known: Known,
-    turns: Turns,
+    turns: ReadTurns,
 }
 
 impl Router {
     pub(crate) fn new(known: Known) -> Self {
-        Self { known, turns: Turns::new() }
+        Self { known, turns: ReadTurns::new() }
     }
 
     /// The answer to a request from an address.
@@ -84,7 +84,7 @@ impl Router {
         &self,
         source: Option<IpAddr>,
         mut body: B,
-    ) -> Result<(Vec<u8>, Option<Turn<'_>>), Unread>
+    ) -> Result<(Vec<u8>, Option<ReadTurn<'_>>), Unread>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
     {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{ClientCertificates, Holder, TokenHash};
+use crate::auth::{ClientCertificates, Holder, Renewals, TokenHash};
 use crate::metrics::Page;
 use crate::slots::{Number, Slots, Source, Standing, Table};
 
@@ -75,8 +75,8 @@ impl Slot {
     }
 
     /// The TLS handshake is done.
-    pub(crate) fn shake(&self) {
-        let gave_way = self.all.lock().shake(self.number);
+    pub(crate) fn finish_handshake(&self) {
+        let gave_way = self.all.lock().finish_handshake(self.number);
         end(gave_way);
     }
 
@@ -169,7 +169,7 @@ impl Client {
         end(gave_way);
     }
 
-    /// Whether a token that nobody knows is the renewal of one that was good.
+    /// Counts an unknown token as the renewal of one that was good, if it may be one.
     pub(crate) fn renew(&self, token: TokenHash) -> Option<Renewal> {
         self.0.slot.renewals().begin(token).then(|| Renewal(Arc::clone(&self.0.slot)))
     }
@@ -179,7 +179,7 @@ impl Client {
 pub(crate) struct Renewal(Arc<Slot>);
 
 impl Renewal {
-    /// The token is none.
+    /// The API server does not accept the token.
     pub(crate) fn refuse(self) {
         self.0.renewals().refuse();
     }
@@ -188,80 +188,5 @@ impl Renewal {
 impl Drop for Renewal {
     fn drop(&mut self) {
         self.0.renewals().end();
-    }
-}
-
-/// Which tokens of a connection count as renewals: none before one was good, one at a time afterwards, and none any more once one
-/// was refused. So an admitted connection brings made-up tokens into no queue that is for good ones, but for one.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Renewals {
-    #[default]
-    BeforeTheFirst,
-    Awaited,
-    /// The requests that came with it wait for the same review.
-    UnderReview {
-        token: TokenHash,
-        requests: usize,
-    },
-    Refused,
-}
-
-impl Renewals {
-    fn admit(&mut self) {
-        if *self == Self::BeforeTheFirst {
-            *self = Self::Awaited;
-        }
-    }
-
-    fn begin(&mut self, of: TokenHash) -> bool {
-        match self {
-            Self::Awaited => *self = Self::UnderReview { token: of, requests: 1 },
-            Self::UnderReview { token, requests } if *token == of => *requests += 1,
-            _ => return false,
-        }
-        true
-    }
-
-    fn end(&mut self) {
-        match self {
-            Self::UnderReview { requests: 1, .. } => *self = Self::Awaited,
-            Self::UnderReview { requests, .. } => *requests -= 1,
-            _ => {}
-        }
-    }
-
-    fn refuse(&mut self) {
-        *self = Self::Refused;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Runs steps such as `admit`, `begin a`, `end`, `refuse`; says of each token whether it counted as a renewal.
-    fn check(script: &str, expected: &str) {
-        let mut renewals = Renewals::default();
-        let mut counted = Vec::new();
-        for step in script.split(", ") {
-            match step.split_once(' ').unwrap_or((step, "")) {
-                ("admit", _) => renewals.admit(),
-                ("begin", token) => {
-                    counted.push(if renewals.begin(TokenHash::of(token)) { "yes" } else { "no" });
-                }
-                ("end", _) => renewals.end(),
-                ("refuse", _) => renewals.refuse(),
-                _ => panic!("{step}"),
-            }
-        }
-        assert_eq!(counted.join(" "), expected, "{script}");
-    }
-
-    #[test]
-    fn tokens_are_renewed_one_after_the_other_until_one_is_refused() {
-        check("begin a", "no");
-        check("admit, begin a, end, begin b, end, admit, begin c", "yes yes yes");
-        check("admit, begin a, begin b, begin a, end, begin b, end, begin b", "yes no yes no yes");
-        check("admit, begin a, refuse, end, begin b, admit, begin b", "yes no no");
     }
 }

@@ -94,7 +94,7 @@ impl<B: Sendable> Connection<B> {
     }
 
     fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {
-        self.slot.shake();
+        self.slot.finish_handshake();
         let (_, tls) = stream.get_ref();
         let certificates = tls.peer_certificates().map(ClientCertificates::new);
         match tls.alpn_protocol() {

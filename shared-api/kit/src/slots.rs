@@ -1,8 +1,8 @@
 //! Who has the connections of a server, and who gives way: a table of values, without a socket.
 //!
 //! Handshakes, anonymous clients, admitted clients and clients on this machine have slots of their own, so that none of
-//! them can take those of another. Every new connection gets a slot. When its kind has too many, the source with the most
-//! gives one up: one that is idle before one with a request under way, and the oldest of these.
+//! them can take those of another. Every new connection gets a slot. When its kind has too many, the source with the most, or
+//! among admitted clients the user on one Node with the most, gives one up: one that is idle before one with a request under way, and the oldest of these.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,29 +17,27 @@ pub struct Slots {
     pub handshakes: usize,
     /// Of clients that have not been allowed anything: nobody who asks for health says who they are.
     pub anonymous: usize,
-    /// Of clients that were allowed something. No other client ever closes theirs.
+    /// Of clients that were allowed something. No client that was not closes theirs; one with more than its share closes its own.
     pub admitted: usize,
     /// Of clients on this machine: probes are served whatever happens to the others.
     pub loopback: usize,
 }
 
-/// One host holds no more anonymous connections than this, however many slots there are: it costs the server no more memory
-/// where many hosts have to fit.
-const ANONYMOUS_OF_ONE_SOURCE: usize = 256;
+/// One host holds no more anonymous connections than this, and as many in their handshake, however many slots there are: it costs
+/// the server no more memory where many hosts have to fit. A message of a handshake may have 64 KiB.
+const OF_ONE_SOURCE: usize = 256;
 
 /// A user on one Node holds no more admitted connections than this. An agent needs one or two: a token that was stolen from it fills
 /// the server with no more.
-pub(crate) const ADMITTED_OF_ONE_HOLDER: usize = 16;
+const ADMITTED_OF_ONE_HOLDER: usize = 16;
 
-/// Whose connections share: those from one place, and once they are admitted those of one holder.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Where connections come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     /// This machine, as its programs and the kubelet ask: `127.0.0.1` or `::1`.
     Loopback,
     /// An IPv4 address, or the /64 of an IPv6 address: one host has all of it.
     Host(IpAddr),
-    /// Somebody who was allowed something, wherever they are.
-    Holder(Arc<Holder>),
 }
 
 impl Source {
@@ -52,6 +50,15 @@ impl Source {
             address => Self::Host(address),
         }
     }
+}
+
+/// Whose connections share slots.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sharer {
+    /// Those from one place.
+    Source(Source),
+    /// Those of somebody who was allowed something, wherever they are.
+    Holder(Arc<Holder>),
 }
 
 /// What a server knows of a client.
@@ -86,21 +93,21 @@ pub(crate) struct Table<T> {
 }
 
 /// Where the table has a connection.
-type Place = (Source, Standing);
+type Place = (Sharer, Standing);
 
 /// Connections that share slots.
 #[derive(Debug)]
 struct Kind<T> {
     most: usize,
-    /// How many of them one source may have.
+    /// How many of them one sharer may have.
     share: usize,
     connections: BTreeMap<Number, Entry<T>>,
-    by_source: BTreeMap<Source, usize>,
+    by_sharer: BTreeMap<Sharer, usize>,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
-    source: Source,
+    sharer: Sharer,
     activity: Activity,
     /// The turn at which it became that.
     since: u64,
@@ -110,10 +117,10 @@ struct Entry<T> {
 impl<T> Table<T> {
     pub(crate) fn new(slots: Slots) -> Self {
         // One source never needs more than half of what is for everybody.
-        let half = |most: usize| most.div_ceil(2);
+        let share = |most: usize| most.div_ceil(2).min(OF_ONE_SOURCE);
         let kinds = [
-            Kind::new(slots.handshakes, half(slots.handshakes)),
-            Kind::new(slots.anonymous, half(slots.anonymous).min(ANONYMOUS_OF_ONE_SOURCE)),
+            Kind::new(slots.handshakes, share(slots.handshakes)),
+            Kind::new(slots.anonymous, share(slots.anonymous)),
             Kind::new(slots.admitted, slots.admitted.min(ADMITTED_OF_ONE_HOLDER)),
             Kind::new(slots.loopback, slots.loopback),
         ];
@@ -124,38 +131,39 @@ impl<T> Table<T> {
     pub(crate) fn open(&mut self, source: Source, standing: Standing, end: T) -> (Number, Option<T>) {
         self.turn += 1;
         let number = self.turn;
-        let entry = Entry { source: source.clone(), activity: Activity::Idle, since: number, end };
-        (number, self.insert(number, (source, standing), entry))
+        let sharer = Sharer::Source(source);
+        let entry = Entry { sharer: sharer.clone(), activity: Activity::Idle, since: number, end };
+        (number, self.insert(number, (sharer, standing), entry))
     }
 
     /// The handshake is done; `end` of the connection that gives way to it. Nothing happens to one that is gone.
-    pub(crate) fn shake(&mut self, number: Number) -> Option<T> {
-        let (source, before) = self.places.get(&number)?.clone();
+    pub(crate) fn finish_handshake(&mut self, number: Number) -> Option<T> {
+        let (sharer, before) = self.places.get(&number)?.clone();
         if before != Standing::Handshake {
             return None;
         }
-        self.relocate(number, (source, Standing::Anonymous))
+        self.relocate(number, (sharer, Standing::Anonymous))
     }
 
     /// The client was allowed something; `end` of the connection that gives way to it. Nothing happens to one that is gone, or that
     /// was admitted before, whoever uses it next.
     pub(crate) fn admit(&mut self, number: Number, holder: &Arc<Holder>) -> Option<T> {
-        let (source, before) = self.places.get(&number)?;
+        let (sharer, before) = self.places.get(&number)?;
         if *before == Standing::Admitted {
             return None;
         }
-        let source = match source {
-            Source::Loopback => Source::Loopback,
-            _ => Source::Holder(Arc::clone(holder)),
+        let sharer = match sharer {
+            Sharer::Source(Source::Loopback) => sharer.clone(),
+            _ => Sharer::Holder(Arc::clone(holder)),
         };
-        self.relocate(number, (source, Standing::Admitted))
+        self.relocate(number, (sharer, Standing::Admitted))
     }
 
     fn relocate(&mut self, number: Number, place: Place) -> Option<T> {
         let before = self.places.get(&number)?.clone();
         let entry = self.kind(&before).remove(number)?;
-        let source = place.0.clone();
-        self.insert(number, place, Entry { source, ..entry })
+        let sharer = place.0.clone();
+        self.insert(number, place, Entry { sharer, ..entry })
     }
 
     /// A request begins where there was none.
@@ -179,11 +187,11 @@ impl<T> Table<T> {
         let kind = self.kind(&place);
         let first_to_go = kind.first_to_go_for(&place.0);
         kind.connections.insert(number, entry);
-        *kind.by_source.entry(place.0.clone()).or_default() += 1;
-        let gave_way = first_to_go.and_then(|first_to_go| kind.remove(first_to_go)).map(|entry| entry.end);
-        first_to_go.and_then(|first_to_go| self.places.remove(&first_to_go));
+        *kind.by_sharer.entry(place.0.clone()).or_default() += 1;
         self.places.insert(number, place);
-        gave_way
+        let first_to_go = first_to_go?;
+        let place = self.places.remove(&first_to_go)?;
+        self.kind(&place).remove(first_to_go).map(|entry| entry.end)
     }
 
     fn mark(&mut self, number: Number, activity: Activity) {
@@ -198,7 +206,7 @@ impl<T> Table<T> {
     fn kind(&mut self, place: &Place) -> &mut Kind<T> {
         let [handshakes, anonymous, admitted, loopback] = &mut self.kinds;
         match place {
-            (Source::Loopback, _) => loopback,
+            (Sharer::Source(Source::Loopback), _) => loopback,
             (_, Standing::Handshake) => handshakes,
             (_, Standing::Anonymous) => anonymous,
             (_, Standing::Admitted) => admitted,
@@ -208,36 +216,36 @@ impl<T> Table<T> {
 
 impl<T> Kind<T> {
     const fn new(most: usize, share: usize) -> Self {
-        Self { most, share, connections: BTreeMap::new(), by_source: BTreeMap::new() }
+        Self { most, share, connections: BTreeMap::new(), by_sharer: BTreeMap::new() }
     }
 
-    /// Which connection gives way to one more of a source, if one has to.
-    fn first_to_go_for(&self, source: &Source) -> Option<Number> {
-        if self.count(source) >= self.share {
-            return self.first_to_go(|other| other == source);
+    /// Which connection gives way to one more of a sharer, if one has to.
+    fn first_to_go_for(&self, sharer: &Sharer) -> Option<Number> {
+        if self.count(sharer) >= self.share {
+            return self.first_to_go(|other| other == sharer);
         }
         if self.connections.len() < self.most {
             return None;
         }
-        let most = self.by_source.values().max()?;
+        let most = self.by_sharer.values().max()?;
         self.first_to_go(|other| self.count(other) == *most)
     }
 
-    fn first_to_go(&self, is_from: impl Fn(&Source) -> bool) -> Option<Number> {
-        let candidates = self.connections.iter().filter(|(_, entry)| is_from(&entry.source));
+    fn first_to_go(&self, is_of: impl Fn(&Sharer) -> bool) -> Option<Number> {
+        let candidates = self.connections.iter().filter(|(_, entry)| is_of(&entry.sharer));
         candidates.min_by_key(|(_, entry)| (entry.activity, entry.since)).map(|(number, _)| *number)
     }
 
-    fn count(&self, source: &Source) -> usize {
-        self.by_source.get(source).copied().unwrap_or_default()
+    fn count(&self, sharer: &Sharer) -> usize {
+        self.by_sharer.get(sharer).copied().unwrap_or_default()
     }
 
     fn remove(&mut self, number: Number) -> Option<Entry<T>> {
         let entry = self.connections.remove(&number)?;
-        if let Some(count) = self.by_source.get_mut(&entry.source) {
+        if let Some(count) = self.by_sharer.get_mut(&entry.sharer) {
             *count -= 1;
             if *count == 0 {
-                self.by_source.remove(&entry.source);
+                self.by_sharer.remove(&entry.sharer);
             }
         }
         Some(entry)

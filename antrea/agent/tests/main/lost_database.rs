@@ -6,11 +6,7 @@ use std::time::Duration;
 use crate::node::{Node, node};
 use crate::takeover::upstream_was_here;
 
-/// Much less than the 30 seconds between two comparisons of flows; more than the 10 seconds after which the agent makes again
-/// a bridge or a port that could not be made.
-const SOON: Duration = Duration::from_secs(15);
-
-/// For what is done at once and not tried again.
+/// For what is done at once and not tried again: much less than the 30 seconds between two comparisons of flows.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// What the database says of ports and of the bridge.
@@ -59,8 +55,8 @@ fn a_bridge_that_is_deleted_comes_back_with_its_pods() {
     let Some(mut node) = node("a_bridge_that_is_deleted_comes_back_with_its_pods") else { return };
     let before = settled(&mut node);
     node.ovs.vsctl(["del-br", "br-int"]).unwrap();
-    node.wait_at_most(SOON, "everything to be noted again", |node| is_noted(node, &before));
-    node.wait_at_most(SOON, "the Pods to be connected again", has_connected_pods);
+    node.wait_for("everything to be noted again", |node| is_noted(node, &before));
+    node.wait_for("the Pods to be connected again", has_connected_pods);
     node.stop_agent("TERM");
 }
 
@@ -83,7 +79,7 @@ fn flows_that_go_without_the_connection_come_back_at_once() {
         // A new connection would bring them back by itself.
         assert_eq!(connections(&node), before.1, "{change}: the connection did not stay");
     }
-    node.wait_at_most(SOON, "the Pods to be connected again", has_connected_pods);
+    node.wait_for("the Pods to be connected again", has_connected_pods);
     node.stop_agent("TERM");
 }
 

@@ -21,13 +21,16 @@ pub(crate) enum Format {
 /// Without an `Accept` anything is fine.
 const ANYTHING: &str = "*/*";
 
+/// How many media ranges are looked at. Clients of Kubernetes name three, and whoever asks need not have said who they are.
+const MOST_RANGES: usize = 16;
+
 /// The first form that the client takes and the server offers. Clients name them in the order of their liking.
 pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Format]) -> Option<Format> {
     let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     if accepted.peek().is_none() {
         return form(ANYTHING, offered);
     }
-    accepted.flat_map(|value| value.split(',')).find_map(|range| form(range, offered))
+    accepted.flat_map(|value| value.split(',')).take(MOST_RANGES).find_map(|range| form(range, offered))
 }
 
 /// The form of a media range.
@@ -99,6 +102,8 @@ mod tests {
         check("text/plain", None);
         check("application/yaml", None);
         check("", None);
+        check(&format!("{}application/json", ",".repeat(MOST_RANGES - 1)), Some(Format::Json));
+        check(&format!("{}application/json", ",".repeat(MOST_RANGES)), None);
         assert_eq!(negotiate(&HeaderMap::new(), &ALL), Some(Format::Json));
     }
 

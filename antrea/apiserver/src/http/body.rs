@@ -35,7 +35,7 @@ pub struct HeldBody {
 }
 
 impl HeldBody {
-    /// A copy: a part that waits in the connection does not keep the whole.
+    /// The next part, copied: while it waits in the connection it does not keep the whole.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.rest.is_empty()
             && let Some(Ok(whole)) = std::task::ready!(Pin::new(&mut self.whole).poll_frame(context))
@@ -48,7 +48,7 @@ impl HeldBody {
 }
 
 impl Body {
-    /// The same while this place is held; watches have one of their own.
+    /// The same body, which holds this place until it is dropped; a watch has its own.
     pub(super) fn holding(self, place: Place) -> Self {
         match self {
             Self::Whole(whole) => Self::Held(HeldBody { whole, rest: Bytes::new(), _place: place }),

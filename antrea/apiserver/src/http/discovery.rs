@@ -3,24 +3,28 @@
 use serde_json::{Value, json};
 
 use super::accept::Format;
+use super::documents::Document;
 use super::resources::{Resource, Scope, groups, of};
 
 /// What there is at `api`, `apis`, and those of the groups and their versions.
-pub(super) fn documents() -> Vec<(String, Format, Value)> {
+pub(super) fn documents() -> Vec<Document> {
     let groups = groups();
     let listed: Vec<Value> = groups.iter().map(|(group, version)| api_group(group, version)).collect();
-    let json = |path: &str, value| (path.to_owned(), Format::Json, value);
     let mut documents = vec![
-        json("api", json!({"kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": []})),
-        json("apis", json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})),
+        Document::json(
+            "api",
+            json!({"kind": "APIVersions", "versions": [], "serverAddressByClientCIDRs": []}),
+        ),
+        Document::json("apis", json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": listed})),
     ];
     for version in ["v2", "v2beta1"] {
-        documents.push(("apis".to_owned(), Format::Discovery(version), all(version)));
+        let (path, format) = ("apis".to_owned(), Format::Discovery(version));
+        documents.push(Document { path, format, value: all(version) });
     }
     for (group, version) in groups {
         let mut value = json!({"kind": "APIGroup", "apiVersion": "v1"});
         merge(&mut value, api_group(group, version));
-        documents.push(json(&format!("apis/{group}"), value));
+        documents.push(Document::json(format!("apis/{group}"), value));
         let resources: Vec<Value> = of(group, version).map(api_resource).collect();
         let value = json!({
             "kind": "APIResourceList",
@@ -28,7 +32,7 @@ pub(super) fn documents() -> Vec<(String, Format, Value)> {
             "groupVersion": format!("{group}/{version}"),
             "resources": resources,
         });
-        documents.push(json(&format!("apis/{group}/{version}"), value));
+        documents.push(Document::json(format!("apis/{group}/{version}"), value));
     }
     documents
 }

@@ -1,17 +1,30 @@
 //! Discovery and OpenAPI: documents that are the same as long as the process runs. Each is made once, with the first request for any
-//! of them, and answers share it: whoever asks over and over, or does not fetch what they asked for, costs hardly more than a
-//! request.
+//! of them, and answers share it: whoever asks over and over, or does not fetch what they asked for, has nothing made or kept.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use hyper::body::Bytes;
 use hyper::{HeaderMap, StatusCode};
+use serde_json::Value;
 
 use super::accept::{Format, negotiate};
 use super::answer::{self, Answer, JSON};
 use super::failure::Failure;
 use super::{Body, discovery, openapi};
+
+/// A document at a path, which begins and ends without a slash.
+pub(super) struct Document {
+    pub(super) path: String,
+    pub(super) format: Format,
+    pub(super) value: Value,
+}
+
+impl Document {
+    pub(super) fn json(path: impl Into<String>, value: Value) -> Self {
+        Self { path: path.into(), format: Format::Json, value }
+    }
+}
 
 static DOCUMENTS: LazyLock<BTreeMap<String, Forms>> = LazyLock::new(all);
 
@@ -20,13 +33,18 @@ type Forms = Vec<(Format, Bytes)>;
 
 fn all() -> BTreeMap<String, Forms> {
     let mut documents = BTreeMap::<String, Forms>::new();
-    for (path, format, value) in discovery::documents().into_iter().chain(openapi::documents()) {
+    for Document { path, format, value } in discovery::documents().into_iter().chain(openapi::documents()) {
         documents.entry(path).or_default().push((format, format!("{value}\n").into()));
     }
     documents
 }
 
-/// Answers for paths that begin with `/api`, `/apis` or `/openapi`.
+/// Whether nothing else is at a path.
+pub(super) fn are_at(path: &str) -> bool {
+    matches!(path.trim_start_matches('/').split('/').next(), Some("api" | "apis" | "openapi"))
+}
+
+/// Answers for such a path.
 pub(super) fn answer(path: &str, headers: &HeaderMap) -> Result<Answer, Failure> {
     let forms = DOCUMENTS.get(path.trim_matches('/')).ok_or_else(Failure::no_such_path)?;
     let offered: Vec<Format> = forms.iter().map(|(format, _)| *format).collect();

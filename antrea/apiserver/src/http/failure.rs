@@ -65,6 +65,13 @@ impl Failure {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     }
 
+    pub(crate) fn target_too_long() -> Self {
+        Self::new(
+            StatusCode::URI_TOO_LONG,
+            "path or query of the request are longer than those of any object",
+        )
+    }
+
     pub(crate) fn too_large(most: usize) -> Self {
         let message = format!("Request entity too large: limit is {most}");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, message)
@@ -96,7 +103,7 @@ impl Failure {
         )
     }
 
-    /// The same of other requests.
+    /// A client has too many requests other than watches.
     pub(crate) fn too_many_requests() -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,

@@ -25,6 +25,7 @@ use antrea_kit::query::Query;
 use antrea_kit::request_body::RequestBody;
 use antrea_kit::server::{Client, Handler, Limits, Slots};
 use hyper::Request;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -37,7 +38,7 @@ use own_node::Reach;
 pub use own_node::{Agents, NodesInTokens};
 use places::Places;
 use reading::Reading;
-use request::{ResourcePath, action, verb};
+use request::{ResourcePath, action, check_length, verb};
 use resources::{Scope, Served, find};
 
 /// What the clients of the API may have of its server: agents keep their connections, and there are many of them. Until its
@@ -69,7 +70,7 @@ impl Api {
     /// Answers requests.
     pub fn handler(self) -> Handler<Body> {
         let (watches, requests) = (Places::for_watches(), Places::for_requests());
-        let api = Arc::new(Serving { api: self, watches, requests });
+        let api = Arc::new(Serving { api: self, watches, requests, reading: Mutex::default() });
         Arc::new(move |request| {
             let api = Arc::clone(&api);
             Box::pin(async move { api.answer(request).await })
@@ -82,6 +83,8 @@ struct Serving {
     api: Api,
     watches: Places,
     requests: Places,
+    /// Held while one object or list is read.
+    reading: Mutex<()>,
 }
 
 impl Serving {
@@ -93,6 +96,7 @@ impl Serving {
     async fn try_answer(&self, mut request: Request<RequestBody>) -> Result<Answer, Failure> {
         let reasons = self.api.guard.reasons(request.headers());
         request.extensions_mut().insert(reasons);
+        check_length(request.uri())?;
         let path = request.uri().path();
         if let Some(resource) = ResourcePath::read(path) {
             return self.answer_resource(&resource, request).await;
@@ -102,7 +106,7 @@ impl Serving {
         }
         let verb = log_level::verb(request.method(), request.uri());
         let admission = self.admit(&Action::path(verb, path), &request).await?;
-        if !matches!(path.trim_start_matches('/').split('/').next(), Some("api" | "apis" | "openapi")) {
+        if !documents::are_at(path) {
             let place = self.requests.take(admission.holder()).ok_or_else(Failure::too_many_requests)?;
             let answer = (self.api.other)(request).await;
             admission.answered_with(answer.status());
@@ -136,36 +140,45 @@ impl Serving {
         if self.api.store.is_filling() && resource.served != Served::ControllerInfos {
             return Err(Failure::still_filling());
         }
-        match verb {
-            "watch" => {
-                let place = self.watches.take(admission.holder()).ok_or_else(Failure::too_many_watches)?;
-                watching::begin(&self.api, resource.served, caller, &query, request.headers(), place).await
-            }
-            _ => {
-                let place = self.requests.take(admission.holder()).ok_or_else(Failure::too_many_requests)?;
-                // In a box: watches, of which there are many, have no room for it.
-                let answer =
-                    Box::pin(self.answer_at_once(resource.served, path, &query, caller, request)).await?;
-                Ok(answer.map(|body| body.holding(place)))
-            }
+        if verb == "watch" {
+            let place = self.watches.take(admission.holder()).ok_or_else(Failure::too_many_watches)?;
+            return watching::begin(&self.api, resource.served, caller, &query, request.headers(), place)
+                .await;
         }
+        let place = self.requests.take(admission.holder()).ok_or_else(Failure::too_many_requests)?;
+        // In a box: watches, of which there are many, have no room for it.
+        let answer = match verb {
+            "create" => Box::pin(self.create(resource.served, path, caller, request)).await?,
+            _ => Box::pin(self.read(resource.served, path, &query, caller, &request)).await?,
+        };
+        Ok(answer.map(|body| body.holding(place)))
     }
 
-    /// Answers anything but a watch.
-    async fn answer_at_once(
+    async fn create(
+        &self,
+        served: Served,
+        path: &ResourcePath,
+        caller: Caller<'_>,
+        request: Request<RequestBody>,
+    ) -> Result<Answer, Failure> {
+        let (parts, body) = request.into_parts();
+        creating::create(&self.api, served, path, caller, &parts.headers, body).await
+    }
+
+    /// A long list takes a while. Others are answered before the next one is made.
+    async fn read(
         &self,
         served: Served,
         path: &ResourcePath,
         query: &Query,
         caller: Caller<'_>,
-        request: Request<RequestBody>,
+        request: &Request<RequestBody>,
     ) -> Result<Answer, Failure> {
-        let (parts, body) = request.into_parts();
-        let headers = &parts.headers;
-        if served.verbs().contains(&"create") {
-            return creating::create(&self.api, served, path, caller, headers, body).await;
-        }
-        Reading { api: &self.api, path, query, headers, caller }.answer(served)
+        let _turn = self.reading.lock().await;
+        let headers = request.headers();
+        let answer = Reading { api: &self.api, path, query, headers, caller }.answer(served);
+        tokio::task::yield_now().await;
+        answer
     }
 
     async fn admit(&self, action: &Action, request: &Request<RequestBody>) -> Result<Admission<'_>, Failure> {

@@ -2,24 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::accept::Format;
 use super::discovery::response_kind;
+use super::documents::Document;
 use super::resources::{RESOURCES, Resource, Scope, groups, of};
 
 /// What there is at `openapi/v2`, `openapi/v3`, and the paths that the latter names.
-pub(super) fn documents() -> Vec<(String, Format, Value)> {
-    let (v2, v3) = ("openapi/v2".to_owned(), "openapi/v3".to_owned());
+pub(super) fn documents() -> Vec<Document> {
     let index = |(group, version)| {
         let path = format!("apis/{group}/{version}");
         let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
         (path, url)
     };
     let index = groups().into_iter().map(index).collect::<Map<_, _>>();
-    let mut documents = vec![(v2, Format::Json, whole()), (v3, Format::Json, json!({"paths": index}))];
-    for (group, version) in groups() {
-        let path = format!("openapi/v3/apis/{group}/{version}");
-        documents.push((path, Format::Json, of_version(group, version)));
-    }
+    let of_version = |(group, version)| {
+        Document::json(format!("openapi/v3/apis/{group}/{version}"), of_version(group, version))
+    };
+    let mut documents =
+        vec![Document::json("openapi/v2", whole()), Document::json("openapi/v3", json!({"paths": index}))];
+    documents.extend(groups().into_iter().map(of_version));
     documents
 }
 

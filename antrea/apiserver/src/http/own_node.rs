@@ -1,16 +1,13 @@
 //! What an agent may ask and report: what is about its own Node, which the API server says of its token. A token that
 //! was stolen from one Node is worth nothing about the others.
 
-use antrea_kit::auth::{Action, Identity};
+use antrea_kit::auth::{Action, Identity, NODE_NAME};
 use antrea_policy::Text;
 use antrea_shared_api::controlplane::v1beta2::NetworkPolicyStatus;
 use tokio::sync::watch;
 
 use super::failure::Failure;
 use crate::store::Selector;
-
-/// Where the API server names the Node of the Pod that a token is bound to.
-const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
 /// Who the agents are.
 #[derive(Clone, Debug)]

@@ -2,9 +2,15 @@
 
 use antrea_kit::auth::{Action, ResourceAction};
 use antrea_kit::query::Query;
-use hyper::Method;
+use hyper::{Method, Uri};
 
+use super::failure::Failure;
 use crate::store::Selector;
+
+/// How long path and query may be, in bytes, and how many parameters there may be.
+const LONGEST_PATH: usize = 1024;
+const LONGEST_QUERY: usize = 2048;
+const MOST_PARAMETERS: usize = 32;
 
 /// The resource that a path names. What is not there is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +47,15 @@ impl ResourcePath {
             subresource: subresource.join("/"),
         })
     }
+}
+
+/// Refuses a target that nobody needs, before it is taken apart: whoever asks has not said who they are yet.
+pub(crate) fn check_length(target: &Uri) -> Result<(), Failure> {
+    let query = target.query().unwrap_or_default();
+    let is_too_long = target.path().len() > LONGEST_PATH
+        || query.len() > LONGEST_QUERY
+        || query.matches('&').count() >= MOST_PARAMETERS;
+    if is_too_long { Err(Failure::target_too_long()) } else { Ok(()) }
 }
 
 /// What somebody wants to do with a resource, in Kubernetes' words.
@@ -97,6 +112,18 @@ mod tests {
             format!("{verb} {group} {version} {namespace:?} {resource} {name:?} {subresource:?}")
         });
         assert_eq!(read.unwrap_or("path".to_owned()), expected, "{request}");
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused_before_it_is_taken_apart() {
+        let check = |target: String, length: usize| {
+            let is_refused =
+                |length| check_length(&target.replace('*', &"&".repeat(length)).parse().unwrap()).is_err();
+            assert_eq!([length, length + 1].map(is_refused), [false, true], "{target}");
+        };
+        check("/*".to_owned(), LONGEST_PATH - 1);
+        check("/?*".to_owned(), MOST_PARAMETERS - 1);
+        check(format!("/?{}*", "x".repeat(LONGEST_QUERY - 7)), 7);
     }
 
     #[test]

@@ -3,15 +3,22 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http2;
+use hyper::header::AUTHORIZATION;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy, sink};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::{Means, PATIENCE, Stream};
-use crate::hostile::attack::{Attack, REQUEST_EVERY, REQUESTS};
+use crate::hostile::attack::{Attack, REQUEST_EVERY, REQUESTS, STREAMS};
 use crate::hostile::questions::request;
 
-/// How often whoever takes no answer asks at once: the answers are more than the kernel keeps for a client.
-const UNREAD: usize = 8;
+/// A path that is longer than that of any object, of characters that take more room in an answer.
+const LONG: usize = 1000;
 
 type Buffered = BufReader<Box<dyn Stream>>;
 
@@ -21,9 +28,9 @@ impl Means {
             Attack::Silent => self.be_silent().await,
             Attack::Strangers => self.be_a_stranger(number).await,
             Attack::Forgers => self.forge(number).await,
-            Attack::Readers if self.attack.is_deaf(number) => self.take_no_answer(number).await,
             Attack::Readers => self.take_every_answer(number).await,
-            Attack::Admitted => self.be_admitted(number).await,
+            Attack::Deaf => self.be_deaf(number).await,
+            Attack::RightElsewhere => self.use_a_right_from_elsewhere(number).await,
             Attack::Heads => self.send_a_head(number).await,
         }
     }
@@ -56,29 +63,47 @@ impl Means {
         let mut stream = BufReader::new(self.open(number).await?);
         let request = request(self.path, &bearer(&self.token));
         loop {
-            self.ask_for_all(&mut stream, &request, ["200", "429"]).await?;
+            self.ask_for_all(&mut stream, &request, &["200"]).await?;
         }
     }
 
-    async fn take_no_answer(&self, number: u64) -> io::Result<()> {
-        let mut stream = self.open(number).await?;
-        let requests = request(self.path, &bearer(&self.token)).repeat(UNREAD);
-        timeout(PATIENCE, stream.write_all(requests.as_bytes())).await??;
-        timeout(PATIENCE, stream.flush()).await??;
-        // Whether the server has ended it is not to be seen without reading.
+    /// The heads of answers come, and as little of their bodies as a server can be made to keep for a client.
+    async fn be_deaf(&self, number: u64) -> io::Result<()> {
+        let stream = TokioIo::new(self.open(number).await?);
+        let handshake =
+            http2::Builder::new(TokioExecutor::new()).initial_stream_window_size(0).handshake(stream);
+        let (connection, driver) = timeout(PATIENCE, handshake).await?.map_err(io::Error::other)?;
+        // Ends with this function.
+        let mut drivers = JoinSet::new();
+        drivers.spawn(driver);
+        let mut answers = Vec::new();
+        for stream in 0..STREAMS {
+            let path = if stream % 2 == 0 { self.path.to_owned() } else { format!("/{}", "\"".repeat(LONG)) };
+            let request = Request::get(format!("https://localhost{path}"))
+                .header(AUTHORIZATION, format!("Bearer {}", self.token))
+                .body(Empty::<Bytes>::new())
+                .map_err(io::Error::other)?;
+            answers.push(connection.clone().send_request(request));
+        }
+        let mut kept = Vec::new();
+        for answer in answers {
+            kept.push(timeout(PATIENCE, answer).await?.map_err(io::Error::other)?);
+            self.count.answers.fetch_add(1, Ordering::Relaxed);
+        }
         sleep(PATIENCE).await;
+        drop(kept);
         Ok(())
     }
 
     /// Only answers to made-up tokens are counted: without those there is no attack.
-    async fn be_admitted(&self, number: u64) -> io::Result<()> {
+    async fn use_a_right_from_elsewhere(&self, number: u64) -> io::Result<()> {
         let mut stream = BufReader::new(self.open(number).await?);
         let allowed = request(self.path, &bearer(&self.token));
-        // There is nothing at the path. That is said to those alone who may ask for it, or 403 to everybody.
-        timeout(PATIENCE, exchange(&mut stream, &allowed, ["404", "403"])).await??;
+        // There is nothing at the path, which only those are told who may ask for it.
+        timeout(PATIENCE, exchange(&mut stream, &allowed, &["404"])).await??;
         loop {
             let forged = request(self.path, &bearer(&self.made_up(number)));
-            self.ask_for_all(&mut stream, &forged, ["401", "429"]).await?;
+            self.ask_for_all(&mut stream, &forged, &["401", "429"]).await?;
         }
     }
 
@@ -89,6 +114,7 @@ impl Means {
             self.path
         );
         timeout(PATIENCE, stream.write_all(head.as_bytes())).await??;
+        self.count.answers.fetch_add(1, Ordering::Relaxed);
         until_the_end(stream).await
     }
 
@@ -103,7 +129,7 @@ impl Means {
         }
     }
 
-    async fn ask_for_all(&self, stream: &mut Buffered, request: &str, codes: [&str; 2]) -> io::Result<()> {
+    async fn ask_for_all(&self, stream: &mut Buffered, request: &str, codes: &[&str]) -> io::Result<()> {
         timeout(PATIENCE, exchange(stream, request, codes)).await??;
         self.count.answers.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -128,7 +154,7 @@ async fn until_the_end(mut stream: Box<dyn Stream>) -> io::Result<()> {
 }
 
 /// Asks, and reads the answer to its end, so that the next one begins there. It has one of the codes.
-async fn exchange(stream: &mut Buffered, request: &str, codes: [&str; 2]) -> io::Result<()> {
+async fn exchange(stream: &mut Buffered, request: &str, codes: &[&str]) -> io::Result<()> {
     stream.write_all(request.as_bytes()).await?;
     let mut line = String::new();
     stream.read_line(&mut line).await?;

@@ -12,23 +12,18 @@ use antrea_e2e::wait;
 use anyhow::{Result, ensure};
 
 use super::stage::on_the_stage_of;
-use crate::hostile::attack::Attack;
-use crate::hostile::attacker::{self, Attacker, Port};
+use crate::hostile::attacker::{self, Attacker};
 use crate::hostile::questions::Question;
 use crate::hostile::times::Times;
 use crate::hostile::{join, late, repeat};
 use figures::Figures;
-use scene::{AttackedPort, Scene};
+use scene::{Assault, AttackedPort, Scene};
 
 /// Pods on the Node whose ports are attacked, and on the other one.
 const ATTACKERS: [&str; 2] = ["z-a", "z-b"];
 
 /// Before policies are timed: an attack has its connections by then.
 const BEGINNING: Duration = Duration::from_secs(5);
-
-/// How many policies are timed in each attack that every port has to stand, and in each of the others, which are to be short.
-const POLICIES: usize = 50;
-const FEW_POLICIES: usize = 5;
 
 /// How many agents start in each attack.
 const NEWCOMERS: usize = 5;
@@ -49,26 +44,9 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
         attacker::allow_open_files()?;
         let scene = Scene::set(stage)?;
         let before = scene.restarts()?;
-        let mut problems = Vec::new();
-        for port in &scene.ports {
-            let mut policies = Times::default();
-            for from in ATTACKERS {
-                let any = Attack::ALL.map(|attack| (attack, port.port.clone(), POLICIES));
-                let further = port.further_from(stage.pod(from)?.node).iter();
-                let further = further.map(|(attack, to)| (*attack, to.clone(), FEW_POLICIES));
-                for (attack, to, count) in any.into_iter().chain(further) {
-                    let what = format!("{}, {attack:?} from {from}", port.name);
-                    let figures = under_attack(&scene, port, (from, attack, to), count)?;
-                    println!("{what}: {figures}");
-                    problems.extend(complaints(&what, &figures));
-                    policies.add(figures.policies);
-                }
-            }
-            println!("{}: {} policies {policies}", port.name, policies.count());
-            let what = format!("{}: of 100 policies the last but one", port.name);
-            problems.extend(late(&what, policies.percentile(99), POLICY));
-        }
+        let attacked = scene.ports.iter().map(|port| attack(&scene, port)).collect::<Result<Vec<_>>>();
         scene.forget_holder()?;
+        let problems = attacked?.concat();
         let after = scene.restarts()?;
         ensure!(before == after, "programs were started again: {before:?}, then {after:?}");
         ensure!(problems.is_empty(), "{}", problems.join("\n"));
@@ -76,15 +54,28 @@ fn a_hostile_pod_delays_no_probe_no_watch_and_no_policy() {
     });
 }
 
+/// Attacks a port in every way; says what is wrong meanwhile.
+fn attack(scene: &Scene<'_>, port: &AttackedPort) -> Result<Vec<String>> {
+    let (mut problems, mut policies) = (Vec::new(), Times::default());
+    for from in ATTACKERS {
+        for assault in port.assaults_from(scene.stage.pod(from)?.node) {
+            let what = format!("{}, {:?} from {from}", port.name, assault.attack);
+            let figures = under_attack(scene, port, from, assault)?;
+            println!("{what}: {figures}");
+            problems.extend(complaints(&what, &figures));
+            policies.add(figures.policies);
+        }
+    }
+    println!("{}: {} policies {policies}", port.name, policies.count());
+    let what = format!("{}: of 100 policies the last but one", port.name);
+    problems.extend(late(&what, policies.percentile(99), POLICY));
+    Ok(problems)
+}
+
 /// What others notice while the attack goes on.
-fn under_attack(
-    scene: &Scene<'_>,
-    port: &AttackedPort,
-    (from, attack, to): (&str, Attack, Port),
-    policies: usize,
-) -> Result<Figures> {
+fn under_attack(scene: &Scene<'_>, port: &AttackedPort, from: &str, assault: Assault) -> Result<Figures> {
     let pod = scene.stage.pod(from)?;
-    let attacker = Attacker::new(&pod.network, attack, to)?;
+    let attacker = Attacker::new(&pod.network, assault.attack, assault.port)?;
     let newcomers = (0..NEWCOMERS).map(|_| scene.newcomer(pod.node)).collect::<Result<Vec<_>>>()?;
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -95,7 +86,7 @@ fn under_attack(
         let memory = scope.spawn(|| repeat(&over, || port.memory_now()));
         wait::pause(BEGINNING);
         let newcomer = newcomers.iter().map(Question::time).collect::<Result<Vec<_>>>();
-        let policies = (0..policies).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
+        let policies = (0..assault.policies).map(|_| scene.time_of_a_policy()).collect::<Result<Vec<_>>>();
         over.store(true, Ordering::Relaxed);
         let (attack, memory) = (join(attack), join(memory));
         Ok(Figures {

@@ -24,7 +24,7 @@ use crate::services::stage::Host;
 /// What an agent watches, and the controller answers it.
 const POLICIES: &str = "/apis/controlplane.antrea.io/v1beta2/networkpolicies";
 
-/// What everybody may ask the controller who has a token, with the largest answer that they get.
+/// What everybody may ask the controller for who has a token, with the largest answer that they get.
 const DOCUMENT: &str = "/openapi/v2";
 
 /// A ServiceAccount that may do one thing, in the Namespace of the attackers, and the path of that: the controller knows nothing of
@@ -60,6 +60,17 @@ const ADMITTED: &str = "apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: admitted, namespace: x}
 spec: {podSelector: {matchLabels: {app: x-a}}, ingress: [{from: [{podSelector: {}}]}]}";
+
+/// How many policies are timed in each attack that every port has to stand, and in each of the others, which are to be short.
+const POLICIES_TIMED: usize = 50;
+const FEW_POLICIES: usize = 5;
+
+/// An attack on a port, and how many policies are timed meanwhile.
+pub(super) struct Assault {
+    pub(super) attack: Attack,
+    pub(super) port: Port,
+    pub(super) policies: usize,
+}
 
 /// A port that is attacked, and who else asks it.
 pub(super) struct AttackedPort {
@@ -174,7 +185,7 @@ impl<'a> Scene<'a> {
         Ok(matches!(Target::udp(to, PORT).hostname_within(FOR_AN_ANSWER, from)?, Answer::Said(_)))
     }
 
-    /// Nobody of other tests has the right that an attacker had.
+    /// Takes the attacker's right away, so that no later test has it.
     pub(super) fn forget_holder(&self) -> Result<()> {
         let kubectl = &self.stage.services.cluster.kubectl;
         kubectl.text(&["delete", "-n", "z", "serviceaccount,role,rolebinding", "holder"]).map(drop)
@@ -217,14 +228,30 @@ impl AttackedPort {
     /// What can be done to an API that asks who may do what, by somebody who has a token.
     fn with_paths_of_the_api(self, holder: String) -> Self {
         let readers = Port { path: DOCUMENT, ..self.port.clone() };
-        let admitted = Port { path: LEASE, token: holder, ..self.port.clone() };
-        Self { further: vec![(Attack::Readers, readers), (Attack::Admitted, admitted)], ..self }
+        let elsewhere = Port { path: LEASE, token: holder, ..self.port.clone() };
+        let further = vec![
+            (Attack::Readers, readers.clone()),
+            (Attack::Deaf, readers),
+            (Attack::RightElsewhere, elsewhere),
+        ];
+        Self { further, ..self }
     }
 
-    /// What else is done to it from a Node. One that is not its own is enough: from there the
-    /// attacker comes behind the address of an agent.
-    pub(super) fn further_from(&self, node: NodeId) -> &[(Attack, Port)] {
-        if node == self.node { &[] } else { &self.further }
+    /// What is done to it from a Node. For what else is done one that is not its own is enough: from there the attacker comes behind
+    /// the address of an agent.
+    pub(super) fn assaults_from(&self, node: NodeId) -> Vec<Assault> {
+        let any = Attack::ON_ANY_PORT.map(|attack| Assault {
+            attack,
+            port: self.port.clone(),
+            policies: POLICIES_TIMED,
+        });
+        let further = self.further.iter().filter(|_| node != self.node);
+        let further = further.map(|(attack, port)| Assault {
+            attack: *attack,
+            port: port.clone(),
+            policies: FEW_POLICIES,
+        });
+        any.into_iter().chain(further).collect()
     }
 
     pub(super) fn memory_now(&self) -> Result<u64> {
@@ -245,7 +272,7 @@ fn credentials(stage: &Stage<'_>, node: NodeId) -> Result<String> {
     Ok(format!("Authorization: Bearer {}\r\n", token(cluster, &words)?))
 }
 
-/// A token of the holder, once the API server says that it may do what it may.
+/// A token of the holder, once the API server grants its right.
 fn holder(stage: &Stage<'_>) -> Result<String> {
     let cluster = &stage.services.cluster;
     cluster.kubectl.apply(HOLDER)?;

@@ -1,6 +1,7 @@
 //! Requests that begin and do not end, and what others notice of them.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::time::Duration;
@@ -117,7 +118,12 @@ async fn turns_are_counted_for_the_address_that_a_connection_comes_from() {
     // A connection that came after those is answered: they have been read.
     let small = answer(send(attacker, to, &review(0), 0).await).await;
     assert!(small.starts_with("HTTP/1.1 200 OK\r\n"), "{small}");
+    let waits = answer(send(attacker, to, &review(LARGE), 0).await);
+    assert!(timeout(Duration::from_secs(1), waits).await.is_err(), "the attacker has its share");
     let large = answer(send(other, to, &review(LARGE), 0).await).await;
     assert!(large.starts_with("HTTP/1.1 200 OK\r\n"), "{large}");
-    drop(stalled);
+    let is_unanswered = |stream: &TcpStream| {
+        stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    assert!(stalled.iter().all(is_unanswered), "turns were given back before");
 }

@@ -13,7 +13,7 @@ use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
 use super::signing_keys::SigningKeys;
 use super::turns::{Bounds, Busy, Turns};
-use crate::client::{self, Renewal};
+use crate::client;
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
@@ -123,8 +123,9 @@ impl Authenticator {
         hash: TokenHash,
         sender: Option<&client::Client>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let renewal = sender.and_then(|sender| sender.renew(hash));
-        let turns = if self.was_good(&hash) || renewal.is_some() {
+        let was_good = self.was_good(&hash);
+        let renewal = sender.filter(|_| !was_good).and_then(|sender| sender.renew(hash));
+        let turns = if was_good || renewal.is_some() {
             &self.acquaintances
         } else if self.signing_keys.have_signed(token).await {
             &self.signed
@@ -138,8 +139,8 @@ impl Authenticator {
             // In a box: those who wait for their turn have no room for it.
             None => Box::pin(self.review(token, hash)).await?,
         };
-        if user.is_none() {
-            renewal.into_iter().for_each(Renewal::refuse);
+        if let (None, Some(renewal)) = (&user, renewal) {
+            renewal.refuse();
         }
         Ok(user)
     }

@@ -1,7 +1,6 @@
 //! Whether somebody may do what they ask for: the API server's RBAC says so (SubjectAccessReview), by verb and path or
 //! resource.
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,15 +56,15 @@ pub enum Verdict {
 pub struct Authorizer {
     reviews: Api<SubjectAccessReview>,
     lifetimes: Lifetimes,
-    /// By the Namespace of a ServiceAccount, or the name of another user.
+    /// By the crowd that a user is one of.
     strangers: Turns<String>,
     acquaintances: Turns<Arc<Holder>>,
-    /// Names of users who are never strangers.
-    expected: BTreeSet<String>,
+    /// The name of a user who is never a stranger.
+    expected: Option<String>,
     /// Names of users who were allowed something a while ago.
     were_allowed: Mutex<Remembered<String, ()>>,
     decisions: Mutex<Remembered<Question, Verdict>>,
-    /// What all ServiceAccounts of a Namespace may, or of all of them.
+    /// What all ServiceAccounts may do or, with a Namespace, all of that Namespace.
     of_everybody: Mutex<Remembered<(Option<String>, Action), bool>>,
 }
 
@@ -90,7 +89,7 @@ impl Authorizer {
             lifetimes,
             strangers: Turns::new(STRANGERS),
             acquaintances: Turns::new(ACQUAINTANCES),
-            expected: BTreeSet::new(),
+            expected: None,
             were_allowed: Mutex::default(),
             decisions: Mutex::default(),
             of_everybody: Mutex::default(),
@@ -99,9 +98,8 @@ impl Authorizer {
 
     /// Never queues `user` with strangers, not even after a restart, or where everybody may do everything.
     #[must_use]
-    pub fn expecting(mut self, user: &str) -> Self {
-        self.expected.insert(user.to_owned());
-        self
+    pub fn expecting(self, user: &str) -> Self {
+        Self { expected: Some(user.to_owned()), ..self }
     }
 
     /// Does not queue somebody with strangers for a while.
@@ -137,8 +135,7 @@ impl Authorizer {
                 self.decide(question).await
             }
             None => {
-                let namespace_or_name = user.namespace().unwrap_or(&user.name).to_owned();
-                let _turn = self.strangers.take(question.number(), namespace_or_name).await?;
+                let _turn = self.strangers.take(question.number(), user.crowd()).await?;
                 self.decide(question).await
             }
         }
@@ -153,8 +150,11 @@ impl Authorizer {
     }
 
     fn is_acquainted(&self, name: &String) -> bool {
-        let were_allowed = || self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.expected.contains(name) || were_allowed().get(name, Instant::now()).is_some()
+        if self.expected.as_ref() == Some(name) {
+            return true;
+        }
+        let were_allowed = self.were_allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        were_allowed.get(name, Instant::now()).is_some()
     }
 
     fn remembered(&self, question: &Question) -> Option<Verdict> {
@@ -164,13 +164,13 @@ impl Authorizer {
     async fn review(&self, question: Question) -> Result<Verdict, Undecided> {
         let (verdict, lifetime) = if !self.ask(spec(&question)).await? {
             (Verdict::Denied, self.lifetimes.refused)
-        } else if self.expected.contains(&question.user.name) {
+        } else if self.expected.as_ref() == Some(&question.user.name) {
             (Verdict::Allowed, self.lifetimes.accepted)
         } else {
             match self.everybody_may(&question).await {
                 Ok(true) => (Verdict::AllowedToEverybody, self.lifetimes.accepted),
                 Ok(false) => (Verdict::Allowed, self.lifetimes.accepted),
-                // Nobody is refused what they may for that, but remains a stranger, and it is asked again.
+                // What is allowed is not refused for that; the user stays a stranger, and the question is asked again.
                 Err(_) => return Ok(Verdict::AllowedToEverybody),
             }
         };
@@ -180,7 +180,7 @@ impl Authorizer {
         Ok(verdict)
     }
 
-    /// Whether every ServiceAccount may do this, or every one of its user's Namespace.
+    /// Whether all ServiceAccounts may do this, or all those of the user's Namespace.
     async fn everybody_may(&self, Question { user, action }: &Question) -> Result<bool, Undecided> {
         let now = Instant::now();
         let asked = (user.namespace().map(str::to_owned), action.clone());

@@ -43,6 +43,8 @@ pub struct Admission<'a> {
     client: Option<Client>,
     identity: Identity,
     holder: Arc<Holder>,
+    /// Whom the connection counts as: that of an API server brings requests of many users.
+    connection_holder: Arc<Holder>,
     verdict: Verdict,
 }
 
@@ -57,22 +59,34 @@ impl Admission<'_> {
         &self.holder
     }
 
-    /// The request was for something that there is: its client keeps its connection, however many others there are, and its user
-    /// does not queue with strangers any more, unless everybody may do that. A right to something that is served elsewhere is no
-    /// reason: many ServiceAccounts have one.
+    /// Admits the client: what it asked for exists here. Its connection no longer gives way to strangers, and its user no longer
+    /// queues with them, unless everybody may do this. A right to something served elsewhere does not count: many ServiceAccounts
+    /// have one.
     pub fn keep(&self) {
-        if self.verdict == Verdict::Allowed {
-            self.client.iter().for_each(|client| client.admit(&self.holder));
-            self.authorizer.remember(&self.identity);
+        if self.verdict != Verdict::Allowed {
+            return;
         }
+        if let Some(client) = &self.client {
+            client.admit(&self.connection_holder);
+        }
+        self.authorizer.remember(&self.identity);
     }
 
-    /// The same for a request that was answered with this code.
+    /// The same, if the code of the answer says that it exists.
     pub fn answered_with(&self, code: StatusCode) {
-        if code != StatusCode::NOT_FOUND {
+        if !matches!(code, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
             self.keep();
         }
     }
+}
+
+/// By what it is known who sends a request.
+#[derive(Clone, Copy, Debug)]
+enum Proof {
+    /// The connection's, of an API server that asks in the name of a user, or of a user.
+    Certificate,
+    /// The request's.
+    Token,
 }
 
 /// Why a request is not answered.
@@ -123,37 +137,45 @@ impl Guard {
         headers: &HeaderMap,
         client: Option<&Client>,
     ) -> Result<Admission<'_>, Refusal> {
-        let identity = self.identify(headers, client).await?;
-        let holder = Arc::new(Holder::of(&identity, client.map(Client::address)));
+        let address = client.map(Client::address);
+        let (identity, proof) = self.identify(headers, client).await?;
+        let holder = Arc::new(Holder::of(&identity, address));
+        let connection_holder = match proof {
+            Proof::Token => Arc::clone(&holder),
+            Proof::Certificate => Arc::new(Holder::at(address)),
+        };
+        let client = client.cloned();
         match self.authorizer.authorize(&identity, action, &holder).await {
-            Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => Ok(Admission {
-                authorizer: &self.authorizer,
-                client: client.cloned(),
-                identity,
-                holder,
-                verdict,
-            }),
+            Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => {
+                let authorizer = &self.authorizer;
+                Ok(Admission { authorizer, client, identity, holder, connection_holder, verdict })
+            }
             Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
             Err(Undecided::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    async fn identify(&self, headers: &HeaderMap, client: Option<&Client>) -> Result<Identity, Refusal> {
+    async fn identify(
+        &self,
+        headers: &HeaderMap,
+        client: Option<&Client>,
+    ) -> Result<(Identity, Proof), Refusal> {
         let certificates = client.and_then(Client::certificates);
         if let Some(user) = certificates.and_then(|chain| self.certificates.user(chain, headers)) {
-            return Ok(Identity::User(Arc::new(user)));
+            return Ok((Identity::User(Arc::new(user)), Proof::Certificate));
         }
         let token = bearer_token(headers);
         match self.authenticator.authenticate(token, client).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
-            Ok(identity) => Ok(identity),
+            Ok(identity) => Ok((identity, Proof::Token)),
             Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    /// Answers with `handler` what is let through.
+    /// Answers with `handler` what is let through. A client is admitted with its first answer: whether there is what it asks for,
+    /// the handler alone knows.
     pub fn before(self, handler: Handler) -> Handler {
         let guard = Arc::new(self);
         Arc::new(move |mut request: Request<RequestBody>| {
@@ -188,7 +210,11 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
+/// A long action is not repeated: whoever asks for it and does not fetch the answer would have us keep it.
 fn forbidden(identity: &Identity, action: &Action) -> String {
+    if action.is_too_long() {
+        return "forbidden: the request names something that is too long to exist".to_owned();
+    }
     let name = match identity {
         Identity::User(user) => user.name.as_str(),
         Identity::Anonymous | Identity::Loopback => "system:anonymous",

@@ -2,10 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::identity::Identity;
-
-/// The claim of a Pod's token that says which Node the Pod is on.
-const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+use super::identity::{Identity, NODE_NAME};
 
 /// Who has a share. Agents are one user on Nodes of their own, so that a token stolen from one takes nothing from the others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,12 +14,15 @@ pub struct Holder {
 impl Holder {
     /// Whom a request from `address` counts as: without a Node in its token, the address tells its sender from others of that name.
     pub fn of(identity: &Identity, address: Option<IpAddr>) -> Self {
-        let Identity::User(user) = identity else {
-            return Self { user: String::new(), whereabouts: String::new() };
-        };
+        let Identity::User(user) = identity else { return Self::at(None) };
         let node = user.extra.get(NODE_NAME).and_then(|names| names.first()).cloned();
-        let address = || address.map(|address| address.to_string()).unwrap_or_default();
-        Self { user: user.name.clone(), whereabouts: node.unwrap_or_else(address) }
+        Self { user: user.name.clone(), whereabouts: node.unwrap_or_else(|| Self::at(address).whereabouts) }
+    }
+
+    /// Whoever is at an address, in whosever name they ask: an API server.
+    pub(super) fn at(address: Option<IpAddr>) -> Self {
+        let whereabouts = address.map(|address| address.to_string()).unwrap_or_default();
+        Self { user: String::new(), whereabouts }
     }
 }
 

@@ -9,7 +9,10 @@ use k8s_openapi::api::authentication::v1::UserInfo;
 const MASTERS: &str = "system:masters";
 
 /// How names of ServiceAccounts begin.
-const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+pub const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
+/// What the API server says in `extra` of the token of a Pod: the Node that the Pod is on (Kubernetes 1.30 and later).
+pub const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
 /// Who a request is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +43,12 @@ impl User {
     pub(super) fn namespace(&self) -> Option<&str> {
         let account = self.name.strip_prefix(SERVICE_ACCOUNT)?;
         account.split_once(':').map(|(namespace, _)| namespace)
+    }
+
+    /// Whom they count as while they are strangers: ServiceAccounts of a Namespace are one. Nobody else has such a name.
+    pub(super) fn crowd(&self) -> String {
+        self.namespace()
+            .map_or_else(|| self.name.clone(), |namespace| format!("{SERVICE_ACCOUNT}{namespace}:"))
     }
 
     /// Whether they may do everything.

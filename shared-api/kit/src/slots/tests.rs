@@ -15,8 +15,7 @@ fn run(script: &str) -> Vec<String> {
     for step in script.split([',', '\n']).map(str::trim).filter(|step| !step.is_empty()) {
         let (verb, name) = step.split_once(' ').unwrap();
         let source = source(name);
-        let opened =
-            |standing, table: &mut Table<String>| table.open(source.clone(), standing, name.to_owned());
+        let opened = |standing, table: &mut Table<String>| table.open(source, standing, name.to_owned());
         let number = |numbers: &BTreeMap<String, Number>| numbers[name];
         let gave_way = match verb {
             "open" | "shake" => {
@@ -25,7 +24,7 @@ fn run(script: &str) -> Vec<String> {
                 numbers.insert(name.to_owned(), number);
                 gave_way
             }
-            "know" => table.shake(number(&numbers)),
+            "know" => table.finish_handshake(number(&numbers)),
             "admit" => table.admit(number(&numbers), &holder(name)),
             "begin" => (table.begin_request(number(&numbers)), None).1,
             "end" => (table.end_request(number(&numbers)), None).1,
@@ -37,7 +36,7 @@ fn run(script: &str) -> Vec<String> {
         assert_eq!(connections, table.places.len(), "after {step}");
         for kind in &table.kinds {
             assert!(kind.connections.len() <= kind.most, "after {step}");
-            assert_eq!(kind.by_source.values().sum::<usize>(), kind.connections.len(), "after {step}");
+            assert_eq!(kind.by_sharer.values().sum::<usize>(), kind.connections.len(), "after {step}");
         }
     }
     gone
@@ -146,8 +145,5 @@ fn a_host_is_an_ipv4_address_or_a_prefix_of_64_bits() {
     assert_ne!(source("10.0.0.1"), source("10.0.0.2"));
     assert_eq!(source("fd00:1::1"), source("fd00:1::ffff:2"));
     assert_ne!(source("fd00:1::1"), source("fd00:1:0:1::1"));
-    assert_eq!(
-        [source("127.0.0.1"), source("::1"), source("::ffff:127.0.0.1")],
-        [const { Source::Loopback }; 3]
-    );
+    assert_eq!([source("127.0.0.1"), source("::1"), source("::ffff:127.0.0.1")], [Source::Loopback; 3]);
 }

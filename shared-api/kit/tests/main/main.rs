@@ -5,10 +5,12 @@
 mod auth;
 mod certificates;
 mod crowds;
+mod guarded;
 mod issuer;
 mod kube_client;
 mod object_files;
 mod published_ca;
+mod queues;
 mod refused;
 mod reviews;
 mod server;

@@ -57,8 +57,8 @@ impl Reviews {
         self.0.away.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn expire_tokens(&self) {
-        self.0.tokens_expired.store(true, Ordering::Relaxed);
+    pub(crate) fn expire_tokens(&self, are_expired: bool) {
+        self.0.tokens_expired.store(are_expired, Ordering::Relaxed);
     }
 
     /// Whether it fails to say what everybody may.

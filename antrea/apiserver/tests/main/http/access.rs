@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use antrea_kit::auth::CertificateTrust;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::client::conn::http2;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
 use rustls::pki_types::PrivateKeyDer;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::own_node::statistics;
 use super::running::{Answered, Identity, Running, request};
@@ -70,10 +73,13 @@ async fn whoever_says_not_who_they_are_gets_401_and_whoever_may_not_403() {
     }
 }
 
+/// How many tokens are reviewed at once.
+const AT_ONCE: usize = 8;
+
 /// Whether somebody who made a request is believed to renew their token while made-up ones wait to be reviewed.
 async fn check_admitted(line: &str, code: u16, expected: bool) {
     let api = Running::start().await;
-    let mut connection = api.http2().await;
+    let mut connection = api.http2(None).await;
     let answer =
         connection.send_request(request(line, "authorization: Bearer agent-token", b"")).await.unwrap();
     assert_eq!(Answered::of(answer).await.code, code, "{line}");
@@ -82,9 +88,15 @@ async fn check_admitted(line: &str, code: u16, expected: bool) {
         let made_up = format!("authorization: Bearer endless-{number}");
         waiting.push(api.begin("GET /api", &made_up).await);
     }
+    let under_review = async {
+        while api.asked().iter().filter(|asked| *asked == "endless").count() < AT_ONCE {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), under_review).await.expect("the API server is not asked");
     let renewed = connection.send_request(request("GET /apis", "authorization: Bearer agents-token", b""));
-    let answered = timeout(Duration::from_secs(3), renewed).await.is_ok();
-    assert_eq!(answered, expected, "{line}");
+    let answer = timeout(Duration::from_secs(3), renewed).await.ok();
+    assert_eq!(answer.map(|answer| answer.unwrap().status().as_u16()), expected.then_some(200), "{line}");
 }
 
 /// Many ServiceAccounts may do something somewhere.
@@ -130,10 +142,22 @@ async fn requests_of_one_agent_whose_bodies_never_come_are_few_and_take_nothing_
     };
     let refused = timeout(Duration::from_secs(10), refused).await.expect("it has a place for each");
     assert_eq!((refused.code, &refused.headers["retry-after"]), (429, &"1".parse().unwrap()));
+    let message = refused.json()["message"].to_string();
+    assert!(message.contains("too many requests at the same time"), "{message}");
     assert_eq!(ask(there, "n2").await.code, 201);
     drop(waiting);
     let again = async { while ask(here, "n1").await.code != 201 {} };
     timeout(Duration::from_secs(10), again).await.expect("nothing was given back");
+}
+
+#[tokio::test]
+async fn nobody_has_a_long_target_taken_apart() {
+    let api = Running::start().await;
+    for path in [format!("/apis/g/v1/{}", "/".repeat(2000)), format!("/apis/g/v1/x?{}", "a&".repeat(500))] {
+        let answer = Answered::of(api.send(request(&format!("GET {path}"), "", b"")).await).await;
+        assert_eq!(answer.code, 414);
+        assert!(answer.body.len() < 300);
+    }
 }
 
 #[tokio::test]
@@ -225,4 +249,33 @@ async fn certificates_are_believed_as_long_as_their_authority_is() {
     assert_eq!(code("x-remote-user: mallory").await, 403);
     trust(&api.trust, &[("client-ca-file", &authority("agent").0)]);
     assert_eq!(code("").await, 401);
+}
+
+/// The connection of an API server brings requests of many users, the first of whom may be an enemy.
+#[tokio::test]
+async fn nobody_has_the_connection_of_an_api_server_closed() {
+    let api = Running::start().await;
+    let (pem, identity) = authority("front-proxy-client");
+    trust(
+        &api.trust,
+        &[
+            ("requestheader-client-ca-file", &pem),
+            ("requestheader-username-headers", r#"["X-Remote-User"]"#),
+            ("requestheader-allowed-names", r#"["front-proxy-client"]"#),
+        ],
+    );
+    let line = "GET /apis/system.antrea.io/v1beta1/controllerinfos";
+    let code = async |connection: &mut http2::SendRequest<Full<Bytes>>, headers: &str| {
+        connection.ready().await.unwrap();
+        connection.send_request(request(line, headers, b"")).await.unwrap().status().as_u16()
+    };
+    let mut proxied = api.http2(Some(identity)).await;
+    assert_eq!(code(&mut proxied, "x-remote-user: agent").await, 200);
+    let mut direct = Vec::new();
+    for _ in 0..40 {
+        direct.push(api.http2(None).await);
+        assert_eq!(code(direct.last_mut().unwrap(), "authorization: Bearer agent-token").await, 200);
+    }
+    assert!(direct[0].is_closed() && !proxied.is_closed());
+    assert_eq!(code(&mut proxied, "x-remote-user: agent").await, 200);
 }

@@ -129,7 +129,7 @@ async fn bookmarks_say_that_all_was_sent_to_clients_that_ask() {
 #[tokio::test]
 async fn an_agent_has_its_three_watches_on_one_connection() {
     let api = Running::start().await;
-    let connection = api.http2().await;
+    let connection = api.http2(None).await;
     let mut watches = Vec::new();
     for path in ["networkpolicies", "addressgroups", "appliedtogroups"] {
         let path = format!("GET {CONTROLPLANE}/{path}?watch=true&fieldSelector=nodeName%3Dn1");
@@ -150,8 +150,11 @@ async fn an_agent_has_its_three_watches_on_one_connection() {
 #[tokio::test]
 async fn one_client_has_48_watches_and_another_one_when_one_of_them_is_over() {
     let api = Running::start().await;
-    let ask = async || {
-        api.send(request(&format!("GET {CONTROLPLANE}/networkpolicies?watch=true"), TOKEN, b"")).await
+    let mut connections = [api.http2(None).await, api.http2(None).await];
+    let mut ask = async || {
+        connections.rotate_left(1);
+        let asked = request(&format!("GET {CONTROLPLANE}/networkpolicies?watch=true"), TOKEN, b"");
+        connections[0].send_request(asked).await.unwrap()
     };
     let mut watches = Vec::new();
     for _ in 0..48 {

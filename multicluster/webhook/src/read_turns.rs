@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// How many have a turn at the same time.
 const AT_ONCE: usize = 8;
@@ -17,30 +17,30 @@ type Source = Option<IpAddr>;
 
 /// Who may read now.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct ReadTurns {
     all: Semaphore,
     /// Those of sources that have a turn or wait for one.
     shares: Mutex<BTreeMap<Source, Arc<Semaphore>>>,
 }
 
-/// A turn, which ends when this is dropped. The semaphores are never closed, and so no permit is an error.
+/// A turn, which ends when this is dropped. The semaphores are never closed, and so both permits are there.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    _of_all: Result<SemaphorePermit<'a>, AcquireError>,
-    _of_source: Result<OwnedSemaphorePermit, AcquireError>,
+pub(crate) struct ReadTurn<'a> {
+    _of_all: Option<SemaphorePermit<'a>>,
+    _of_source: Option<OwnedSemaphorePermit>,
 }
 
-impl Turns {
+impl ReadTurns {
     pub(crate) const fn new() -> Self {
         Self { all: Semaphore::const_new(AT_ONCE), shares: Mutex::new(BTreeMap::new()) }
     }
 
     /// Waits for a turn. Whoever waits for a share does not yet queue for a turn of all: before anybody's turn there are at
     /// most two of each other source.
-    pub(crate) async fn take(&self, source: Source) -> Turn<'_> {
-        let of_source = self.share(source).acquire_owned().await;
-        let of_all = self.all.acquire().await;
-        Turn { _of_all: of_all, _of_source: of_source }
+    pub(crate) async fn take(&self, source: Source) -> ReadTurn<'_> {
+        let of_source = self.share(source).acquire_owned().await.ok();
+        let of_all = self.all.acquire().await.ok();
+        ReadTurn { _of_all: of_all, _of_source: of_source }
     }
 
     fn share(&self, source: Source) -> Arc<Semaphore> {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn one_source_has_its_share_of_the_turns_at_most() {
-        let turns = Turns::new();
+        let turns = ReadTurns::new();
         let take = |number| turns.take(host(number)).now_or_never();
         let mut held: Vec<_> = [1, 1, 2, 2, 3, 3].map(|number| take(number).unwrap()).into();
         assert!(take(1).is_none(), "it has its share");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn sources_that_are_done_are_forgotten() {
-        let turns = Turns::new();
+        let turns = ReadTurns::new();
         for number in 0..100 {
             assert!(turns.take(host(number)).now_or_never().is_some());
         }
