@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_kit::server::{Answer, Client, Handler};
-use antrea_kit::status::{json_answer, method_not_allowed, no_such_path, status};
+use antrea_kit::status::{json_text, method_not_allowed, no_such_path, status};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes};
 use hyper::{Method, Request as HttpRequest, StatusCode};
@@ -23,6 +23,10 @@ use crate::surroundings::Known;
 const WITHOUT_A_TURN: usize = 64 << 10;
 /// The longest request: an object may have 1.5 MiB in etcd, and is sent as it was and as it is to be.
 const LONGEST: usize = 4 << 20;
+/// The longest request to convert ClusterSets: a hundred of them. The answer repeats them.
+const LONGEST_CONVERSION: usize = 256 << 10;
+/// The longest answer. Nobody has to say who they are, and whoever does not fetch it has it kept.
+const LONGEST_ANSWER: usize = 512 << 10;
 /// How long a request may take to arrive, its turn included: less than API servers wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -64,14 +68,15 @@ impl Router {
         if request.method() != Method::POST {
             return method_not_allowed("POST");
         }
-        let Ok(read) = timeout(PATIENCE, self.read(source, request.into_body())).await else {
+        let longest = if question == Question::Convert { LONGEST_CONVERSION } else { LONGEST };
+        let Ok(read) = timeout(PATIENCE, self.read(source, longest, request.into_body())).await else {
             return status(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time");
         };
         match read {
             // A turn lasts until the answer is there: so many large ones are in memory at once.
             Ok((body, _turn)) => self.reply(question, &body),
             Err(Unread::TooLong) => {
-                status(StatusCode::PAYLOAD_TOO_LARGE, &format!("more than {LONGEST} bytes are not read"))
+                status(StatusCode::PAYLOAD_TOO_LARGE, &format!("more than {longest} bytes are not read"))
             }
             Err(Unread::Broken(error)) => {
                 status(StatusCode::BAD_REQUEST, &format!("the request cannot be read: {error}"))
@@ -83,6 +88,7 @@ impl Router {
     async fn read<B>(
         &self,
         source: Option<IpAddr>,
+        longest: usize,
         mut body: B,
     ) -> Result<(Vec<u8>, Option<ReadTurn<'_>>), Unread>
     where
@@ -95,7 +101,7 @@ impl Router {
             if let Ok(data) = frame.into_data() {
                 read.extend_from_slice(&data);
             }
-            if read.len() > LONGEST {
+            if read.len() > longest {
                 return Err(Unread::TooLong);
             }
             if read.len() > WITHOUT_A_TURN && turn.is_none() {
@@ -107,7 +113,13 @@ impl Router {
 
     fn reply(&self, question: Question, body: &[u8]) -> Answer {
         match question.answer(body, &self.known) {
-            Ok(answer) => json_answer(StatusCode::OK, &answer),
+            Ok(answer) => {
+                let answer = format!("{answer}\n");
+                if answer.len() > LONGEST_ANSWER {
+                    return status(StatusCode::INTERNAL_SERVER_ERROR, "the answer would be too long");
+                }
+                json_text(StatusCode::OK, answer.into())
+            }
             Err(message) => status(StatusCode::BAD_REQUEST, &message),
         }
     }

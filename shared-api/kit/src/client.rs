@@ -162,8 +162,9 @@ impl Client {
         self.0.certificates.as_ref()
     }
 
-    /// It was allowed something: its connection gives way to no client that was not.
-    pub fn admit(&self, holder: &Arc<Holder>) {
+    /// It was allowed something: its connection gives way to no client that was not. It counts as the holder's; without one, as
+    /// that of an API server, by its address alone.
+    pub fn admit(&self, holder: Option<&Arc<Holder>>) {
         self.0.slot.renewals().admit();
         let gave_way = self.0.slot.all.lock().admit(self.0.slot.number, holder);
         end(gave_way);

@@ -23,9 +23,12 @@ pub struct Slots {
     pub loopback: usize,
 }
 
-/// One host holds no more anonymous connections than this, and as many in their handshake, however many slots there are: it costs
-/// the server no more memory where many hosts have to fit. A message of a handshake may have 64 KiB.
-const OF_ONE_SOURCE: usize = 256;
+/// One host holds no more anonymous connections than this, however many slots there are: it costs the server no more memory where
+/// many hosts have to fit.
+const ANONYMOUS_OF_ONE_SOURCE: usize = 256;
+
+/// The same in their handshake, a message of which may have 64 KiB.
+const HANDSHAKES_OF_ONE_SOURCE: usize = 512;
 
 /// A user on one Node holds no more admitted connections than this. An agent needs one or two: a token that was stolen from it fills
 /// the server with no more.
@@ -99,7 +102,7 @@ type Place = (Sharer, Standing);
 #[derive(Debug)]
 struct Kind<T> {
     most: usize,
-    /// How many of them one sharer may have.
+    /// How many of them one source may have.
     share: usize,
     connections: BTreeMap<Number, Entry<T>>,
     by_sharer: BTreeMap<Sharer, usize>,
@@ -117,11 +120,11 @@ struct Entry<T> {
 impl<T> Table<T> {
     pub(crate) fn new(slots: Slots) -> Self {
         // One source never needs more than half of what is for everybody.
-        let share = |most: usize| most.div_ceil(2).min(OF_ONE_SOURCE);
+        let half = |most: usize| most.div_ceil(2);
         let kinds = [
-            Kind::new(slots.handshakes, share(slots.handshakes)),
-            Kind::new(slots.anonymous, share(slots.anonymous)),
-            Kind::new(slots.admitted, slots.admitted.min(ADMITTED_OF_ONE_HOLDER)),
+            Kind::new(slots.handshakes, half(slots.handshakes).min(HANDSHAKES_OF_ONE_SOURCE)),
+            Kind::new(slots.anonymous, half(slots.anonymous).min(ANONYMOUS_OF_ONE_SOURCE)),
+            Kind::new(slots.admitted, slots.admitted),
             Kind::new(slots.loopback, slots.loopback),
         ];
         Self { kinds, places: BTreeMap::new(), turn: 0 }
@@ -147,14 +150,14 @@ impl<T> Table<T> {
 
     /// The client was allowed something; `end` of the connection that gives way to it. Nothing happens to one that is gone, or that
     /// was admitted before, whoever uses it next.
-    pub(crate) fn admit(&mut self, number: Number, holder: &Arc<Holder>) -> Option<T> {
+    pub(crate) fn admit(&mut self, number: Number, holder: Option<&Arc<Holder>>) -> Option<T> {
         let (sharer, before) = self.places.get(&number)?;
         if *before == Standing::Admitted {
             return None;
         }
-        let sharer = match sharer {
-            Sharer::Source(Source::Loopback) => sharer.clone(),
-            _ => Sharer::Holder(Arc::clone(holder)),
+        let sharer = match (sharer, holder) {
+            (Sharer::Source(Source::Loopback), _) | (_, None) => sharer.clone(),
+            (_, Some(holder)) => Sharer::Holder(Arc::clone(holder)),
         };
         self.relocate(number, (sharer, Standing::Admitted))
     }
@@ -221,7 +224,7 @@ impl<T> Kind<T> {
 
     /// Which connection gives way to one more of a sharer, if one has to.
     fn first_to_go_for(&self, sharer: &Sharer) -> Option<Number> {
-        if self.count(sharer) >= self.share {
+        if self.count(sharer) >= self.share_of(sharer) {
             return self.first_to_go(|other| other == sharer);
         }
         if self.connections.len() < self.most {
@@ -234,6 +237,13 @@ impl<T> Kind<T> {
     fn first_to_go(&self, is_of: impl Fn(&Sharer) -> bool) -> Option<Number> {
         let candidates = self.connections.iter().filter(|(_, entry)| is_of(&entry.sharer));
         candidates.min_by_key(|(_, entry)| (entry.activity, entry.since)).map(|(number, _)| *number)
+    }
+
+    fn share_of(&self, sharer: &Sharer) -> usize {
+        match sharer {
+            Sharer::Source(_) => self.share,
+            Sharer::Holder(_) => self.share.min(ADMITTED_OF_ONE_HOLDER),
+        }
     }
 
     fn count(&self, sharer: &Sharer) -> usize {

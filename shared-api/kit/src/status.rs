@@ -8,6 +8,14 @@ use serde_json::{Value, json};
 
 use crate::server::Answer;
 
+/// How long a message is at most, in bytes. Messages quote requests, and whoever does not fetch a long one would have it kept.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// The beginning of a message, and its end if it is short.
+pub fn shortened(message: &str) -> &str {
+    message.get(..message.floor_char_boundary(LONGEST_MESSAGE)).unwrap_or(message)
+}
+
 /// An error.
 pub fn status(code: StatusCode, message: &str) -> Answer {
     let body = json!({
@@ -15,7 +23,7 @@ pub fn status(code: StatusCode, message: &str) -> Answer {
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": message,
+        "message": shortened(message),
         "reason": reason(code),
         "code": code.as_u16(),
     });
@@ -60,5 +68,17 @@ const fn reason(code: StatusCode) -> &'static str {
         StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
         StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_between_characters() {
+        assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened(&"a".repeat(5000)).len(), LONGEST_MESSAGE);
+        assert_eq!(shortened(&format!("a{}", "ä".repeat(5000))).len(), LONGEST_MESSAGE - 1);
     }
 }

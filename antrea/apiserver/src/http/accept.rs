@@ -21,7 +21,7 @@ pub(crate) enum Format {
 /// Without an `Accept` anything is fine.
 const ANYTHING: &str = "*/*";
 
-/// How many media ranges are looked at. Clients of Kubernetes name three, and whoever asks need not have said who they are.
+/// How many media ranges are looked at, and parameters of each. Clients of Kubernetes name three, and whoever asks need not have said who they are.
 const MOST_RANGES: usize = 16;
 
 /// The first form that the client takes and the server offers. Clients name them in the order of their liking.
@@ -62,7 +62,7 @@ fn form(range: &str, offered: &[Format]) -> Option<Format> {
 fn parts(range: &str) -> (String, Vec<(&str, &str)>) {
     let mut parts = range.split(';').map(str::trim);
     let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
-    (media_type, parts.filter_map(|parameter| parameter.split_once('=')).collect())
+    (media_type, parts.take(MOST_RANGES).filter_map(|parameter| parameter.split_once('=')).collect())
 }
 
 /// The encoding of a request's body; JSON where it does not say.

@@ -1,6 +1,7 @@
 //! Errors as Kubernetes answers them: a Status, in the encoding that the client asked for.
 
 use antrea_kit::auth::{COME_AGAIN, Refusal};
+use antrea_kit::status::shortened;
 use antrea_shared_api::meta::{ListMeta, Status, StatusDetails, StatusOutcome};
 use hyper::StatusCode;
 use hyper::header::RETRY_AFTER;
@@ -8,6 +9,9 @@ use hyper::header::RETRY_AFTER;
 use super::accept::Format;
 use super::answer::{self, Answer};
 use super::request::ResourcePath;
+
+/// How long the name of an object can be.
+const LONGEST_NAME: usize = 253;
 
 /// Why there is no other answer.
 #[derive(Debug)]
@@ -120,9 +124,12 @@ impl Failure {
         let status = Status {
             metadata: ListMeta::default(),
             status: StatusOutcome::Failure,
-            message: self.message,
+            message: shortened(&self.message).to_owned(),
             reason: reason(self.code).to_owned(),
-            details: self.details.map(|details| *details),
+            details: self
+                .details
+                .map(|details| *details)
+                .filter(|details| details.name.len() <= LONGEST_NAME),
             code: self.code.as_u16().into(),
         };
         let mut answer = answer::object(self.code, &status, format.unwrap_or(Format::Json));

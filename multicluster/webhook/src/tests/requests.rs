@@ -172,6 +172,30 @@ async fn no_more_is_read_than_a_review_can_have() {
     assert_eq!(code, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
+/// Whoever does not fetch it would have it kept.
+#[tokio::test]
+async fn no_answer_repeats_a_long_request() {
+    let long = "x".repeat(1 << 20);
+    let mut review = delete_announce("east-token");
+    review["request"]["uid"] = json!(long);
+    let asked = [
+        (ANNOUNCES, review.to_string(), StatusCode::INTERNAL_SERVER_ERROR),
+        (
+            ANNOUNCES,
+            json!({"apiVersion": "v1", "kind": long, "request": {}}).to_string(),
+            StatusCode::BAD_REQUEST,
+        ),
+        (CONVERT, json!({"request": {"desiredAPIVersion": long}}).to_string(), StatusCode::PAYLOAD_TOO_LARGE),
+    ];
+    for (path, body, code) in asked {
+        let request =
+            Request::builder().method(Method::POST).uri(path).body(Full::new(Bytes::from(body))).unwrap();
+        let answer = Router::new(known()).answer(None, request).await;
+        assert_eq!(answer.status(), code, "{path}");
+        assert!(answer.into_body().collect().await.unwrap().to_bytes().len() < 2000, "{path}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_that_does_not_end_is_not_waited_for() {
     let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());

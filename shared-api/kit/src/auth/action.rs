@@ -4,7 +4,7 @@ use std::fmt;
 
 use k8s_openapi::api::authorization::v1::{NonResourceAttributes, ResourceAttributes};
 
-/// Longer paths and names are nobody's, and would only fill the memory, in bytes.
+/// Longer paths, names and methods are nobody's, and would only fill the memory, in bytes.
 const LONGEST: usize = 512;
 
 /// What somebody wants to do.
@@ -48,7 +48,7 @@ impl Action {
 
     pub(super) fn is_too_long(&self) -> bool {
         match self {
-            Self::Path { path, .. } => path.len() > LONGEST,
+            Self::Path { verb, path } => verb.len() + path.len() > LONGEST,
             Self::Resource(action) => {
                 let ResourceAction { verb, group, version, resource, subresource, namespace, name } = action;
                 let all = [verb, group, version, resource, subresource, namespace, name];
@@ -129,8 +129,9 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_said_to_be() {
-        assert!(!Action::path("GET", &"/".repeat(512)).is_too_long());
-        assert!(Action::path("GET", &"/".repeat(513)).is_too_long());
+        assert!(!Action::path("GET", &"/".repeat(509)).is_too_long());
+        assert!(Action::path("GET", &"/".repeat(510)).is_too_long());
+        assert!(Action::path(&"A".repeat(512), "/").is_too_long());
         let name = "x".repeat(600);
         assert!(Action::Resource(ResourceAction { name, ..ResourceAction::default() }).is_too_long());
     }

@@ -84,8 +84,9 @@ impl CertificateTrust {
         tokio::join!(watching, learning).0
     }
 
-    /// Who sends a request with these certificates and headers; nobody where nobody vouches for the certificates.
-    pub fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<User> {
+    /// Who sends a request with these certificates and headers, and whose the connection is; nobody where nobody vouches for the
+    /// certificates.
+    pub fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<(User, Owner)> {
         self.now().user(chain, headers)
     }
 
@@ -123,20 +124,29 @@ impl Trust {
         Self { generation: 0, front_proxy: front_proxy(), clients: authorities("client-ca-file") }
     }
 
-    fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<User> {
+    fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<(User, Owner)> {
         let subject = |role, authorities| chain.subject(role, authorities, self.generation, Instant::now());
         let behind_proxy = self
             .front_proxy
             .as_ref()
             .and_then(|proxy| proxy.user(headers, || subject(Role::FrontProxy, &proxy.authorities)));
-        behind_proxy.or_else(|| {
+        behind_proxy.map(|user| (user, Owner::ApiServer)).or_else(|| {
             let subject = subject(Role::Client, self.clients.as_ref()?)?;
             let mut groups = subject.organizations;
             groups.push(AUTHENTICATED.to_owned());
             let user = User { name: subject.common_name, groups, ..User::default() };
-            Some(user).filter(|user| !user.name.is_empty())
+            Some((user, Owner::User)).filter(|(user, _)| !user.name.is_empty())
         })
     }
+}
+
+/// Whose a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// An API server's, which brings requests of many users.
+    ApiServer,
+    /// That of the user who sends the request.
+    User,
 }
 
 impl FrontProxy {

@@ -9,7 +9,7 @@ use tracing::{debug, warn};
 use super::action::Action;
 use super::authentication::{Authenticator, Unauthenticated};
 use super::authorization::{Authorizer, Undecided, Verdict};
-use super::front_proxy::CertificateTrust;
+use super::front_proxy::{CertificateTrust, Owner};
 use super::holder::Holder;
 use super::identity::Identity;
 use super::loopback::{LoopbackToken, TokenHash};
@@ -43,8 +43,7 @@ pub struct Admission<'a> {
     client: Option<Client>,
     identity: Identity,
     holder: Arc<Holder>,
-    /// Whom the connection counts as: that of an API server brings requests of many users.
-    connection_holder: Arc<Holder>,
+    owner: Owner,
     verdict: Verdict,
 }
 
@@ -67,7 +66,7 @@ impl Admission<'_> {
             return;
         }
         if let Some(client) = &self.client {
-            client.admit(&self.connection_holder);
+            client.admit((self.owner == Owner::User).then_some(&self.holder));
         }
         self.authorizer.remember(&self.identity);
     }
@@ -78,15 +77,6 @@ impl Admission<'_> {
             self.keep();
         }
     }
-}
-
-/// By what it is known who sends a request.
-#[derive(Clone, Copy, Debug)]
-enum Proof {
-    /// The connection's, of an API server that asks in the name of a user, or of a user.
-    Certificate,
-    /// The request's.
-    Token,
 }
 
 /// Why a request is not answered.
@@ -137,18 +127,13 @@ impl Guard {
         headers: &HeaderMap,
         client: Option<&Client>,
     ) -> Result<Admission<'_>, Refusal> {
-        let address = client.map(Client::address);
-        let (identity, proof) = self.identify(headers, client).await?;
-        let holder = Arc::new(Holder::of(&identity, address));
-        let connection_holder = match proof {
-            Proof::Token => Arc::clone(&holder),
-            Proof::Certificate => Arc::new(Holder::at(address)),
-        };
+        let (identity, owner) = self.identify(headers, client).await?;
+        let holder = Arc::new(Holder::of(&identity, client.map(Client::address)));
         let client = client.cloned();
         match self.authorizer.authorize(&identity, action, &holder).await {
             Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => {
                 let authorizer = &self.authorizer;
-                Ok(Admission { authorizer, client, identity, holder, connection_holder, verdict })
+                Ok(Admission { authorizer, client, identity, holder, owner, verdict })
             }
             Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
             Err(Undecided::Busy(_)) => Err(Refusal::Busy),
@@ -160,15 +145,15 @@ impl Guard {
         &self,
         headers: &HeaderMap,
         client: Option<&Client>,
-    ) -> Result<(Identity, Proof), Refusal> {
+    ) -> Result<(Identity, Owner), Refusal> {
         let certificates = client.and_then(Client::certificates);
-        if let Some(user) = certificates.and_then(|chain| self.certificates.user(chain, headers)) {
-            return Ok((Identity::User(Arc::new(user)), Proof::Certificate));
+        if let Some((user, owner)) = certificates.and_then(|chain| self.certificates.user(chain, headers)) {
+            return Ok((Identity::User(Arc::new(user)), owner));
         }
         let token = bearer_token(headers);
         match self.authenticator.authenticate(token, client).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
-            Ok(identity) => Ok((identity, Proof::Token)),
+            Ok(identity) => Ok((identity, Owner::User)),
             Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),
             Err(error) => Err(unavailable(&error)),
         }

@@ -14,15 +14,12 @@ pub struct Holder {
 impl Holder {
     /// Whom a request from `address` counts as: without a Node in its token, the address tells its sender from others of that name.
     pub fn of(identity: &Identity, address: Option<IpAddr>) -> Self {
-        let Identity::User(user) = identity else { return Self::at(None) };
+        let Identity::User(user) = identity else {
+            return Self { user: String::new(), whereabouts: String::new() };
+        };
         let node = user.extra.get(NODE_NAME).and_then(|names| names.first()).cloned();
-        Self { user: user.name.clone(), whereabouts: node.unwrap_or_else(|| Self::at(address).whereabouts) }
-    }
-
-    /// Whoever is at an address, in whosever name they ask: an API server.
-    pub(super) fn at(address: Option<IpAddr>) -> Self {
-        let whereabouts = address.map(|address| address.to_string()).unwrap_or_default();
-        Self { user: String::new(), whereabouts }
+        let address = || address.map(|address| address.to_string()).unwrap_or_default();
+        Self { user: user.name.clone(), whereabouts: node.unwrap_or_else(address) }
     }
 }
 

@@ -22,7 +22,7 @@ pub use authentication::{Authenticator, Unauthenticated};
 pub use authorization::{Authorizer, Undecided, Verdict};
 pub(crate) use client_certificate::AnyClientCertificate;
 pub use client_certificate::ClientCertificates;
-pub use front_proxy::CertificateTrust;
+pub use front_proxy::{CertificateTrust, Owner};
 pub use guard::{Admission, COME_AGAIN, Guard, PUBLIC_PATHS, Refusal};
 pub use holder::Holder;
 pub use identity::{Identity, NODE_NAME, SERVICE_ACCOUNT, User};

@@ -1,5 +1,5 @@
 //! Which tokens of a connection count as renewals: none before one was good, one at a time afterwards, and none any more once one
-//! was refused. So an admitted connection brings one made-up token at most into the queue that is for good ones.
+//! was refused. So an admitted connection has one made-up token at a time in the queue that is for good ones.
 
 use super::loopback::TokenHash;
 

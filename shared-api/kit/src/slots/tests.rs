@@ -25,7 +25,7 @@ fn run(script: &str) -> Vec<String> {
                 gave_way
             }
             "know" => table.finish_handshake(number(&numbers)),
-            "admit" => table.admit(number(&numbers), &holder(name)),
+            "admit" => table.admit(number(&numbers), Some(&holder(name))),
             "begin" => (table.begin_request(number(&numbers)), None).1,
             "end" => (table.end_request(number(&numbers)), None).1,
             "close" => (table.close(number(&numbers)), None).1,
@@ -113,13 +113,16 @@ fn a_holder_with_its_share_of_admitted_connections_gives_up_its_own() {
     let mut table = Table::new(Slots { admitted: 8192, ..SLOTS });
     let mut admit = |name: &'static str| {
         let (number, _) = table.open(source(name), Standing::Anonymous, name);
-        table.admit(number, &holder(name))
+        table.admit(number, (name != "server").then(|| holder(name)).as_ref())
     };
     assert_eq!([admit("b1"), admit("a1")], [None; 2]);
     for _ in 1..ADMITTED_OF_ONE_HOLDER {
         assert_eq!(admit("a2"), None);
     }
     assert_eq!([admit("a3"), admit("b2")], [Some("a1"), None]);
+    for _ in 0..100 {
+        assert_eq!(admit("server"), None, "it brings requests of many");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use antrea_kit::api;
-use antrea_kit::auth::{CertificateTrust, ClientCertificates, User};
+use antrea_kit::auth::{CertificateTrust, ClientCertificates, Owner, User};
 use antrea_kit::health::Checks;
 use antrea_kit::server::Limits;
 use antrea_types::MinimumTls;
@@ -85,8 +85,11 @@ fn headers(text: &str) -> HeaderMap {
     text.lines().map(header).collect()
 }
 
-fn printed(user: Option<User>) -> String {
-    user.map_or("nobody".to_owned(), |user| format!("{} {:?} {:?}", user.name, user.groups, user.extra))
+fn printed(user: Option<(User, Owner)>) -> String {
+    user.map_or("nobody".to_owned(), |(user, owner)| {
+        let by = if owner == Owner::ApiServer { " by an API server" } else { "" };
+        format!("{} {:?} {:?}{by}", user.name, user.groups, user.extra)
+    })
 }
 
 const ALICE: &str = "x-remote-user: alice\nx-remote-group: dev\nx-remote-group: ops\nx-remote-extra-a%2fb: c";
@@ -100,7 +103,7 @@ fn the_front_proxy_speaks_for_others() {
     trust.set(&published(&proxy, &clients));
     assert_eq!(
         printed(trust.user(&certificate, &headers(ALICE))),
-        r#"alice ["dev", "ops", "system:authenticated"] {"a/b": ["c"]}"#
+        r#"alice ["dev", "ops", "system:authenticated"] {"a/b": ["c"]} by an API server"#
     );
     assert_eq!(printed(trust.user(&certificate, &HeaderMap::new())), "nobody", "it does not say for whom");
     trust.set(&published(&clients, &clients));
@@ -112,8 +115,10 @@ fn whoever_the_front_proxy_let_through_without_credentials_is_not_authenticated(
     let (proxy, clients) = (Authority::new(), Authority::new());
     let trust = CertificateTrust::default();
     trust.set(&published(&proxy, &clients));
-    let check =
-        |text: &str| printed(trust.user(&shown(&[proxy.client("front-proxy-client")]), &headers(text)));
+    let check = |text: &str| {
+        let user = printed(trust.user(&shown(&[proxy.client("front-proxy-client")]), &headers(text)));
+        user.strip_suffix(" by an API server").unwrap().to_owned()
+    };
     let anonymous = r#"system:anonymous ["system:unauthenticated"] {}"#;
     assert_eq!(check("x-remote-user: system:anonymous\nx-remote-group: system:unauthenticated"), anonymous);
     assert_eq!(check("x-remote-user: system:anonymous"), "system:anonymous [] {}");

@@ -80,6 +80,20 @@ async fn an_agent_reports_about_its_own_node_alone() {
     assert_eq!(api.reported.all(), ["status p n1 0", "stats n1", "stats n3"]);
 }
 
+/// Whoever does not fetch it would have it kept.
+#[tokio::test]
+async fn a_refusal_does_not_repeat_a_long_report() {
+    let api = Running::start().await;
+    let long = "\x7f".repeat(1 << 20);
+    for (line, body) in
+        [("POST networkpolicies/p/status", status(&[&long])), ("POST nodestatssummaries", statistics(&long))]
+    {
+        let (code, said) = ask(&api, "agents@n1", line, &body).await;
+        assert_eq!(code, 403, "{line}");
+        assert!(said.len() < 2000, "{line}: {} bytes", said.len());
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_says_whose_token_it_is_and_what_to_ask_instead() {
     let api = Running::start().await;
