@@ -1,7 +1,9 @@
 //! A running antrea-controller.
 
+use std::net::{Ipv6Addr, TcpListener};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -84,7 +86,18 @@ impl Controller {
     }
 }
 
-/// Port 0 in the file would be the default port: each process asks the kernel for one that is free just now.
+/// A port of its own for each process: port 0 in the file would be the default port. Ports that the kernel gives by itself would not
+/// do: tests beside open thousands of connections, any of which may get one before the process does.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(12_000);
+    loop {
+        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 fn write_files(directory: &Path, server: &ApiServer, more: &str) -> (std::path::PathBuf, u16) {
     let kubeconfig = directory.join("kubeconfig");
     let text = format!(
@@ -95,7 +108,7 @@ fn write_files(directory: &Path, server: &ApiServer, more: &str) -> (std::path::
         server.address
     );
     std::fs::write(&kubeconfig, text).unwrap();
-    let free = std::net::TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
+    let free = free_port();
     let config = directory.join("antrea-controller.conf");
     let text = format!("apiPort: {free}\nclientConnection:\n  kubeconfig: {}\n{more}", kubeconfig.display());
     std::fs::write(&config, text).unwrap();
