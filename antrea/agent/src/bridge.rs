@@ -33,9 +33,9 @@ pub(crate) fn database_socket(config: &AgentConfig) -> PathBuf {
     config.ovs.run_dir.join("db.sock")
 }
 
-/// What tells a bridge from another one that somebody made in its place, and from itself with another mode. ovs-vswitchd knows
-/// bridges by their names: one that is deleted and made anew before it looks is the same to it, and the OpenFlow connection
-/// stays. If the mode is another one, all flows are gone nevertheless.
+/// What tells the bridge apart from one recreated under its name, or from itself with another fail mode. ovs-vswitchd identifies
+/// bridges by name: if one is deleted and recreated before it looks, the OpenFlow connection stays. If the fail mode differs, all
+/// flows are deleted nevertheless.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Incarnation {
     /// The row of the gateway's port, which goes with its bridge.
@@ -58,7 +58,7 @@ pub(crate) struct BridgeKeeper {
     pub(crate) pod_mtu: u16,
     pub(crate) gateway_mac: MacAddr,
     pub(crate) switch: Switch,
-    /// The bridge whose flows were compared last, or were not there yet.
+    /// The bridge whose flows were last compared, or had yet to be installed.
     pub(crate) compared: Option<Incarnation>,
 }
 
@@ -81,29 +81,31 @@ impl BridgeKeeper {
 
     async fn repair(&mut self, database: &OvsDb) -> Result<()> {
         let ensured = ensure(database, &self.config, self.pod_mtu, Some(self.gateway_mac)).await;
-        // Even if a port could not be made: Pods need the flows for each other, too.
+        // Even if a port could not be created: Pods also need flows to reach each other.
         let compared = self.compare_flows(database).await;
         ensured?;
         compared
     }
 
-    /// Compares flows at once if the bridge is another one than the last time: nothing else tells that they are gone, and Pods
-    /// would have no network until the next comparison that is due anyway.
+    /// Compares flows at once if the bridge was recreated or its fail mode changed: nothing else reports that they are gone, and Pods
+    /// would have no network until the next periodic comparison.
     async fn compare_flows(&mut self, database: &OvsDb) -> Result<()> {
         let current = Incarnation::current(database, &self.config);
         if current.is_none() || current == self.compared {
             return Ok(());
         }
-        // ovs-vswitchd deletes the flows when it acts on the change, and who made the change need not have waited for that.
+        // ovs-vswitchd deletes the flows when it applies the change, and whoever made the change need not have waited for that.
         let bridge = &self.config.ovs.bridge;
-        let transaction = Transaction::new(format!("waits until bridge {bridge} is taken up"));
+        let transaction = Transaction::new(format!("waits until ovs-vswitchd has applied bridge {bridge}"));
         database
             .transact_and_settle(transaction, &format!("bridge {bridge}"))
             .await
             .with_context(|| format!("cannot tell when to compare the flows of {bridge}"))?;
         match self.switch.resync().await {
-            Ok(changes) => info!(changes, "Compared the flows of a bridge that was made anew or changed"),
-            // Over the next connection everything is installed anyway.
+            Ok(changes) => {
+                info!(changes, "Flows compared after the bridge was recreated or its fail mode changed");
+            }
+            // The next connection installs everything anyway.
             Err(OpenFlowError::NotConnected { .. } | OpenFlowError::ConnectionLost) => {}
             Err(error) => return Err(error).with_context(|| format!("cannot compare the flows of {bridge}")),
         }

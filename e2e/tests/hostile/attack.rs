@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How many connections are held; those that are closed are made anew.
+/// How many connections are held; closed ones are reopened.
 pub(super) const CONNECTIONS: u64 = 10_000;
 
 /// After that time. A processor makes no more anyway, and Open vSwitch's userspace datapath takes no more new connections.
@@ -39,7 +39,7 @@ pub(crate) enum Attack {
     /// A request with a good token for something that its owner may do, but that is served elsewhere, which must not make the
     /// client known; then requests with made-up tokens on the same connection.
     RightElsewhere,
-    /// Heads of requests whose bodies never come: whoever waits for those keeps a place for them.
+    /// Heads of requests whose bodies never arrive: a server that waits for them holds a place for each.
     Heads,
 }
 

@@ -13,10 +13,10 @@ use crate::{convert, review as admission};
 /// Where ClusterSets are converted.
 const CONVERT: &str = "/convert-multicluster-crd-antrea-io-clusterset";
 
-/// About how much memory the values of a request may take, in bytes: twice an object of 1.5 MiB that is a list of addresses fits.
-/// Nobody has to say who they are, and four bytes such as `[0],` become hundreds.
+/// The estimated memory that the values of a request may take, in bytes. An update of a 1.5 MiB object full of addresses fits. Clients
+/// are not authenticated, and four bytes such as `[0],` take hundreds once parsed.
 const MOST_MEMORY: usize = 128 << 20;
-/// About how much a list or an object takes, and each item and member beside.
+/// The estimate for a list or an object, and for each of its items or members, in bytes.
 const CONTAINER: usize = 350;
 const ITEM: usize = 100;
 
@@ -80,7 +80,7 @@ fn parse<T: DeserializeOwned>(body: &[u8], version: &str, kind: &str) -> Result<
     }
 }
 
-/// About how much memory the values of a JSON text take, which need not be one.
+/// The estimated memory of the values in a JSON text, which need not be valid.
 fn memory_of(json: &[u8]) -> usize {
     let (mut memory, mut is_text, mut is_escaped) = (0, false, false);
     for byte in json {

@@ -23,9 +23,9 @@ use crate::surroundings::Known;
 const WITHOUT_A_TURN: usize = 64 << 10;
 /// The longest request: an object may have 1.5 MiB in etcd, and is sent as it was and as it is to be.
 const LONGEST: usize = 4 << 20;
-/// The longest request to convert ClusterSets: a hundred of them. The answer repeats them.
+/// The longest request to convert ClusterSets, enough for about a hundred. The response contains them all.
 const LONGEST_CONVERSION: usize = 256 << 10;
-/// The longest answer. Nobody has to say who they are, and whoever does not fetch it has it kept.
+/// The longest response. Clients are not authenticated, and a response stays in memory until it is read.
 const LONGEST_ANSWER: usize = 512 << 10;
 /// How long a request may take to arrive, its turn included: less than API servers wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(4);

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::server::Answer;
 
-/// How long a message is at most, in bytes. Messages quote requests, and whoever does not fetch a long one would have it kept.
+/// The longest message, in bytes. Messages quote requests, and a response stays in memory until it is read.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// The beginning of a message, and its end if it is short.
+/// The message, truncated to [`LONGEST_MESSAGE`] between characters.
 pub fn shortened(message: &str) -> &str {
     message.get(..message.floor_char_boundary(LONGEST_MESSAGE)).unwrap_or(message)
 }

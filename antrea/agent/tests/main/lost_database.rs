@@ -60,17 +60,17 @@ fn a_bridge_that_is_deleted_comes_back_with_its_pods() {
     node.stop_agent("TERM");
 }
 
-/// Open vSwitch then deletes all flows and keeps the connection. Several times in a row, each with another mode: flows that came
-/// back the first time by a comparison that was due would not come back so the next time.
+/// Open vSwitch deletes all flows and keeps the connection. Each change sets another fail mode; three in a row, because a periodic
+/// comparison could restore the flows after one of them.
 #[test]
 fn flows_that_go_without_the_connection_come_back_at_once() {
     let Some(mut node) = node("flows_that_go_without_the_connection_come_back_at_once") else { return };
     settled(&mut node);
     let before = (flows(&node), connections(&node));
-    let anew = "del-br br-int -- add-br br-int -- set bridge br-int datapath_type=netdev protocols=OpenFlow10,OpenFlow15";
+    let recreate = "del-br br-int -- add-br br-int -- set bridge br-int datapath_type=netdev protocols=OpenFlow10,OpenFlow15";
     for change in [
-        format!("{anew} fail_mode=secure"),
-        format!("{anew} fail_mode=standalone"),
+        format!("{recreate} fail_mode=secure"),
+        format!("{recreate} fail_mode=standalone"),
         "set bridge br-int fail_mode=secure".to_owned(),
     ] {
         // By then the flows are gone: the program waits for ovs-vswitchd.

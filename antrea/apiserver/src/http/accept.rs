@@ -21,7 +21,8 @@ pub(crate) enum Format {
 /// Without an `Accept` anything is fine.
 const ANYTHING: &str = "*/*";
 
-/// How many media ranges are looked at, and parameters of each. Clients of Kubernetes name three, and whoever asks need not have said who they are.
+/// How many media ranges are read, and how many parameters of each. Kubernetes clients send three. The limit matters because `Accept`
+/// is read before the client is authenticated.
 const MOST_RANGES: usize = 16;
 
 /// The first form that the client takes and the server offers. Clients name them in the order of their liking.

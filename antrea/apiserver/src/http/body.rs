@@ -13,7 +13,7 @@ use super::places::Place;
 use crate::shared_store::Subscription;
 use crate::store::{Encoding, Event};
 
-/// How much of a body that is held is given to the connection at once, in bytes.
+/// How much of a [`HeldBody`] is handed to the connection at once, in bytes.
 const PART: usize = 16 * 1024;
 
 /// The body of an answer.
@@ -26,7 +26,7 @@ pub enum Body {
     Watch(Box<WatchBody>),
 }
 
-/// A body that may be long. Its holder has a place for it until all of it was fetched.
+/// A body that may be long. Its holder keeps a place until the last part is handed to the connection.
 pub struct HeldBody {
     /// Gives all of it with the first part.
     whole: Full<Bytes>,

@@ -1,5 +1,5 @@
-//! Discovery and OpenAPI: documents that are the same as long as the process runs. Each is made once, with the first request for any
-//! of them, and answers share it: whoever asks over and over, or does not fetch what they asked for, has nothing made or kept.
+//! Discovery and OpenAPI documents, which never change while the process runs. All are built on the first request for any of them, and
+//! responses share the bytes, so repeated or unread requests cost no CPU to build a document and no memory to hold one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -49,7 +49,7 @@ impl ResourcePath {
     }
 }
 
-/// Refuses a target that nobody needs, before it is taken apart: whoever asks has not said who they are yet.
+/// Refuses a target longer than any client needs before parsing it: the client is not authenticated yet.
 pub(crate) fn check_length(target: &Uri) -> Result<(), Failure> {
     let query = target.query().unwrap_or_default();
     let is_too_long = target.path().len() > LONGEST_PATH

@@ -172,7 +172,7 @@ async fn no_more_is_read_than_a_review_can_have() {
     assert_eq!(code, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-/// Whoever does not fetch it would have it kept.
+/// An unread response stays in memory.
 #[tokio::test]
 async fn no_answer_repeats_a_long_request() {
     let long = "x".repeat(1 << 20);

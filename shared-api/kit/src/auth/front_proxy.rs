@@ -84,8 +84,8 @@ impl CertificateTrust {
         tokio::join!(watching, learning).0
     }
 
-    /// Who sends a request with these certificates and headers, and whose the connection is; nobody where nobody vouches for the
-    /// certificates.
+    /// The user who sends a request with these certificates and headers, and the owner of the connection. `None` if no trusted
+    /// authority signed the certificates.
     pub fn user(&self, chain: &ClientCertificates, headers: &HeaderMap) -> Option<(User, Owner)> {
         self.now().user(chain, headers)
     }

@@ -195,7 +195,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// A long action is not repeated: whoever asks for it and does not fetch the answer would have us keep it.
+/// Does not quote an action that is too long: a response stays in memory until it is read.
 fn forbidden(identity: &Identity, action: &Action) -> String {
     if action.is_too_long() {
         return "forbidden: the request names something that is too long to exist".to_owned();

@@ -136,7 +136,7 @@ async fn programs_of_the_same_pod_need_no_api_server() {
     assert_eq!(api.code("PUT /loglevel", Some(&almost)).await, "503");
 }
 
-/// Whoever does not fetch it would have the server keep it.
+/// An unread response stays in memory.
 #[tokio::test]
 async fn a_refusal_does_not_repeat_what_is_too_long() {
     let api = Api::start(LONG).await;

@@ -251,7 +251,7 @@ async fn certificates_are_believed_as_long_as_their_authority_is() {
     assert_eq!(code("").await, 401);
 }
 
-/// The connection of an API server brings requests of many users, the first of whom may be an enemy.
+/// An API server's connection carries requests of many users, and the first of them may be hostile.
 #[tokio::test]
 async fn nobody_has_the_connection_of_an_api_server_closed() {
     let api = Running::start().await;

@@ -80,7 +80,7 @@ async fn an_agent_reports_about_its_own_node_alone() {
     assert_eq!(api.reported.all(), ["status p n1 0", "stats n1", "stats n3"]);
 }
 
-/// Whoever does not fetch it would have it kept.
+/// An unread response stays in memory.
 #[tokio::test]
 async fn a_refusal_does_not_repeat_a_long_report() {
     let api = Running::start().await;
