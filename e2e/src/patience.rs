@@ -35,7 +35,20 @@ pub fn slowness() -> f64 {
 /// # Errors
 /// When it took longer.
 pub fn ensure_in_time(what: &str, took: Duration, limit: Duration) -> Result<()> {
-    in_time(what, took, limit, || (0..SAMPLES).map(|_| slowness()).fold(1.0, f64::max))
+    in_time(what, took, limit, worst_slowness)
+}
+
+/// Checks that something was done often enough in a second for an idle machine; one that is slow at the moment need not do it
+/// as often.
+///
+/// # Errors
+/// When it was done less often.
+pub fn ensure_at_least(what: &str, a_second: u32, least: u32) -> Result<()> {
+    at_least(what, a_second, least, worst_slowness)
+}
+
+fn worst_slowness() -> f64 {
+    (0..SAMPLES).map(|_| slowness()).fold(1.0, f64::max)
 }
 
 fn in_time(what: &str, took: Duration, limit: Duration, slowness: impl FnOnce() -> f64) -> Result<()> {
@@ -48,6 +61,19 @@ fn in_time(what: &str, took: Duration, limit: Duration, slowness: impl FnOnce() 
         "{what} took {took:.1?}; at most {allowed:.1?} are allowed on a machine as slow as this"
     );
     println!("{what} took {took:.1?}: more than {limit:?}, but this machine is slow");
+    Ok(())
+}
+
+fn at_least(what: &str, a_second: u32, least: u32, slowness: impl FnOnce() -> f64) -> Result<()> {
+    if a_second >= least {
+        return Ok(());
+    }
+    let expected = f64::from(least) / slowness();
+    ensure!(
+        f64::from(a_second) >= expected,
+        "{what}: {a_second} a second; at least {expected:.0} are expected of a machine as slow as this"
+    );
+    println!("{what}: {a_second} a second: fewer than {least}, but this machine is slow");
     Ok(())
 }
 
@@ -93,6 +119,18 @@ mod tests {
         assert_eq!(
             check(11, 2.0).unwrap_err(),
             "it took 11.0s; at most 10.0s are allowed on a machine as slow as this"
+        );
+    }
+
+    #[test]
+    fn what_is_too_seldom_is_judged_by_how_slow_the_machine_is() {
+        let check = |a_second, slowness| {
+            at_least("requests", a_second, 400, || slowness).map_err(|error| error.to_string())
+        };
+        assert!(check(400, 1.0).is_ok() && check(200, 2.0).is_ok());
+        assert_eq!(
+            check(199, 2.0).unwrap_err(),
+            "requests: 199 a second; at least 200 are expected of a machine as slow as this"
         );
     }
 

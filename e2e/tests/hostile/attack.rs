@@ -48,8 +48,9 @@ impl Attack {
     pub(crate) const ON_ANY_PORT: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
 
     /// How many connections or handshakes it makes a second at least, or how many answers it gets. What can be done to any port
-    /// has a tenth of what it reaches on two processors; the server may hold back the others, but not make them nothing.
-    pub(super) const fn least(self) -> u64 {
+    /// has a tenth of what it reaches on two processors, which a slow machine need not reach; the server may hold back the
+    /// others, but not make them nothing.
+    pub(super) const fn least(self) -> u32 {
         match self {
             Self::Silent => 400,
             Self::Strangers | Self::Forgers => 80,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use antrea_e2e::patience::ensure_at_least;
+use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Pid;
@@ -134,17 +135,18 @@ impl Attacker {
         let achieved = format!(
             "the attacker had {connections} connections, {handshakes} handshakes and {answers} answers a second"
         );
-        ensure!(done >= attack.least(), "{attack:?} at {to} is no attack: {achieved}");
+        ensure_at_least(&format!("{attack:?} at {to}"), done, attack.least())
+            .with_context(|| format!("this is no attack: {achieved}"))?;
         Ok(achieved)
     }
 }
 
 impl Count {
     /// Of connections, handshakes and answers.
-    fn a_second(&self, time: Duration) -> [u64; 3] {
-        [&self.connections, &self.handshakes, &self.answers].map(|count| {
-            count.load(Ordering::Relaxed) * 1000 / u64::try_from(time.as_millis()).unwrap_or(1).max(1)
-        })
+    fn a_second(&self, time: Duration) -> [u32; 3] {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(1).max(1);
+        [&self.connections, &self.handshakes, &self.answers]
+            .map(|count| u32::try_from(count.load(Ordering::Relaxed) * 1000 / millis).unwrap_or(u32::MAX))
     }
 }
 
