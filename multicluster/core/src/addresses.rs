@@ -1,16 +1,23 @@
 //! Which addresses a member may export: those in networks that it claims, and never those of others.
 //!
 //! A member of ours claims its networks; an upstream one claims nothing, and may export what nobody else has claimed.
-//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap.
+//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap. What a member claims it has
+//! to be approved for ([`crate::bindings`]).
 
-use std::collections::BTreeMap;
+mod gateways;
+mod settled;
+
 use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use jiff::Timestamp;
 
-use crate::export::{Export, by_age};
+use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
+
+pub use gateways::{GatewayClaim, GatewayRefused};
+pub use settled::{Claims, Refused};
 
 /// Which addresses a member exports as endpoints (`endpointIPType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +55,22 @@ pub struct ClaimedNetwork {
     pub cidr: IpNet,
 }
 
-/// The networks of a member whose addresses other clusters use.
+/// The networks of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claim(Vec<ClaimedNetwork>);
+pub struct Claim {
+    /// Those whose addresses other clusters use.
+    claimed: Vec<ClaimedNetwork>,
+    /// The others: they may overlap with those of other clusters.
+    unused: Vec<ClaimedNetwork>,
+    /// Those that it may not have: they are neither private nor bound to the member.
+    unapproved: Vec<ClaimedNetwork>,
+    /// Of those that it may have: what it had before networks needed approval, and has only because of that.
+    held: Vec<ClaimedNetwork>,
+    /// Whether an admin bound all that is claimed: then it goes before what members merely say.
+    is_bound: bool,
+    /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
+    bound_endpoints: Vec<IpNet>,
+}
 
 impl Claim {
     /// What a member with these networks claims.
@@ -60,31 +80,100 @@ impl Claim {
         endpoints: EndpointAddresses,
         pods: PodConnectivity,
     ) -> Self {
-        let claimed = |network_use, cidrs: &[IpNet]| -> Vec<ClaimedNetwork> {
-            cidrs.iter().map(|cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() }).collect()
-        };
-        let mut networks = Vec::new();
-        if endpoints == EndpointAddresses::ClusterIps {
-            networks.extend(claimed(NetworkUse::Service, service_cidrs));
-        }
-        if endpoints == EndpointAddresses::PodIps || pods == PodConnectivity::On {
-            networks.extend(claimed(NetworkUse::Pod, pod_cidrs));
-        }
-        Self(networks)
+        let mut claim = Self::default();
+        claim.add(NetworkUse::Service, service_cidrs, endpoints == EndpointAddresses::ClusterIps);
+        let pods_are_reached = endpoints == EndpointAddresses::PodIps || pods == PodConnectivity::On;
+        claim.add(NetworkUse::Pod, pod_cidrs, pods_are_reached);
+        claim
     }
 
-    /// The networks.
+    fn add(&mut self, network_use: NetworkUse, cidrs: &[IpNet], is_used: bool) {
+        let networks = cidrs.iter().map(|cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() });
+        if is_used { self.claimed.extend(networks) } else { self.unused.extend(networks) }
+    }
+
+    /// What a member claims that names no networks, and to which an admin bound these.
+    pub(crate) fn within(bound: &[IpNet]) -> Self {
+        Self { bound_endpoints: bound.to_vec(), ..Self::default() }
+    }
+
+    /// The claim without networks that the member may not have.
+    pub(crate) fn approved(mut self, approval: &Approval) -> Self {
+        let (mut unapproved, mut held) = (Vec::new(), Vec::new());
+        for networks in [&mut self.claimed, &mut self.unused] {
+            networks.retain(|network| match approval.of(&network.cidr) {
+                Approved::Bound | Approved::Private => true,
+                Approved::Held => {
+                    held.push(*network);
+                    true
+                }
+                Approved::No => {
+                    unapproved.push(*network);
+                    false
+                }
+            });
+        }
+        let is_bound = |network: &ClaimedNetwork| approval.of(&network.cidr) == Approved::Bound;
+        self.is_bound = !self.claimed.is_empty() && self.claimed.iter().all(is_bound);
+        Self { unapproved, held, ..self }
+    }
+
+    /// The claim without some networks.
+    pub(crate) fn without(mut self, leave_out: impl Fn(&IpNet) -> bool) -> Self {
+        self.claimed.retain(|network| !leave_out(&network.cidr));
+        self
+    }
+
+    /// What is left of a claim of which nothing stands.
+    fn refused(&self) -> Self {
+        Self { unapproved: self.unapproved.clone(), ..Self::default() }
+    }
+
+    /// Whether an admin bound all that is claimed.
+    pub(crate) const fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// Networks that the member may not have.
+    pub(crate) fn unapproved(&self) -> &[ClaimedNetwork] {
+        &self.unapproved
+    }
+
+    /// Networks that it has because it had them before they needed approval.
+    pub(crate) fn held(&self) -> &[ClaimedNetwork] {
+        &self.held
+    }
+
+    /// All networks, whether the member may have them or not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        self.claimed.iter().chain(&self.unused).chain(&self.unapproved)
+    }
+
+    /// The networks that others use.
     pub fn networks(&self) -> impl Iterator<Item = &ClaimedNetwork> {
-        self.0.iter()
+        self.claimed.iter()
+    }
+
+    /// Whether a network is one of the member's, used by others or not.
+    pub fn has(&self, network: &IpNet) -> bool {
+        self.claimed.iter().chain(&self.unused).any(|own| own.cidr.contains(network))
+    }
+
+    /// Whether the member may export an endpoint with an address that nobody has.
+    fn check_unclaimed(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
+        if self.bound_endpoints.iter().any(|bound| bound.contains(&address)) {
+            return Ok(());
+        }
+        let cluster = cluster.clone();
+        Err(match self.unapproved.iter().find(|network| network.cidr.contains(&address)) {
+            Some(network) => AddressRefused::NotBound { cluster, address, network: *network },
+            None => AddressRefused::NotOwn { cluster, address },
+        })
     }
 
     /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
     pub fn allows(&self, address: IpAddr) -> bool {
-        self.0.is_empty() || self.network_of(address).is_some()
-    }
-
-    fn network_of(&self, address: IpAddr) -> Option<ClaimedNetwork> {
-        self.0.iter().find(|network| network.cidr.contains(&address)).copied()
+        self.claimed.is_empty() || self.claimed.iter().any(|network| network.cidr.contains(&address))
     }
 }
 
@@ -105,20 +194,46 @@ pub enum ClaimRefused {
     },
     /// It contains addresses that no cluster can have.
     #[error(
-        "{0} contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster"
+        "{0} contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster"
     )]
     Unusable(ClaimedNetwork),
+    /// The Gateway of another member is in it.
+    #[error("{claimed} contains {address}, a Gateway of cluster {cluster}: name the networks of the cluster")]
+    Gateway {
+        /// What is claimed.
+        claimed: ClaimedNetwork,
+        /// The other member.
+        cluster: ClusterId,
+        /// Its Gateway.
+        address: IpAddr,
+        /// Since when that is one.
+        joined: Timestamp,
+    },
 }
 
 impl ClaimRefused {
-    /// Whose network it is, and what that member is told of `claimant`; nothing where it is nobody's.
+    /// Whether it is for the Gateway of a member that is older than a claim.
+    pub(crate) fn is_older_than(&self, claimed: Timestamp, claimant: &ClusterId) -> bool {
+        matches!(self, Self::Gateway { cluster, joined, .. } if (*joined, cluster) < (claimed, claimant))
+    }
+
+    /// Whose it is, and what that member is told of `claimant`; nothing where it is nobody's.
     pub(crate) fn told_to_owner(&self, claimant: &ClusterId) -> Option<(&ClusterId, String)> {
-        let Self::Overlap { claimed, cluster, others } = self else { return None };
-        let told = format!(
-            "{others} overlaps {claimed} of cluster {claimant}, which is refused: clusters of a ClusterSet need networks \
-             of their own"
-        );
-        Some((cluster, told))
+        match self {
+            Self::Overlap { claimed, cluster, others } => {
+                let told = format!(
+                    "{others} overlaps {claimed} of cluster {claimant}, which is refused: clusters of a ClusterSet need \
+                     networks of their own"
+                );
+                Some((cluster, told))
+            }
+            Self::Gateway { claimed, cluster, address, .. } => {
+                let told =
+                    format!("Gateway {address} is in {claimed} of cluster {claimant}, which is refused");
+                Some((cluster, told))
+            }
+            Self::Unusable(_) => None,
+        }
     }
 }
 
@@ -133,6 +248,16 @@ pub enum AddressRefused {
         /// The address.
         address: IpAddr,
     },
+    /// It is in a network of the exporter that it may not have.
+    #[error("{address} is in {network}, which no admin of the leader has bound to cluster {cluster}")]
+    NotBound {
+        /// The exporter.
+        cluster: ClusterId,
+        /// The address.
+        address: IpAddr,
+        /// What it is in.
+        network: ClaimedNetwork,
+    },
     /// Another member has it.
     #[error("{address} is in {network} of cluster {owner}")]
     Foreign {
@@ -144,106 +269,8 @@ pub enum AddressRefused {
         network: ClaimedNetwork,
     },
     /// No cluster can have it.
-    #[error("{0} is a loopback, link-local, multicast or unspecified address")]
+    #[error("{0} is a loopback, link-local, multicast or reserved address")]
     Unusable(IpAddr),
-}
-
-/// The networks of all members that have announced some.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claims(BTreeMap<ClusterId, Claim>);
-
-impl Claims {
-    /// The claims of all members, and what is refused of them: the older claim of a network stands. A member with a
-    /// refused claim has none of its networks; it is not taken for one that claims nothing.
-    pub fn settle(claims: &[&Export<Claim>]) -> (Self, BTreeMap<ClusterId, Vec<ClaimRefused>>) {
-        let (mut settled, mut refused) = (Self::default(), BTreeMap::new());
-        for claim in by_age(claims) {
-            let problems = settled.problems(&claim.cluster, &claim.payload);
-            let accepted = if problems.is_empty() { claim.payload.clone() } else { Claim::default() };
-            settled.0.insert(claim.cluster.clone(), accepted);
-            if !problems.is_empty() {
-                refused.insert(claim.cluster.clone(), problems);
-            }
-        }
-        (settled, refused)
-    }
-
-    /// Why `cluster` may not claim that now; nothing where it may.
-    pub fn problems(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
-        let mut problems: Vec<ClaimRefused> = claim
-            .0
-            .iter()
-            .filter(|network| !is_usable(&network.cidr))
-            .copied()
-            .map(ClaimRefused::Unusable)
-            .collect();
-        for (other, theirs) in self.0.iter().filter(|(other, _)| *other != cluster) {
-            for claimed in &claim.0 {
-                let overlaps = theirs.0.iter().filter(|network| overlap(&network.cidr, &claimed.cidr));
-                problems.extend(overlaps.map(|others| ClaimRefused::Overlap {
-                    claimed: *claimed,
-                    cluster: other.clone(),
-                    others: *others,
-                }));
-            }
-        }
-        problems
-    }
-
-    /// Whether `cluster` may export an endpoint with this address.
-    ///
-    /// # Errors
-    /// Why it may not.
-    pub fn check(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
-        if !is_usable_address(address) {
-            return Err(AddressRefused::Unusable(address));
-        }
-        if self.0.get(cluster).is_some_and(|own| own.network_of(address).is_some()) {
-            return Ok(());
-        }
-        let owner = self
-            .0
-            .iter()
-            .filter(|(other, _)| *other != cluster)
-            .find_map(|(other, claim)| claim.network_of(address).map(|network| (other.clone(), network)));
-        match owner {
-            Some((owner, network)) => Err(AddressRefused::Foreign { address, owner, network }),
-            None if self.0.contains_key(cluster) => {
-                Err(AddressRefused::NotOwn { cluster: cluster.clone(), address })
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-fn overlap(one: &IpNet, other: &IpNet) -> bool {
-    one.contains(other) || other.contains(one)
-}
-
-/// Networks whose addresses are no endpoints, as Kubernetes' validation of EndpointSlices has it.
-const UNUSABLE: [&str; 9] = [
-    "0.0.0.0/32",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "224.0.0.0/4",
-    "255.255.255.255/32",
-    "::/128",
-    "::1/128",
-    "fe80::/10",
-    "ff00::/8",
-];
-
-fn unusable() -> impl Iterator<Item = IpNet> {
-    UNUSABLE.iter().filter_map(|text| text.parse().ok())
-}
-
-fn is_usable(cidr: &IpNet) -> bool {
-    !unusable().any(|unusable| overlap(&unusable, cidr))
-}
-
-fn is_usable_address(address: IpAddr) -> bool {
-    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    !mapped && !unusable().any(|unusable| unusable.contains(&address))
 }
 
 impl fmt::Display for ClaimedNetwork {

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod connections;
+mod export_names;
+mod exported;
 mod exports;
 mod families;
 mod gateways;
@@ -13,6 +15,7 @@ mod not_imported;
 mod objects;
 mod policies;
 mod renewals;
+mod slices;
 mod takeover;
 mod told_exporters;
 mod withdrawals;

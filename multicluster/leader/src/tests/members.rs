@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::imports::web;
+use super::others::policy;
 use super::world::World;
 use crate::event::Event;
 
@@ -110,7 +111,7 @@ fn silence_does_not_count_while_the_leader_hears_nothing() {
     world.area.learn(Event::Deaf, world.now);
     world.wait(3600, &[]);
     assert_eq!(world.actions(), "");
-    world.area.learn(Event::Heard(Vec::new()), world.now);
+    world.read_announces(&[]);
     world.wait(20, &[]);
     assert_eq!(world.actions(), "", "members first have time to be heard again");
     world.wait(20, &[]);
@@ -154,6 +155,53 @@ fn a_member_that_leaves_takes_its_exports_along() {
     "#);
 }
 
+/// East is a member, West has no announce; an admin exports a policy.
+fn one_of_two() -> World {
+    let objects = [
+        SET.to_owned(),
+        announce("east", 1, ""),
+        web("east", 80, "10.100.0.1", 1),
+        web("west", 80, "10.101.0.1", 2),
+        policy("strict", 3, 1),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    world
+}
+
+#[test]
+fn exports_without_an_announce_end_after_a_lease_and_an_admins_do_not() {
+    let mut world = one_of_two();
+    world.wait(299, &["east"]);
+    let unannounced = |world: &World| world.area.census().members.get("Unannounced").copied();
+    let actions = world.actions();
+    assert!(!actions.contains("delete"), "{actions}");
+    assert_eq!(unannounced(&world), Some(1));
+    world.wait(1, &["east"]);
+    insta::assert_snapshot!(world.actions(), @r#"
+    delete ResourceExport west-shop-web-endpoints
+    delete ResourceExport west-shop-web-service
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
+    change ResourceImport shop-web-service {serviceImport: {status: {clusters: [{cluster: east}]}}}
+    keep finalizers [] of ResourceExport west-shop-web-endpoints
+    keep finalizers [] of ResourceExport west-shop-web-service
+    "#);
+    assert_eq!(unannounced(&world), None);
+    world.wait(600, &["east"]);
+    world.actions();
+    assert!(world.has("ResourceExport", "strict") && world.has("ResourceExport", "east-shop-web-service"));
+}
+
+#[test]
+fn exports_of_a_member_that_announces_itself_within_a_lease_stay() {
+    let mut world = one_of_two();
+    world.wait(290, &["east"]);
+    world.apply(&announce("west", 2, ""));
+    world.wait(290, &["east", "west"]);
+    world.actions();
+    assert!(world.has("ResourceExport", "west-shop-web-service"));
+}
+
 #[test]
 fn a_member_that_left_while_no_leader_was_there_takes_its_exports_along() {
     let mut world = two();
@@ -174,6 +222,20 @@ fn an_announce_that_is_gone_at_once_counts_as_leaving() {
         announce["metadata"]["finalizers"] = serde_json::json!([]);
     });
     world.delete("MemberClusterAnnounce", "member-announce-from-west");
+    let actions = world.actions();
+    assert!(actions.contains("delete ResourceExport west-shop-web-service\n"), "{actions}");
+}
+
+#[test]
+fn a_member_that_was_read_before_a_list_without_it_has_left_still() {
+    let mut world = two();
+    world.edit("MemberClusterAnnounce", "member-announce-from-west", |announce| {
+        announce["metadata"]["finalizers"] = serde_json::json!([]);
+    });
+    let (asked, announces) = (world.area.rounds().announces, world.all("MemberClusterAnnounce"));
+    world.delete("MemberClusterAnnounce", "member-announce-from-west");
+    world.list_anew();
+    world.area.learn(Event::Heard { asked, announces }, world.now);
     let actions = world.actions();
     assert!(actions.contains("delete ResourceExport west-shop-web-service\n"), "{actions}");
 }

@@ -46,6 +46,17 @@ fn a_watch_that_lags_behind_does_not_undo_an_answer() {
 }
 
 #[test]
+fn each_list_begins_a_round_also_after_everything_was_forgotten() {
+    let mut objects = listed(&[("a", 1)]);
+    assert_eq!((objects.round(KIND), objects.round(Kind::Service)), (1, 0));
+    objects.learn(KIND, WatchEvent::Applied(object("a", 2)));
+    assert_eq!(objects.round(KIND), 1);
+    objects.forget(KIND);
+    objects.learn(KIND, WatchEvent::Resynced(Vec::new()));
+    assert_eq!(objects.round(KIND), 2);
+}
+
+#[test]
 fn slices_are_found_by_their_service() {
     let slice = |name: &str, service: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { SERVICE_LABEL: service } } });
     let mut objects = Objects::default();
@@ -66,6 +77,56 @@ fn slices_are_found_by_their_service() {
 }
 
 #[test]
+fn services_and_policies_that_are_imported_are_found_by_what_they_are() {
+    let import = |name: &str, kind: &str, namespace: &str, of: &str| json!({ "metadata": { "name": name, "namespace": "area" }, "spec": { "kind": kind, "namespace": namespace, "name": of } });
+    let mut objects = Objects::default();
+    let all = vec![
+        import("a", "ServiceImport", "shop", "web"),
+        import("b", "Endpoints", "shop", "web"),
+        import("c", "ServiceImport", "shop", "api"),
+        import("d", "ServiceImport", "shop-2", "api"),
+        import("e", "AntreaClusterNetworkPolicy", "", "strict"),
+        import("f", "LabelIdentity", "shop", "labels"),
+    ];
+    objects.learn(Kind::ResourceImport, WatchEvent::Resynced(all));
+    let known = |objects: &Objects| {
+        let services: Vec<&str> = objects.imported_services("shop").collect();
+        let policies: Vec<&str> = objects.imported_policies().collect();
+        format!("{} and {}", services.join(" "), policies.join(" "))
+    };
+    assert_eq!(known(&objects), "api web web and strict");
+    objects.learn(Kind::ResourceImport, WatchEvent::Deleted(import("b", "Endpoints", "shop", "web")));
+    objects.learn(Kind::ResourceImport, WatchEvent::Applied(import("c", "ServiceImport", "shop-2", "api")));
+    assert_eq!(known(&objects), "web and strict");
+    objects.forget(Kind::ResourceImport);
+    assert_eq!(known(&objects), " and ");
+}
+
+#[test]
+fn labels_are_known_while_a_pod_or_an_export_has_them() {
+    let pod = |name: &str, app: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { "app": app } } });
+    let export = |app: &str| json!({ "metadata": { "name": "a", "namespace": "area" }, "spec": { "kind": "LabelIdentity", "labelIdentity": { "normalizedLabel": format!("ns:kubernetes.io/metadata.name=shop&pod:app={app}") } } });
+    let mut objects = Objects::default();
+    objects.learn(Kind::Pod, WatchEvent::Resynced(vec![pod("a", "web"), pod("b", "web"), pod("c", "api")]));
+    objects.learn(Kind::ResourceExport, WatchEvent::Applied(export("web")));
+    let known = |objects: &Objects| -> Vec<String> {
+        let sets = objects.label_sets("shop");
+        sets.map(|set| {
+            let app = set.labels.get("app").map_or("", String::as_str);
+            format!("{app}: {} Pods, {} exports", objects.pods_with(set), objects.exports_of(set).count())
+        })
+        .collect()
+    };
+    assert_eq!(known(&objects), ["api: 1 Pods, 0 exports", "web: 2 Pods, 1 exports"]);
+    objects.learn(Kind::Pod, WatchEvent::Applied(pod("b", "api")));
+    objects.learn(Kind::Pod, WatchEvent::Deleted(pod("a", "web")));
+    assert_eq!(known(&objects), ["api: 2 Pods, 0 exports", "web: 0 Pods, 1 exports"]);
+    objects.learn(Kind::ResourceExport, WatchEvent::Applied(export("api")));
+    objects.forget(Kind::Pod);
+    assert_eq!(known(&objects), ["api: 0 Pods, 1 exports"]);
+}
+
+#[test]
 fn a_value_is_found_as_its_pointer_says() {
     let object = json!({ "a": [{ "b": "c" }], "": 1 });
     for pointer in ["", "/a", "/a/0", "/a/0/b", "/a/1", "/a/b", "/a/0/b/c", "/"] {
@@ -81,4 +142,59 @@ fn a_list_counts_also_after_the_api_server_has_lost_what_is_newer() {
     assert_eq!(known(&objects), "a@2 c@3");
     assert!(objects.insert(KIND, object("a", 4)).is_some());
     assert_eq!(known(&objects), "a@4 c@3");
+}
+
+fn service(name: &str, version: u32) -> Value {
+    let mut service = object(name, version);
+    service["metadata"]["namespace"] = json!("shop");
+    service
+}
+
+/// A Service that was asked for, the answer to which came after what watches told: what is known then.
+#[track_caller]
+fn check_fetched(told: Vec<WatchEvent<Value>>, answer: &[(&str, u32)], expected: &str) {
+    let (mut objects, web) = (Objects::default(), Key::new(Kind::Service, "shop", "web"));
+    objects.ask(Kind::Service, &web);
+    assert!(!objects.has_fetched(&web));
+    for event in told {
+        match event {
+            WatchEvent::Resynced(all) => drop(objects.relist(Kind::Service, all, |service| *service == web)),
+            event => drop(objects.learn(Kind::Service, event)),
+        }
+    }
+    let answer = answer.iter().map(|(name, version)| service(name, *version)).collect();
+    objects.learn_part(Kind::Service, &web, answer);
+    assert!(objects.has_fetched(&web));
+    let known = objects.all(Kind::Service).map(|(key, object)| format!("{}@{}", key.name, version(object)));
+    assert_eq!(known.collect::<Vec<_>>().join(" "), expected);
+}
+
+#[test]
+fn what_watches_told_after_a_service_was_asked_for_counts() {
+    let web = |version| service("web", version);
+    let (applied, gone) =
+        (|version| WatchEvent::Applied(web(version)), |version| WatchEvent::Deleted(web(version)));
+    check_fetched(vec![], &[("web", 5)], "web@5");
+    check_fetched(vec![applied(7)], &[("web", 5)], "web@7");
+    check_fetched(vec![applied(3)], &[("web", 5)], "web@5");
+    check_fetched(vec![applied(7)], &[], "web@7");
+    check_fetched(vec![gone(7)], &[("web", 5)], "");
+    check_fetched(vec![applied(5), gone(7)], &[("web", 5)], "");
+    check_fetched(vec![gone(4)], &[("web", 5)], "web@5");
+    check_fetched(vec![WatchEvent::Resynced(vec![])], &[("web", 5)], "");
+    check_fetched(vec![WatchEvent::Resynced(vec![web(6)])], &[("web", 5)], "web@6");
+}
+
+#[test]
+fn a_list_of_some_services_leaves_others_as_they_are() {
+    let mut objects = Objects::default();
+    objects.learn(Kind::Service, WatchEvent::Resynced(vec![service("api", 1), service("web", 1)]));
+    let api = Key::new(Kind::Service, "shop", "api");
+    objects.relist(Kind::Service, vec![service("cart", 1)], |service| *service == api);
+    let names = |objects: &Objects| -> Vec<String> {
+        objects.all(Kind::Service).map(|(key, _)| key.name.clone()).collect()
+    };
+    assert_eq!(names(&objects), ["web"], "of cart the list may not have all");
+    objects.forget_service(&Key::new(Kind::Service, "shop", "web"));
+    assert_eq!(names(&objects), Vec::<String>::new());
 }
