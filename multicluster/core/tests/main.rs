@@ -5,12 +5,16 @@
 mod addresses;
 mod answers;
 mod area;
+mod bindings;
+mod claims;
+mod covering;
 mod damaged;
 mod endpoints;
 mod labels;
 mod laws;
 mod membership;
 mod names;
+mod pods;
 mod properties;
 mod service_exports;
 mod services;

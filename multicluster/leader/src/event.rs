@@ -4,6 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
+use crate::approvals::KnownAccount;
 use crate::export::Export;
 
 /// Everything that can wake the leader up.
@@ -11,6 +12,8 @@ use crate::export::Export;
 pub(crate) enum Event {
     /// Of the watch of ClusterSets.
     ClusterSet(WatchEvent<ClusterSet>),
+    /// Of the watch of ServiceAccounts.
+    Account(WatchEvent<KnownAccount>),
     /// Of the watch of MemberClusterAnnounces.
     Announce(WatchEvent<MemberClusterAnnounce>),
     /// Of the watch of ResourceExports.
@@ -18,7 +21,11 @@ pub(crate) enum Event {
     /// Of the watch of ResourceImports.
     Import(WatchEvent<Box<ResourceImport>>),
     /// All announces as they are just now: the leader hears its members.
-    Heard(Vec<MemberClusterAnnounce>),
+    Heard {
+        /// The round in which they were asked for.
+        asked: u64,
+        announces: Vec<MemberClusterAnnounce>,
+    },
     /// Announces cannot be read.
     Deaf,
     /// Time has passed; every second or so.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings, Verdict};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage, Used};
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::{Payload, export_conditions, parse_export, resource_of};
 use antrea_shared_api::multicluster::Condition;
@@ -31,6 +32,8 @@ pub(crate) struct Stale {
     pub(crate) infos: BTreeSet<String>,
     /// Clusters that export less than before.
     pub(crate) fewer: BTreeSet<String>,
+    /// Clusters that export more or less than before.
+    pub(crate) used: BTreeSet<String>,
 }
 
 /// The ResourceExports of a Common Area.
@@ -41,6 +44,7 @@ pub(crate) struct Exports {
     labels: LabelExports,
     infos: BTreeMap<String, ResourceExport>,
     by_cluster: BTreeMap<String, BTreeSet<String>>,
+    usage: Usage,
     clusters: BTreeMap<String, String>,
     said: BTreeMap<String, Vec<Condition>>,
     answers: Answers<ResourceExportStatus>,
@@ -53,6 +57,10 @@ impl Exports {
         self.known.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
+    }
+
     /// Takes in what the watch tells; names the exports that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<Export>) -> (BTreeSet<String>, Stale) {
         self.answers.learn(&event);
@@ -61,12 +69,17 @@ impl Exports {
         (names, stale)
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Export) -> (BTreeSet<String>, Stale) {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(
+        &mut self,
+        action: &Action,
+        answer: Export,
+        asked: u64,
+    ) -> (BTreeSet<String>, Stale) {
         if let Action::WriteExportStatus(asked) = action {
             self.answers.note(&asked.name, asked.wanted.clone(), answer.status.clone());
         }
-        let names = self.known.learn_answer(answer);
+        let names = self.known.learn_answer(answer, asked);
         let stale = self.take_in(&names);
         (names, stale)
     }
@@ -81,7 +94,7 @@ impl Exports {
         self.common_area.merge(resource, surroundings)
     }
 
-    /// Notes what is said to exporters; names those to whom that is news.
+    /// Notes what is said to exporters; names those to whom that is news, or has not been said of their export as it is now.
     pub(crate) fn say(&mut self, outcome: &Outcome) -> BTreeSet<String> {
         let mut news = BTreeSet::new();
         for (name, verdict) in &outcome.exporters {
@@ -89,6 +102,8 @@ impl Exports {
             let said = export_conditions(&known.kind, verdict);
             if self.said.get(name) != Some(&said) {
                 self.said.insert(name.clone(), said);
+                news.insert(name.clone());
+            } else if known.status.observed_generation != known.generation {
                 news.insert(name.clone());
             }
         }
@@ -105,6 +120,11 @@ impl Exports {
         self.names_of(cluster).filter_map(|name| self.known.get(name)?.resource.as_ref())
     }
 
+    /// What an export is part of.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<&Resource> {
+        self.known.get(name)?.resource.as_ref()
+    }
+
     /// All labels with their clusters.
     pub(crate) const fn labels(&self) -> &LabelExports {
         &self.labels
@@ -113,6 +133,11 @@ impl Exports {
     /// The export in which a cluster says what it is.
     pub(crate) fn info_of(&self, cluster: &str) -> Option<&ResourceExport> {
         self.infos.get(cluster)
+    }
+
+    /// Clusters that export something.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
+        self.by_cluster.keys().filter_map(|cluster| cluster.parse().ok())
     }
 
     /// Clusters that say what they are.
@@ -138,6 +163,11 @@ impl Exports {
     /// Whether the cluster has exports that are not being deleted yet.
     pub(crate) fn exports_anything(&self, cluster: &str) -> bool {
         self.by_cluster.contains_key(cluster)
+    }
+
+    /// How much a cluster exports.
+    pub(crate) fn used(&self, cluster: &str) -> Used {
+        self.usage.of(cluster)
     }
 
     /// What brings an export in line, if something has to.
@@ -185,6 +215,8 @@ impl Exports {
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
+        self.usage.set(name, Some(Size::of(&object)));
+        stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
         self.by_cluster.entry(cluster.clone()).or_default().insert(name.to_owned());
         stale.resources.extend(self.common_area.apply(&object));
@@ -208,6 +240,7 @@ impl Exports {
         self.said.remove(name);
         self.answers.forget(name);
         self.orphans.remove(name);
+        self.usage.set(name, None);
         let Some(cluster) = self.clusters.remove(name) else { return };
         if let Some(names) = self.by_cluster.get_mut(&cluster) {
             names.remove(name);
@@ -219,6 +252,7 @@ impl Exports {
             self.infos.remove(&cluster);
             stale.infos.insert(cluster.clone());
         }
+        stale.used.insert(cluster.clone());
         stale.fewer.insert(cluster);
     }
 }

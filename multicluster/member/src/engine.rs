@@ -8,7 +8,8 @@ mod queue;
 mod requests;
 mod retries;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::future::ready;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -18,17 +19,19 @@ use futures::stream::FuturesUnordered;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::area::Area;
+use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
 use crate::watches::{Told, Watched, Watcher};
 use answers::Answers;
 use problems::report;
-use queue::Queue;
+use queue::Schedule;
 use requests::{Done, carry_out};
 use retries::Retries;
 
@@ -36,6 +39,9 @@ use retries::Retries;
 const QUEUE: usize = 1024;
 /// Subjects whose requests are under way at a time.
 const PARALLEL: usize = 16;
+/// Subjects that are looked at in one turn. Whatever else the process does has a turn in between, such as renewing its
+/// Lease.
+const TURN: usize = 256;
 
 /// A part of a member that can be run.
 pub(crate) trait Part: Send + 'static {
@@ -48,7 +54,8 @@ pub(crate) trait Part: Send + 'static {
     /// The objects at the leader that are watched while there is one.
     fn remote(&self, leader: &crate::leader::Joined) -> Vec<Watched>;
 
-    /// What is decided while the leader is like this; nothing before that is known.
+    /// What is decided while the leader is like this, by somebody who has learned nothing yet; nothing while it is not
+    /// known what to decide.
     fn area(&self, leader: &Leader) -> Option<Self::Area>;
 }
 
@@ -57,11 +64,13 @@ type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
 
 struct Engine<P: Part> {
     part: P,
+    /// What decides; nothing before the leader is known for the first time.
     area: Option<P::Area>,
+    /// Whether it does now. While it does not it learns.
+    decides: bool,
     clients: Clients,
     objects: Objects,
-    dirty: Queue<Subject<P>>,
-    busy: BTreeSet<Subject<P>>,
+    schedule: Schedule<Subject<P>>,
     running: FuturesUnordered<Running<P>>,
     retries: Retries<Subject<P>>,
     answers: Answers,
@@ -69,6 +78,8 @@ struct Engine<P: Part> {
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
+    /// How often the leader has said something else of our networks, by what this part knows.
+    said: u64,
     remote: Option<DropGuard>,
     began: Instant,
     tick: Option<Duration>,
@@ -87,6 +98,7 @@ pub(crate) async fn run<P: Part>(
     Watcher { connection: 0, told: told.clone(), stop: watches }.start(&local, &part.local());
     let mut engine = Engine::new(part, local, told);
     leader.mark_changed();
+    let mut is_over = true;
     loop {
         let look = engine.next_look();
         tokio::select! {
@@ -104,9 +116,13 @@ pub(crate) async fn run<P: Part>(
             }
             Some(done) = engine.running.next() => engine.done(done),
             () = wait_until(look) => {}
+            () = ready(()), if !is_over => {}
         }
         engine.tick();
-        engine.start();
+        is_over = engine.start();
+        if !is_over {
+            yield_now().await;
+        }
     }
 }
 
@@ -122,16 +138,17 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
-            clients: Clients { local, leader: None },
+            decides: false,
+            clients: Clients::new(local),
             objects: Objects::default(),
-            dirty: Queue::default(),
-            busy: BTreeSet::new(),
+            schedule: Schedule::default(),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
             answers: Answers::default(),
             problems: BTreeMap::new(),
             told,
             connection: 0,
+            said: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
@@ -146,44 +163,58 @@ impl<P: Part> Engine<P> {
         };
         let tick = area.tick(&self.objects, now);
         self.tick = tick.again;
-        self.dirty.extend(tick.changed);
+        self.schedule.extend(tick.changed);
     }
 
     /// When something is to be done though nothing happens.
     fn next_look(&self) -> Option<Instant> {
         let tick = self.tick.map(|tick| self.began + tick);
-        tick.into_iter().chain(self.retries.next(self.dirty.all(), Instant::now())).min()
+        tick.into_iter().chain(self.schedule.next()).min()
     }
 
-    /// Starts what is to be done about subjects that are not busy and need not wait.
-    fn start(&mut self) {
+    /// Starts what is to be done about subjects that are ready. Whether nothing is left to start now.
+    fn start(&mut self) -> bool {
+        self.schedule.wake(Instant::now());
+        for _ in 0..TURN {
+            if !self.decides || self.running.len() >= PARALLEL {
+                return true;
+            }
+            let Some(subject) = self.schedule.take() else { return true };
+            self.decide(subject);
+        }
+        false
+    }
+
+    /// Starts what is to be done about a subject.
+    fn decide(&mut self, subject: Subject<P>) {
         let Some(area) = &self.area else { return };
-        if !area.kinds().iter().all(|kind| self.objects.has_listed(*kind)) {
+        let is_missing = |kind: &&Kind| !self.objects.has_listed(**kind);
+        if let Some(kind) = area.kinds_of(&subject).iter().find(is_missing) {
+            return self.schedule.wait_for(*kind, subject);
+        }
+        let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
+        plan.actions.retain(|action| !self.answers.is_in_vain(action));
+        report(&mut self.problems, &subject, plan.problems);
+        let is_withheld =
+            self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);
+        if is_withheld && plan.actions.is_empty() {
             return;
         }
-        let now = Instant::now();
-        while self.running.len() < PARALLEL {
-            let is_due =
-                |subject: &Subject<P>| !self.busy.contains(subject) && !self.retries.must_wait(subject, now);
-            let Some(subject) = self.dirty.take(is_due) else { return };
-            let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
-            plan.actions.retain(|action| !self.answers.is_in_vain(action));
-            report(&mut self.problems, &subject, plan.problems);
-            if self.retries.repeats(&subject, &plan.actions, now) {
-                self.dirty.add(subject);
-                continue;
+        if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
+            self.schedule.wait(subject, Instant::now() + wait);
+        } else if plan.actions.is_empty() {
+            self.schedule.recall(&subject);
+            if self.retries.settled(&subject) {
+                self.schedule.hurry();
             }
-            if plan.actions.is_empty() {
-                self.retries.settled(&subject);
-                continue;
-            }
-            self.busy.insert(subject.clone());
-            self.running.push(Box::pin(carry_out(
-                self.clients.clone(),
-                self.connection,
-                subject,
-                plan.actions,
-            )));
+        } else {
+            self.schedule.begin(subject.clone());
+            let rounds = plan.actions.iter().map(|action| self.objects.round(action.key().kind)).collect();
+            let requests = carry_out(self.clients.clone(), self.connection, subject, plan.actions, rounds);
+            self.running.push(Box::pin(requests));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
