@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Bound::{Excluded, Included};
 
+use antrea_shared_api::addresses::{unusable, unusable_part};
 use ipnet::IpNet;
 
 use crate::export::{Export, by_age};
@@ -80,11 +82,7 @@ impl Claim {
 
     /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
     pub fn allows(&self, address: IpAddr) -> bool {
-        self.0.is_empty() || self.network_of(address).is_some()
-    }
-
-    fn network_of(&self, address: IpAddr) -> Option<ClaimedNetwork> {
-        self.0.iter().find(|network| network.cidr.contains(&address)).copied()
+        self.0.is_empty() || self.0.iter().any(|network| network.cidr.contains(&address))
     }
 }
 
@@ -105,7 +103,7 @@ pub enum ClaimRefused {
     },
     /// It contains addresses that no cluster can have.
     #[error(
-        "{0} contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster"
+        "{0} contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster"
     )]
     Unusable(ClaimedNetwork),
 }
@@ -144,13 +142,19 @@ pub enum AddressRefused {
         network: ClaimedNetwork,
     },
     /// No cluster can have it.
-    #[error("{0} is a loopback, link-local, multicast or unspecified address")]
+    #[error("{0} is a loopback, link-local, multicast or reserved address")]
     Unusable(IpAddr),
 }
 
 /// The networks of all members that have announced some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claims(BTreeMap<ClusterId, Claim>);
+pub struct Claims {
+    /// What stands of each claim.
+    standing: BTreeMap<ClusterId, Claim>,
+    /// The same networks by their first address, without those that lie within another: no two overlap, since networks of
+    /// different clusters do not.
+    by_start: BTreeMap<IpAddr, (ClaimedNetwork, ClusterId)>,
+}
 
 impl Claims {
     /// The claims of all members, and what is refused of them: the older claim of a network stands. A member with a
@@ -160,7 +164,7 @@ impl Claims {
         for claim in by_age(claims) {
             let problems = settled.problems(&claim.cluster, &claim.payload);
             let accepted = if problems.is_empty() { claim.payload.clone() } else { Claim::default() };
-            settled.0.insert(claim.cluster.clone(), accepted);
+            settled.accept(&claim.cluster, accepted);
             if !problems.is_empty() {
                 refused.insert(claim.cluster.clone(), problems);
             }
@@ -168,24 +172,52 @@ impl Claims {
         (settled, refused)
     }
 
+    fn accept(&mut self, cluster: &ClusterId, claim: Claim) {
+        for network in claim.networks() {
+            let within = self
+                .around(network.cidr.network())
+                .is_some_and(|(wider, _)| wider.cidr.contains(&network.cidr));
+            if within {
+                continue;
+            }
+            let inner: Vec<IpAddr> = self.inside(&network.cidr).map(|(start, _)| *start).collect();
+            for start in inner {
+                self.by_start.remove(&start);
+            }
+            self.by_start.insert(network.cidr.network(), (*network, cluster.clone()));
+        }
+        self.standing.insert(cluster.clone(), claim);
+    }
+
+    /// The network that contains an address, and whose it is.
+    fn around(&self, address: IpAddr) -> Option<&(ClaimedNetwork, ClusterId)> {
+        let (_, before) = self.by_start.range(..=address).next_back()?;
+        before.0.cidr.contains(&address).then_some(before)
+    }
+
+    /// Networks that begin within another.
+    fn inside(&self, network: &IpNet) -> impl Iterator<Item = (&IpAddr, &(ClaimedNetwork, ClusterId))> {
+        self.by_start.range((Included(network.network()), Included(network.broadcast())))
+    }
+
+    /// Networks that have addresses of another, and whose they are.
+    fn overlapping(&self, network: &IpNet) -> impl Iterator<Item = &(ClaimedNetwork, ClusterId)> {
+        let first = network.network();
+        let later = self.by_start.range((Excluded(first), Included(network.broadcast())));
+        self.around(first).into_iter().chain(later.map(|(_, claimed)| claimed))
+    }
+
     /// Why `cluster` may not claim that now; nothing where it may.
     pub fn problems(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
-        let mut problems: Vec<ClaimRefused> = claim
-            .0
-            .iter()
-            .filter(|network| !is_usable(&network.cidr))
-            .copied()
-            .map(ClaimRefused::Unusable)
-            .collect();
-        for (other, theirs) in self.0.iter().filter(|(other, _)| *other != cluster) {
-            for claimed in &claim.0 {
-                let overlaps = theirs.0.iter().filter(|network| overlap(&network.cidr, &claimed.cidr));
-                problems.extend(overlaps.map(|others| ClaimRefused::Overlap {
-                    claimed: *claimed,
-                    cluster: other.clone(),
-                    others: *others,
-                }));
-            }
+        let unusable = claim.networks().filter(|network| unusable_part(&network.cidr).is_some());
+        let mut problems: Vec<ClaimRefused> = unusable.copied().map(ClaimRefused::Unusable).collect();
+        for claimed in claim.networks() {
+            let overlaps = self.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
+            problems.extend(overlaps.map(|(others, other)| ClaimRefused::Overlap {
+                claimed: *claimed,
+                cluster: other.clone(),
+                others: *others,
+            }));
         }
         problems
     }
@@ -195,55 +227,20 @@ impl Claims {
     /// # Errors
     /// Why it may not.
     pub fn check(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
-        if !is_usable_address(address) {
+        if unusable(address).is_some() {
             return Err(AddressRefused::Unusable(address));
         }
-        if self.0.get(cluster).is_some_and(|own| own.network_of(address).is_some()) {
-            return Ok(());
-        }
-        let owner = self
-            .0
-            .iter()
-            .filter(|(other, _)| *other != cluster)
-            .find_map(|(other, claim)| claim.network_of(address).map(|network| (other.clone(), network)));
-        match owner {
-            Some((owner, network)) => Err(AddressRefused::Foreign { address, owner, network }),
-            None if self.0.contains_key(cluster) => {
+        match self.around(address) {
+            Some((_, owner)) if owner == cluster => Ok(()),
+            Some((network, owner)) => {
+                Err(AddressRefused::Foreign { address, owner: owner.clone(), network: *network })
+            }
+            None if self.standing.contains_key(cluster) => {
                 Err(AddressRefused::NotOwn { cluster: cluster.clone(), address })
             }
             None => Ok(()),
         }
     }
-}
-
-fn overlap(one: &IpNet, other: &IpNet) -> bool {
-    one.contains(other) || other.contains(one)
-}
-
-/// Networks whose addresses are no endpoints, as Kubernetes' validation of EndpointSlices has it.
-const UNUSABLE: [&str; 9] = [
-    "0.0.0.0/32",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "224.0.0.0/4",
-    "255.255.255.255/32",
-    "::/128",
-    "::1/128",
-    "fe80::/10",
-    "ff00::/8",
-];
-
-fn unusable() -> impl Iterator<Item = IpNet> {
-    UNUSABLE.iter().filter_map(|text| text.parse().ok())
-}
-
-fn is_usable(cidr: &IpNet) -> bool {
-    !unusable().any(|unusable| overlap(&unusable, cidr))
-}
-
-fn is_usable_address(address: IpAddr) -> bool {
-    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    !mapped && !unusable().any(|unusable| unusable.contains(&address))
 }
 
 impl fmt::Display for ClaimedNetwork {

@@ -173,7 +173,7 @@ fn addresses_that_make_no_sense_are_left_out() {
     insta::assert_snapshot!(text(&area), @r#"
     shop-web-endpoints Endpoints shop/web
       east-shop-web-endpoints taken
-        without 127.0.0.1 is a loopback, link-local, multicast or unspecified address
+        without 127.0.0.1 is a loopback, link-local, multicast or reserved address
       west-shop-web-endpoints taken
         without spec.endpoints.subsets[0].addresses[0].ip: "web.example" is no IP address
     "#);

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use crate::addresses::unusable;
+
 /// Nothing is there.
 pub fn missing() -> Option<String> {
     Some("is missing".to_owned())
@@ -46,18 +48,11 @@ pub fn ip(text: &str) -> Option<String> {
     wrong(text, text.parse::<IpAddr>().is_ok(), "not an IP address")
 }
 
-/// An address that other hosts can reach (as core Endpoints are checked).
+/// An address that other hosts can reach.
 pub fn reachable_ip(text: &str) -> Option<String> {
     let Ok(address) = text.parse::<IpAddr>() else { return ip(text) };
-    let kind = match address.to_canonical() {
-        address if address.is_unspecified() => "unspecified",
-        address if address.is_loopback() => "loopback",
-        address if address.is_multicast() => "multicast",
-        IpAddr::V4(address) if address.is_link_local() => "link-local",
-        IpAddr::V6(address) if address.is_unicast_link_local() => "link-local",
-        _ => return None,
-    };
-    Some(format!("{text:?} cannot be reached by other hosts: it is a {kind} address"))
+    let kind = unusable(address)?;
+    Some(format!("{text:?} cannot be reached by other hosts, as no {kind} address can"))
 }
 
 /// A network of either family.
@@ -136,6 +131,8 @@ mod tests {
                 "10.0.0",
                 "127.0.0.1",
                 "0.0.0.0",
+                "0.1.2.3",
+                "240.0.0.1",
                 "::",
                 "::1",
                 "224.0.0.1",

@@ -164,7 +164,7 @@ fn networks_are_named_and_usable() {
         "mc/north-token",
         "create",
         &north(", serviceCIDRs: [0.0.0.0/0]"),
-        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster",
+        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster",
     );
     check(
         "mc/north-token",

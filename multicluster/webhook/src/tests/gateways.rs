@@ -27,7 +27,7 @@ fn the_controller_makes_gateways() {
         "kube-system/antrea-mc-controller",
         "create",
         &GATEWAY.replace("10.0.0.2", "127.0.0.1"),
-        "422: internalIP: \"127.0.0.1\" cannot be reached by other hosts: it is a loopback address",
+        "422: internalIP: \"127.0.0.1\" cannot be reached by other hosts, as no loopback address can",
     );
     let only = "403: only the Multi-cluster controller may write Gateways: annotate the Node with multicluster.antrea.io/gateway=true";
     for who in ["admin", "default/antrea-mc-controller", "other/antrea-agent", "mc/east-token"] {

@@ -15,11 +15,11 @@ fn a_member_exports_addresses_in_its_networks_alone() {
         ("203.0.113.7", "403: 203.0.113.7 is in no network that cluster east has announced"),
         (
             "169.254.169.254",
-            "422: spec.endpoints.subsets[0].addresses[0].ip: \"169.254.169.254\" cannot be reached by other hosts: it is a link-local address",
+            "422: spec.endpoints.subsets[0].addresses[0].ip: \"169.254.169.254\" cannot be reached by other hosts, as no link-local address can",
         ),
         (
             "255.255.255.255",
-            "403: 255.255.255.255 is a loopback, link-local, multicast or unspecified address",
+            "403: 255.255.255.255 is a loopback, link-local, multicast or reserved address",
         ),
     ] {
         check("mc/east-token", "create", &with(ENDPOINTS, "10.1.0.7", ip), expected);
@@ -98,7 +98,7 @@ fn a_member_tells_of_its_own_networks_alone() {
         &update(INFO, "serviceCIDR: 10.1.0.0/16", "podCIDRs: [198.51.100.0/24]"),
         "403: 198.51.100.0/24 is in no network that cluster east has announced",
     );
-    let world = "403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.1.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
+    let world = "403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.1.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
     check("mc/old-token", "create", &info("podCIDRs: [0.0.0.0/0]").replace("east", "old"), world);
     check(
         "mc/east-token",

@@ -79,7 +79,7 @@ fn what_upstream_let_a_members_token_write_is_refused() {
         }
     });
     insta::assert_snapshot!(refused.collect::<String>(), @"
-    403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own
+    403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster; Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own
     403: 10.100.0.1 is in Service CIDR 10.100.0.0/16 of cluster c5
     ");
 }

@@ -85,7 +85,7 @@ fn exported_endpoints_can_be_reached() {
         "spec: {clusterID: a, name: b, namespace: c, kind: Endpoints, endpoints: {subsets: \
          [{addresses: [{ip: 10.0.0.1}, {ip: 127.0.0.1}, {ip: x}], notReadyAddresses: [{ip: 10.0.0.2, hostname: B}], ports: [{port: 80}]}]}}",
         &[
-            "spec.endpoints.subsets[0].addresses[1].ip: \"127.0.0.1\" cannot be reached by other hosts: it is a loopback address",
+            "spec.endpoints.subsets[0].addresses[1].ip: \"127.0.0.1\" cannot be reached by other hosts, as no loopback address can",
             "spec.endpoints.subsets[0].addresses[2].ip: \"x\" is not an IP address",
             &format!("spec.endpoints.subsets[0].notReadyAddresses[0].hostname: \"B\" {NOT_A_LABEL}"),
         ],

@@ -43,7 +43,7 @@ fn a_gateway_has_two_addresses() {
         "{internalIP: 169.254.0.1, serviceCIDR: 10.96.0.0/33}",
         &[
             "gatewayIP: is missing",
-            "internalIP: \"169.254.0.1\" cannot be reached by other hosts: it is a link-local address",
+            "internalIP: \"169.254.0.1\" cannot be reached by other hosts, as no link-local address can",
             "serviceCIDR: \"10.96.0.0/33\" is not a CIDR, as 10.96.0.0/12",
         ],
     );
