@@ -147,7 +147,7 @@ mod tests {
             Claimed { cluster, created: Timestamp::UNIX_EPOCH, payload: claim.unwrap() }
         };
         let claimed: Vec<_> = (0..members).map(claim).collect();
-        let (claims, refused) = Claims::settle(&claimed.iter().collect::<Vec<_>>());
+        let (claims, refused) = Claims::settle(&claimed.iter().collect::<Vec<_>>(), &[]);
         assert!(refused.is_empty(), "{refused:?}");
         claims
     }

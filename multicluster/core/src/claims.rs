@@ -1,12 +1,15 @@
-//! The networks that members claim: in their announces, or else, as upstream members do, in their ClusterInfo.
+//! The networks and Gateways that members claim: networks in their announces, or else, as upstream members do, in their
+//! ClusterInfo, where all Gateways are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, MemberClusterAnnounce, ResourceExport};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::addresses::{Claim, ClaimRefused, Claims, PodConnectivity};
+use crate::addresses::{Claim, ClaimRefused, Claims, GatewayClaim, PodConnectivity, Refused};
 use crate::export::Export;
 use crate::ids::ClusterId;
 use crate::wire::{claim_of_announce, claim_of_cluster_info};
@@ -14,14 +17,42 @@ use crate::wire::{claim_of_announce, claim_of_cluster_info};
 /// What all members claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBook {
-    claimed: BTreeMap<ClusterId, Export<Claim>>,
-    /// Problems of the networks as they are written.
-    unreadable: BTreeMap<ClusterId, Vec<String>>,
+    said: BTreeMap<ClusterId, Said>,
     settled: Claims,
-    /// Why claims do not stand.
-    refused: BTreeMap<ClusterId, Vec<String>>,
-    /// Which refused claims overlap with those that stand.
-    contested: BTreeMap<ClusterId, Vec<String>>,
+    /// What each member is told of claims that do not stand: its own, and those of others for what it has.
+    refused: Told,
+    contested: Told,
+}
+
+/// What a member says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Said {
+    networks: Option<Export<Claim>>,
+    /// Problems of the networks as they are written.
+    unreadable: Vec<String>,
+    /// Networks that its ClusterInfo names.
+    told: Vec<IpNet>,
+    gateways: Vec<GatewayClaim>,
+}
+
+/// Sentences about claims that do not stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objections {
+    /// Of networks.
+    pub networks: Vec<String>,
+    /// Of Gateways.
+    pub gateways: Vec<String>,
+}
+
+/// What is different once claims are settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Concerned {
+    /// Clusters whose networks are others than before.
+    pub networks: BTreeSet<ClusterId>,
+    /// Clusters whose Gateways are others than before.
+    pub gateways: BTreeSet<ClusterId>,
+    /// Clusters that are told something else.
+    pub told: BTreeSet<ClusterId>,
 }
 
 impl ClaimBook {
@@ -30,81 +61,128 @@ impl ClaimBook {
         &self.settled
     }
 
-    /// Why a member's claim does not stand; nothing where it does.
-    pub fn refused(&self, cluster: &ClusterId) -> &[String] {
-        self.refused.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    /// What does not stand of a member's claims.
+    pub fn refused(&self, cluster: &ClusterId) -> Option<&Objections> {
+        self.refused.get(cluster)
     }
 
-    /// Which refused claims of others overlap with that of a member.
-    pub fn contested(&self, cluster: &ClusterId) -> &[String] {
-        self.contested.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    /// What is refused to others, as a member has it.
+    pub fn contested(&self, cluster: &ClusterId) -> Option<&Objections> {
+        self.contested.get(cluster)
     }
 
-    /// Takes in what a cluster says of its networks. Whether anything that matters to others changes.
+    /// Takes in what a cluster says of itself. Nothing is different before claims are settled.
     pub fn update(
         &mut self,
         cluster: &ClusterId,
         announce: Option<&MemberClusterAnnounce>,
         info: Option<&ResourceExport>,
-    ) -> bool {
-        let (claim, problems) = claim_of(cluster, announce, info);
-        let same = self.claimed.get(cluster) == claim.as_ref()
-            && self.unreadable.get(cluster).map(Vec::as_slice).unwrap_or_default() == problems;
-        if same {
-            return false;
+    ) {
+        let said = said(cluster, announce, info);
+        if said == Said::default() {
+            self.said.remove(cluster);
+        } else {
+            self.said.insert(cluster.clone(), said);
         }
-        put(&mut self.claimed, cluster, claim);
-        put(&mut self.unreadable, cluster, Some(problems).filter(|problems| !problems.is_empty()));
-        self.settle()
+    }
+
+    /// Decides who has what; says what is different.
+    pub fn settle(&mut self) -> Concerned {
+        let (settled, refused) = settle(self.said.values());
+        let (refused, contested) = self.objections(refused);
+        let concerned = Concerned {
+            networks: differing(self.settled.all_standing(), settled.all_standing()),
+            gateways: differing(&self.settled.all_gateways(), &settled.all_gateways()),
+            told: &differing(&self.refused, &refused) | &differing(&self.contested, &contested),
+        };
+        (self.settled, self.refused, self.contested) = (settled, refused, contested);
+        concerned
+    }
+
+    /// Whether what a member exports depends on the networks of others: it has none of its own, or tells of further ones.
+    pub fn depends_on_others(&self, cluster: &ClusterId) -> bool {
+        let Some(standing) = self.settled.standing(cluster) else { return true };
+        let mut told = self.said.get(cluster).map(|said| said.told.as_slice()).unwrap_or_default().iter();
+        let claimed = |network: &IpNet| standing.networks().any(|claimed| claimed.cidr.contains(network));
+        standing.networks().next().is_none() || !told.all(claimed)
     }
 
     /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is.
     pub fn settled_without(&self, cluster: &ClusterId) -> Claims {
-        let others = self.claimed.iter().filter(|(other, _)| *other != cluster).map(|(_, claim)| claim);
-        Claims::settle(&others.collect::<Vec<_>>()).0
+        settle(self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said)).0
     }
 
     /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
     /// claim has is let in, and refused when claims are settled, so that both clusters are told. The claim of an older
-    /// announce would win: nobody loses a network to that.
+    /// announce would win: nobody loses a network, or a Gateway, to that.
     pub fn not_to_be_announced(
         &self,
         cluster: &ClusterId,
         old: Networks<'_>,
         new: Networks<'_>,
     ) -> Vec<ClaimRefused> {
+        let others = self.settled_without(cluster);
         let since = old.announce.map_or(Timestamp::MAX, |announce| created(&announce.metadata));
         let loses_to = |other: &ClusterId| {
-            self.claimed.get(other).is_some_and(|theirs| (theirs.created, other) < (since, cluster))
+            let theirs = self.said.get(other).and_then(|said| said.networks.as_ref());
+            theirs.is_some_and(|theirs| (theirs.created, other) < (since, cluster))
         };
-        let mut problems = new_problems(&self.settled_without(cluster), cluster, old, new);
+        let mut problems = new_problems(&others, cluster, old, new);
         problems
             .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
+        let around = |networks: Networks<'_>| {
+            let claim = claim_of(cluster, networks.announce, networks.info).0;
+            claim.map(|claim| others.gateways_in(cluster, &claim.payload)).unwrap_or_default()
+        };
+        let known = around(old);
+        let new = around(new).into_iter().filter(|problem| !known.contains(problem));
+        problems.extend(new.filter(|problem| !problem.is_older_than(since, cluster)));
         problems
     }
 
-    fn settle(&mut self) -> bool {
-        let claims: Vec<&Export<Claim>> = self.claimed.values().collect();
-        let (settled, refused) = Claims::settle(&claims);
-        let mut reasons = self.unreadable.clone();
-        let mut contested = BTreeMap::<ClusterId, Vec<String>>::new();
-        for (cluster, refused) in refused {
+    fn objections(&self, refused: Refused) -> (Told, Told) {
+        let unreadable = self.said.iter().filter(|(_, said)| !said.unreadable.is_empty());
+        let of_networks =
+            |said: &Said| Objections { networks: said.unreadable.clone(), ..Objections::default() };
+        let mut reasons: Told =
+            unreadable.map(|(cluster, said)| (cluster.clone(), of_networks(said))).collect();
+        let mut contested = Told::new();
+        for (cluster, refused) in refused.networks {
             for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
-                contested.entry(owner.clone()).or_default().push(told);
+                contested.entry(owner.clone()).or_default().networks.push(told);
             }
-            reasons.entry(cluster).or_default().extend(refused.iter().map(ToString::to_string));
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().networks.extend(own);
         }
-        let changed = settled != self.settled || reasons != self.refused || contested != self.contested;
-        (self.settled, self.refused, self.contested) = (settled, reasons, contested);
-        changed
+        for (cluster, refused) in refused.gateways {
+            for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
+                contested.entry(owner.clone()).or_default().gateways.push(told);
+            }
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().gateways.extend(own);
+        }
+        (reasons, contested)
     }
 }
 
-fn put<T>(map: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T>) {
-    match value {
-        Some(value) => drop(map.insert(cluster.clone(), value)),
-        None => drop(map.remove(cluster)),
+type Told = BTreeMap<ClusterId, Objections>;
+
+fn settle<'a>(said: impl Iterator<Item = &'a Said>) -> (Claims, Refused) {
+    let (mut networks, mut gateways) = (Vec::new(), Vec::new());
+    for said in said {
+        networks.extend(&said.networks);
+        gateways.extend(said.gateways.iter().cloned());
     }
+    Claims::settle(&networks, &gateways)
+}
+
+/// The keys of what is not the same in both.
+fn differing<T: PartialEq>(
+    old: &BTreeMap<ClusterId, T>,
+    new: &BTreeMap<ClusterId, T>,
+) -> BTreeSet<ClusterId> {
+    let keys = old.keys().chain(new.keys());
+    keys.filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
 }
 
 /// Why `cluster` may not say `new` of its networks, beside what all others claim. What `old` claims already is not held
@@ -132,6 +210,38 @@ pub struct Networks<'a> {
     pub announce: Option<&'a MemberClusterAnnounce>,
     /// In its ResourceExport of kind ClusterInfo.
     pub info: Option<&'a ResourceExport>,
+}
+
+fn said(
+    cluster: &ClusterId,
+    announce: Option<&MemberClusterAnnounce>,
+    info: Option<&ResourceExport>,
+) -> Said {
+    let (networks, unreadable) = claim_of(cluster, announce, info);
+    let told =
+        info.and_then(|info| info.spec.cluster_info.as_ref()).and_then(|info| claim_of_cluster_info(info).0);
+    let told = told.iter().flat_map(Claim::networks).map(|network| network.cidr).collect();
+    Said { networks, unreadable, told, gateways: gateways_of(cluster, announce, info) }
+}
+
+fn gateways_of(
+    cluster: &ClusterId,
+    announce: Option<&MemberClusterAnnounce>,
+    info: Option<&ResourceExport>,
+) -> Vec<GatewayClaim> {
+    let Some(export) = info else { return Vec::new() };
+    let recorded =
+        announce.and_then(|announce| announce.status.as_ref()).map(|status| status.gateways.as_slice());
+    let recorded = |address: IpAddr| {
+        let mut held = recorded.unwrap_or_default().iter();
+        held.find(|held| held.gateway_ip.parse() == Ok(address)).map(|held| held.since.0)
+    };
+    let joined = created(announce.map_or(&export.metadata, |announce| &announce.metadata));
+    let infos = export.spec.cluster_info.iter().flat_map(|info| &info.gateway_infos);
+    let addresses: BTreeSet<IpAddr> = infos.filter_map(|info| info.gateway_ip.parse().ok()).collect();
+    let claim =
+        |address| GatewayClaim { cluster: cluster.clone(), address, recorded: recorded(address), joined };
+    addresses.into_iter().map(claim).collect()
 }
 
 fn claim_of(

@@ -1,6 +1,7 @@
 //! All ResourceExports of a ClusterSet, and what comes of them: a ResourceImport for each resource, and a word to each
 //! exporter.
 
+mod cluster_info;
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +35,7 @@ struct Known {
 pub struct Surroundings<'a> {
     /// Clusters whose lease is over: their endpoints are left out.
     pub withdrawn: &'a BTreeSet<ClusterId>,
-    /// Who may export which addresses.
+    /// Who has which networks and Gateways.
     pub claims: &'a Claims,
     /// The numbers of labels.
     pub labels: &'a LabelIdentities,
@@ -62,6 +63,8 @@ pub struct Verdict {
     pub problems: Vec<Problem>,
     /// Addresses that are left out.
     pub addresses: Vec<AddressRefused>,
+    /// Networks and Gateways that are left out.
+    pub left_out: Vec<String>,
 }
 
 impl CommonArea {

@@ -32,9 +32,9 @@ fn settle(text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> (C
     let claims: Vec<_> = (0..).zip(lines).map(|(age, line)| export(age, line, endpoints, pods)).collect();
     let mut shuffled: Vec<&Export<Claim>> = claims.iter().collect();
     shuffled.reverse();
-    let (settled, refused) = Claims::settle(&shuffled);
-    assert_eq!(settled, Claims::settle(&claims.iter().collect::<Vec<_>>()).0, "the order of claims shows");
-    let refused = refused.iter().flat_map(|(cluster, problems)| {
+    let (settled, refused) = Claims::settle(&shuffled, &[]);
+    assert_eq!(settled, Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0, "the order of claims shows");
+    let refused = refused.networks.iter().flat_map(|(cluster, problems)| {
         problems.iter().map(move |problem| format!("{cluster}: {problem}\n"))
     });
     (settled, refused.collect())
@@ -159,13 +159,13 @@ proptest! {
             created: jiff::Timestamp::from_second(i64::try_from(number).unwrap()).unwrap(),
             payload: Claim::new(services, pods, ClusterIps, On),
         }).collect();
-        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>());
+        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]);
         let mut standing: Vec<&Export<Claim>> = Vec::new();
         for claim in &claims {
             let taken = claim.payload.networks().any(|network| standing.iter().any(|other| {
                 other.payload.networks().any(|theirs| theirs.cidr.contains(&network.cidr) || network.cidr.contains(&theirs.cidr))
             }));
-            prop_assert_eq!(refused.contains_key(&claim.cluster), taken, "{}", claim.cluster);
+            prop_assert_eq!(refused.networks.contains_key(&claim.cluster), taken, "{}", claim.cluster);
             if !taken {
                 standing.push(claim);
             }

@@ -74,7 +74,7 @@ pub(crate) fn service_cidrs(claims: &[(&str, &str)]) -> Claims {
         ),
     };
     let claims: Vec<Export<Claim>> = (0..).zip(claims).map(export).collect();
-    Claims::settle(&claims.iter().collect::<Vec<_>>()).0
+    Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0
 }
 
 fn print(text: &mut String, name: &str, outcome: &Outcome) -> std::fmt::Result {

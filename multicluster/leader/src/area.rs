@@ -34,6 +34,10 @@ pub(crate) struct Area {
     /// The numbers of labels; none before everything was listed once. Nothing is decided before that.
     labels: Option<LabelIdentities>,
     stale: BTreeSet<Resource>,
+    /// Claims have changed since they were settled.
+    unsettled: bool,
+    /// Resources with addresses that are left out.
+    partly_imported: BTreeSet<Resource>,
     tasks: BTreeSet<Task>,
 }
 
@@ -48,6 +52,8 @@ impl Area {
             imports: Imports::default(),
             labels: None,
             stale: BTreeSet::new(),
+            unsettled: false,
+            partly_imported: BTreeSet::new(),
             tasks: BTreeSet::new(),
         }
     }
@@ -116,6 +122,7 @@ impl Area {
             let orphans = self.exports.abandon(cluster.as_str());
             self.tasks.extend(orphans.into_iter().map(Task::Export));
         }
+        self.settle_claims();
         self.merge_stale();
         std::mem::take(&mut self.tasks)
     }
@@ -183,6 +190,11 @@ impl Area {
         };
         for resource in std::mem::take(&mut self.stale) {
             let outcome = self.exports.merge(&resource, &surroundings);
+            if outcome.exporters.values().any(|verdict| !verdict.addresses.is_empty()) {
+                self.partly_imported.insert(resource.clone());
+            } else {
+                self.partly_imported.remove(&resource);
+            }
             self.tasks.extend(self.exports.say(&outcome).into_iter().map(Task::Export));
             self.tasks.extend(self.imports.want(&resource, outcome.import).map(Task::Import));
         }

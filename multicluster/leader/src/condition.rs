@@ -6,30 +6,43 @@ use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// Networks of a member are refused.
+/// Networks or Gateways of a member are refused.
 const NETWORK_REFUSED: &str = "NetworkRefused";
-/// Networks of a member stand, and are refused to another that claims them as well.
+const GATEWAY_REFUSED: &str = "GatewayRefused";
+/// They stand, and are refused to another that claims them as well.
 const NETWORK_CONTESTED: &str = "NetworkContested";
+const GATEWAY_CONTESTED: &str = "GatewayContested";
 
-/// Whether the networks of a member overlap with those of others, without a time; nothing where they do not.
+/// Whether networks or Gateways of a member are those of others as well, without a time; nothing where they are not. What
+/// is refused comes first, and what is said of the first is the reason.
 pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
-    let (reason, why) = match claims.refused(cluster) {
-        [] => (NETWORK_CONTESTED, claims.contested(cluster)),
-        refused => (NETWORK_REFUSED, refused),
-    };
-    (!why.is_empty()).then(|| Condition {
+    let refused = claims.refused(cluster).cloned().unwrap_or_default();
+    let contested = claims.contested(cluster).cloned().unwrap_or_default();
+    let said = [
+        (NETWORK_REFUSED, refused.networks),
+        (GATEWAY_REFUSED, refused.gateways),
+        (NETWORK_CONTESTED, contested.networks),
+        (GATEWAY_CONTESTED, contested.gateways),
+    ];
+    let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
+    Some(Condition {
         condition_type: condition_type::CONFLICT.to_owned(),
         status: ConditionStatus::True,
-        reason: reason.to_owned(),
-        message: why.join("; "),
+        reason: (*reason).to_owned(),
+        message: said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; "),
         last_transition_time: None,
     })
+}
+
+/// The moment as objects have it, in seconds.
+pub(crate) fn whole_seconds(now: Timestamp) -> Time {
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }
 
 /// The conditions with the times since when their status is so: that of their like among `present`, or `now`, in
 /// seconds.
 pub(crate) fn dated(conditions: Vec<Condition>, present: &[Condition], now: Timestamp) -> Vec<Condition> {
-    let whole = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+    let whole = whole_seconds(now);
     let date = |condition: Condition| {
         let before = present.iter().find(|before| before.condition_type == condition.condition_type);
         let since = before

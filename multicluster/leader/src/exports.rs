@@ -115,6 +115,11 @@ impl Exports {
         self.infos.get(cluster)
     }
 
+    /// Clusters that export something.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
+        self.by_cluster.keys().filter_map(|cluster| cluster.parse().ok())
+    }
+
     /// Clusters that say what they are.
     pub(crate) fn clusters_with_info(&self) -> impl Iterator<Item = ClusterId> {
         self.infos.keys().filter_map(|cluster| cluster.parse().ok())

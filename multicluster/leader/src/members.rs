@@ -8,7 +8,7 @@ use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
 use antrea_shared_api::multicluster::v1alpha1::{
-    MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+    HeldGateway, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use tracing::warn;
 use crate::action::Action;
 use crate::answers::Answers;
 use crate::change::Change;
-use crate::condition::{conflict, dated};
+use crate::condition::{conflict, dated, whole_seconds};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
 
@@ -172,19 +172,32 @@ impl Members {
         done.then(|| Action::KeepAnnounceFinalizers(target(metadata), finalizers))
     }
 
-    /// What tells a member of its networks, if it has not been told.
+    /// What tells a member of its networks and Gateways, if it has not been told.
     pub(crate) fn plan_status(&self, name: &str, claims: &ClaimBook, now: Timestamp) -> Option<Action> {
         let cluster = cluster_of(name)?;
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
         let said = conflict(claims, &cluster).into_iter().collect();
         let before = self.answers.meant(name, &present);
-        let wanted = MemberClusterAnnounceStatus { conditions: dated(said, &before.conditions, now) };
+        let wanted = MemberClusterAnnounceStatus {
+            conditions: dated(said, &before.conditions, now),
+            gateways: held(claims, &cluster, &before.gateways, now),
+        };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
         }
         Change::new(name, &present, wanted).map(Action::WriteAnnounceStatus)
     }
+}
+
+/// The Gateways of a member, each since when it was first written down.
+fn held(claims: &ClaimBook, cluster: &ClusterId, before: &[HeldGateway], now: Timestamp) -> Vec<HeldGateway> {
+    let since = |gateway_ip: &str| {
+        let known = before.iter().find(|held| held.gateway_ip == gateway_ip);
+        known.map_or_else(|| whole_seconds(now), |held| held.since.clone())
+    };
+    let addresses = claims.settled().gateways_of(cluster).map(|address| address.to_string());
+    addresses.map(|gateway_ip| HeldGateway { since: since(&gateway_ip), gateway_ip }).collect()
 }
 
 /// The cluster that an announce of this name is of.

@@ -124,6 +124,7 @@ impl Area {
             claims.update(&cluster, self.announce_of(&cluster), self.info_of(&cluster));
             self.claims = claims;
         }
+        self.claims.settle();
     }
 }
 

@@ -8,7 +8,9 @@ use crate::conflict::Conflict;
 use crate::ids::ClusterId;
 use crate::merge::{self, MergedService, WholeExport};
 use crate::names::{Resource, import_name};
-use crate::wire::{ParsedExport, Problem, claim_of_cluster_info, import_endpoints, import_service};
+use crate::wire::{ParsedExport, import_endpoints, import_service};
+
+use super::cluster_info::cluster_info;
 
 impl CommonArea {
     /// What comes of the exports of `resource`.
@@ -73,18 +75,16 @@ impl CommonArea {
             .parsed(resource)
             .find_map(|(name, parsed)| parsed.payload.cluster_info().map(|info| (name, info)));
         let Some((name, info)) = info else { return };
-        let (claim, problems) = claim_of_cluster_info(info);
-        let claim = claim.unwrap_or_default();
-        let refused =
-            surroundings.claims.problems(cluster, &claim).into_iter().map(|refused| refused.to_string());
-        let reasons: Vec<String> = problems.iter().map(Problem::to_string).chain(refused).collect();
-        if !reasons.is_empty() {
-            outcome.exporters.entry(name.to_owned()).or_default().refused = Some(reasons.join("; "));
-            return;
+        let verdict = outcome.exporters.entry(name.to_owned()).or_default();
+        match cluster_info(cluster, info, surroundings.claims) {
+            Err(reason) => verdict.refused = Some(reason),
+            Ok((kept, left_out)) => {
+                verdict.left_out = left_out;
+                let namespace = surroundings.namespace.to_owned();
+                outcome.import =
+                    Some(ResourceImportSpec { namespace, cluster_info: Some(kept), ..spec(resource) });
+            }
         }
-        let namespace = surroundings.namespace.to_owned();
-        outcome.import =
-            Some(ResourceImportSpec { namespace, cluster_info: Some(info.clone()), ..spec(resource) });
     }
 
     fn merge_labels(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {

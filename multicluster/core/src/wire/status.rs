@@ -19,6 +19,7 @@ pub fn export_conditions(kind: &api::ExportKind, verdict: &Verdict) -> Vec<Condi
         .iter()
         .map(ToString::to_string)
         .chain(verdict.addresses.iter().map(ToString::to_string))
+        .chain(verdict.left_out.iter().cloned())
         .collect();
     let first = match &verdict.refused {
         Some(reason) => {

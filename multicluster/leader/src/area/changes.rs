@@ -94,15 +94,38 @@ impl Area {
         self.stale.extend(labels.map(|label| Resource::LabelIdentity(identity_name(&label))));
     }
 
-    /// Takes in what a cluster says of its networks: whoever exports addresses may gain or lose some by that.
+    /// Takes in what a cluster says of its networks and Gateways.
     pub(super) fn update_claim(&mut self, cluster: &ClusterId) {
-        let (announce, info) = (self.members.announce_of(cluster), self.exports.info_of(cluster.as_str()));
-        if self.labels.is_some() && self.claims.update(cluster, announce, info) {
-            let concerned =
+        if self.labels.is_some() {
+            let (announce, info) =
+                (self.members.announce_of(cluster), self.exports.info_of(cluster.as_str()));
+            self.claims.update(cluster, announce, info);
+            self.unsettled = true;
+        }
+    }
+
+    /// Decides who has which networks and Gateways. Merged anew is what that concerns: what a cluster exports whose networks
+    /// or Gateways are others now, and what depends on the networks of others.
+    pub(super) fn settle_claims(&mut self) {
+        if !std::mem::take(&mut self.unsettled) {
+            return;
+        }
+        let concerned = self.claims.settle();
+        let told = &concerned.told | &concerned.gateways;
+        self.stale.extend(told.iter().cloned().map(Resource::ClusterInfo));
+        if !concerned.networks.is_empty() {
+            let is_concerned = |cluster: &ClusterId| {
+                concerned.networks.contains(cluster) || self.claims.depends_on_others(cluster)
+            };
+            let clusters = self.exports.clusters().filter(is_concerned).collect::<Vec<_>>();
+            let exported = clusters.iter().flat_map(|cluster| self.exports.resources_of(cluster.as_str()));
+            let has_addresses =
                 |resource: &&Resource| matches!(resource, Resource::Endpoints(_) | Resource::ClusterInfo(_));
-            self.stale.extend(self.exports.resources().filter(concerned).cloned());
-            let clusters = self.members.clusters();
-            self.tasks.extend(clusters.map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
+            self.stale.extend(exported.filter(has_addresses).cloned());
+            self.stale.extend(self.partly_imported.iter().cloned());
+        }
+        self.tasks.extend(told.iter().map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
+        if !concerned.told.is_empty() {
             self.sets_changed();
         }
     }

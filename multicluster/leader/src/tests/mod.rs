@@ -2,6 +2,7 @@
 
 mod cluster_sets;
 mod dropped;
+mod gateways;
 mod imports;
 mod laws;
 mod members;

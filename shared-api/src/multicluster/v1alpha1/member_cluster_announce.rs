@@ -1,5 +1,6 @@
 //! MemberClusterAnnounce: a cluster says in the Common Area that it is a member, and that it is alive.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,9 +66,24 @@ object!(
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemberClusterAnnounceStatus {
-    /// `Conflict`, where networks of the member overlap with those of another.
+    /// `Conflict`, where networks or Gateways of the member are those of another as well.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
+    /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 64))]
+    pub gateways: Vec<HeldGateway>,
+}
+
+/// A Gateway of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldGateway {
+    /// Where tunnels go.
+    #[serde(rename = "gatewayIP")]
+    #[schemars(schema_with = "schema::ip")]
+    pub gateway_ip: String,
+    /// Since when the leader knows it, to the second.
+    pub since: Time,
 }
 
 /// The annotation that a member renews every 10 s: the time by its own clock (RFC 3339, seconds). Missing until the

@@ -22,7 +22,7 @@ pub use gateway::{Gateway, GatewayProbe, GatewayStatus, ProbedNodes, ProbedPeer}
 pub use kind::{ExportKind, ImportKind};
 pub use label_identity::{LabelIdentity, LabelIdentitySpec};
 pub use member_cluster_announce::{
-    EndpointIpType, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+    EndpointIpType, HeldGateway, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 pub use resource_export::{
     ExternalEntityExport, LabelIdentityExport, RawResource, ResourceExport, ResourceExportSpec,

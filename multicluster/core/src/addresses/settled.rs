@@ -1,0 +1,184 @@
+//! What stands of the claims of all members: who has which networks and Gateways.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::ops::Bound::{Excluded, Included};
+
+use antrea_shared_api::addresses::{unusable, unusable_part};
+use ipnet::IpNet;
+
+use super::gateways::Gateways;
+use super::{AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayClaim, GatewayRefused};
+use crate::export::{Export, by_age};
+use crate::ids::ClusterId;
+
+/// The networks of all members that have announced some, and the Gateways of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// What stands of each claim.
+    standing: BTreeMap<ClusterId, Claim>,
+    /// The same networks by their first address, without those that lie within another: no two overlap, since networks of
+    /// different clusters do not.
+    by_start: BTreeMap<IpAddr, (ClaimedNetwork, ClusterId)>,
+    gateways: Gateways,
+}
+
+/// What is refused of the claims, by the claimant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Networks.
+    pub networks: BTreeMap<ClusterId, Vec<ClaimRefused>>,
+    /// Gateways.
+    pub gateways: BTreeMap<ClusterId, Vec<GatewayRefused>>,
+}
+
+impl Claims {
+    /// The claims of all members, and what is refused of them. The older claim of a network stands; a member with a
+    /// refused one has none of its networks, and is not taken for one that claims nothing. Of Gateways each counts for
+    /// itself; none is in a network of another member, and no network is around the Gateway of an older one.
+    pub fn settle(claims: &[&Export<Claim>], gateways: &[GatewayClaim]) -> (Self, Refused) {
+        let mut settled = Self { gateways: Gateways::settle(gateways), ..Self::default() };
+        let mut refused = Refused::default();
+        for claim in by_age(claims) {
+            let mut problems = settled.problems(&claim.cluster, &claim.payload);
+            let around = settled.gateways_in(&claim.cluster, &claim.payload).into_iter();
+            problems.extend(around.filter(|problem| problem.is_older_than(claim.created, &claim.cluster)));
+            let accepted = if problems.is_empty() { claim.payload.clone() } else { Claim::default() };
+            settled.accept(&claim.cluster, accepted);
+            if !problems.is_empty() {
+                refused.networks.insert(claim.cluster.clone(), problems);
+            }
+        }
+        for claim in gateways {
+            if let Err(problem) = settled.check_gateway(&claim.cluster, claim.address) {
+                refused.gateways.entry(claim.cluster.clone()).or_default().push(problem);
+            }
+        }
+        settled.leave_out_gateways();
+        (settled, refused)
+    }
+
+    /// What stands of the claim of a member; nothing where it claims nothing.
+    pub fn standing(&self, cluster: &ClusterId) -> Option<&Claim> {
+        self.standing.get(cluster)
+    }
+
+    /// What stands of the claim of each member.
+    pub(crate) const fn all_standing(&self) -> &BTreeMap<ClusterId, Claim> {
+        &self.standing
+    }
+
+    /// The Gateways of a member.
+    pub fn gateways_of(&self, cluster: &ClusterId) -> impl Iterator<Item = IpAddr> {
+        self.gateways.of(cluster)
+    }
+
+    /// The Gateways of each member.
+    pub(crate) fn all_gateways(&self) -> BTreeMap<ClusterId, Vec<IpAddr>> {
+        self.gateways.by_cluster()
+    }
+
+    /// Why `cluster` may not claim that now; nothing where it may.
+    pub fn problems(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
+        let unusable = claim.networks().filter(|network| unusable_part(&network.cidr).is_some());
+        let mut problems: Vec<ClaimRefused> = unusable.copied().map(ClaimRefused::Unusable).collect();
+        for claimed in claim.networks() {
+            let overlaps = self.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
+            problems.extend(overlaps.map(|(others, other)| ClaimRefused::Overlap {
+                claimed: *claimed,
+                cluster: other.clone(),
+                others: *others,
+            }));
+        }
+        problems
+    }
+
+    /// Gateways of other members in networks of a claim.
+    pub(crate) fn gateways_in(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
+        let mut problems = Vec::new();
+        for claimed in claim.networks() {
+            let of_others = self.gateways.within(&claimed.cidr).filter(|(_, other, _)| *other != cluster);
+            problems.extend(of_others.map(|(address, other, joined)| ClaimRefused::Gateway {
+                claimed: *claimed,
+                cluster: other.clone(),
+                address,
+                joined,
+            }));
+        }
+        problems
+    }
+
+    /// Whether `cluster` may export an endpoint with this address.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
+        if unusable(address).is_some() {
+            return Err(AddressRefused::Unusable(address));
+        }
+        match self.around(address) {
+            Some((_, owner)) if owner == cluster => Ok(()),
+            Some((network, owner)) => {
+                Err(AddressRefused::Foreign { address, owner: owner.clone(), network: *network })
+            }
+            None if self.standing.contains_key(cluster) => {
+                Err(AddressRefused::NotOwn { cluster: cluster.clone(), address })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether `cluster` may have a Gateway at this address.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check_gateway(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), GatewayRefused> {
+        if unusable(address).is_some() {
+            return Err(GatewayRefused::Unusable(address));
+        }
+        if let Some(owner) = self.gateways.owner(address).filter(|owner| *owner != cluster) {
+            return Err(GatewayRefused::Taken { address, owner: owner.clone() });
+        }
+        match self.around(address).filter(|(_, owner)| owner != cluster) {
+            Some((network, owner)) => {
+                Err(GatewayRefused::InNetwork { address, owner: owner.clone(), network: *network })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn accept(&mut self, cluster: &ClusterId, claim: Claim) {
+        for network in claim.networks() {
+            let wider =
+                self.around(network.cidr.network()).filter(|(wider, _)| wider.cidr.contains(&network.cidr));
+            if wider.is_some() {
+                continue;
+            }
+            let inner = self.by_start.range(network.cidr.network()..=network.cidr.broadcast());
+            for start in inner.map(|(start, _)| *start).collect::<Vec<IpAddr>>() {
+                self.by_start.remove(&start);
+            }
+            self.by_start.insert(network.cidr.network(), (*network, cluster.clone()));
+        }
+        self.standing.insert(cluster.clone(), claim);
+    }
+
+    fn leave_out_gateways(&mut self) {
+        let mut gateways = std::mem::take(&mut self.gateways);
+        gateways.retain(|address, cluster| self.check_gateway(cluster, address).is_ok());
+        self.gateways = gateways;
+    }
+
+    /// The network that contains an address, and whose it is.
+    fn around(&self, address: IpAddr) -> Option<&(ClaimedNetwork, ClusterId)> {
+        let (_, before) = self.by_start.range(..=address).next_back()?;
+        before.0.cidr.contains(&address).then_some(before)
+    }
+
+    /// Networks that have addresses of another, and whose they are.
+    fn overlapping(&self, network: &IpNet) -> impl Iterator<Item = &(ClaimedNetwork, ClusterId)> {
+        let first = network.network();
+        let later = self.by_start.range((Excluded(first), Included(network.broadcast())));
+        self.around(first).into_iter().chain(later.map(|(_, claimed)| claimed))
+    }
+}

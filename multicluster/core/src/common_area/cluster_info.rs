@@ -1,0 +1,58 @@
+//! What other clusters are told of the networks and Gateways of one: those that are its own.
+
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, GatewayInfo};
+use ipnet::IpNet;
+
+use crate::addresses::Claims;
+use crate::ids::ClusterId;
+use crate::wire::{Problem, claim_of_cluster_info};
+
+/// What is imported of the ClusterInfo of a cluster, and what is left out of it.
+///
+/// # Errors
+/// Why nothing is imported: networks that are those of others, or nothing but Gateways that are.
+pub(super) fn cluster_info(
+    cluster: &ClusterId,
+    info: &ClusterInfo,
+    claims: &Claims,
+) -> Result<(ClusterInfo, Vec<String>), String> {
+    let (claim, problems) = claim_of_cluster_info(info);
+    let refused =
+        claims.problems(cluster, &claim.unwrap_or_default()).into_iter().map(|refused| refused.to_string());
+    let reasons: Vec<String> = problems.iter().map(Problem::to_string).chain(refused).collect();
+    if !reasons.is_empty() {
+        return Err(reasons.join("; "));
+    }
+    let mut left_out = Vec::new();
+    let mut kept = info.clone();
+    kept.gateway_infos.retain(|gateway| keep(gateway_problem(cluster, gateway, claims), &mut left_out));
+    if kept.gateway_infos.is_empty() && !info.gateway_infos.is_empty() {
+        return Err(left_out.join("; "));
+    }
+    for networks in [&mut kept.service_cidrs, &mut kept.pod_cidrs] {
+        networks.retain(|network| keep(network_problem(cluster, network, claims), &mut left_out));
+    }
+    if network_problem(cluster, &info.service_cidr, claims).is_some() {
+        kept.service_cidr = kept.service_cidrs.first().cloned().unwrap_or_default();
+    }
+    Ok((kept, left_out))
+}
+
+fn keep(problem: Option<String>, left_out: &mut Vec<String>) -> bool {
+    let is_fine = problem.is_none();
+    left_out.extend(problem);
+    is_fine
+}
+
+/// An address that is none is somebody else's concern: agents say so.
+fn gateway_problem(cluster: &ClusterId, gateway: &GatewayInfo, claims: &Claims) -> Option<String> {
+    let address = gateway.gateway_ip.parse().ok()?;
+    claims.check_gateway(cluster, address).err().map(|refused| refused.to_string())
+}
+
+/// A member that has announced networks tells others of no more than these.
+fn network_problem(cluster: &ClusterId, network: &str, claims: &Claims) -> Option<String> {
+    let network: IpNet = network.parse().ok()?;
+    let is_own = claims.standing(cluster).is_none_or(|own| own.has(&network));
+    (!is_own).then(|| format!("{network} is in no network that cluster {cluster} has announced"))
+}

@@ -1,0 +1,116 @@
+//! Gateways that two members name.
+
+use serde_json::json;
+
+use super::members::{SET, announce};
+use super::others::cluster_info;
+use super::world::World;
+
+/// An older member `old` and a younger one `new`, each with a Gateway that the leader has written down.
+fn two() -> World {
+    let objects = [
+        SET.to_owned(),
+        announce("old", 1, "serviceCIDRs: [10.103.0.0/16]"),
+        announce("new", 2, "serviceCIDRs: [10.101.0.0/16]"),
+        cluster_info("old", 3, "10.103.0.0/16", "172.18.3.1"),
+        cluster_info("new", 4, "10.101.0.0/16", "172.18.1.1"),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    world.wait(1, &["old", "new"]);
+    world.actions();
+    world
+}
+
+fn names_gateways(world: &mut World, cluster: &str, gateways: &[&str]) {
+    world.edit("ResourceExport", &format!("{cluster}-clusterinfo"), |object| {
+        let gateways: Vec<_> = gateways.iter().map(|address| json!({"gatewayIP": address})).collect();
+        object["spec"]["clusterInfo"]["gatewayInfos"] = json!(gateways);
+    });
+}
+
+#[test]
+fn an_older_member_does_not_take_the_gateway_of_a_younger_one() {
+    let mut world = two();
+    names_gateways(&mut world, "old", &["172.18.3.1", "172.18.1.1"]);
+    insta::assert_snapshot!(world.actions(), @r#"
+    ClusterSet cs1: 2/2 Ready=True
+        new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+        old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell old-clusterinfo: Succeeded=True PartlyImported left out: Gateway 172.18.1.1 is that of cluster new
+    "#);
+    world.restart();
+    assert_eq!(world.actions(), "", "what was written down decides, not who is told of first");
+}
+
+#[test]
+fn a_member_whose_only_gateway_is_that_of_another_has_none() {
+    let mut world = two();
+    names_gateways(&mut world, "old", &["172.18.1.1"]);
+    insta::assert_snapshot!(world.actions(), @r#"
+    delete ResourceImport old-clusterinfo
+    ClusterSet cs1: 2/2 Ready=True
+        new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+        old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell old-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster new
+    "#);
+    names_gateways(&mut world, "new", &["172.18.1.2"]);
+    insta::assert_snapshot!(world.actions(), @"");
+}
+
+#[test]
+fn what_two_members_named_before_it_was_written_down_is_that_of_the_older_one() {
+    let mut world = two();
+    for cluster in ["old", "new"] {
+        world.edit("MemberClusterAnnounce", &format!("member-announce-from-{cluster}"), |object| {
+            object["status"] = json!({});
+        });
+    }
+    names_gateways(&mut world, "old", &["172.18.3.1", "172.18.1.1"]);
+    world.restart();
+    insta::assert_snapshot!(world.actions(), @r#"
+    delete ResourceImport new-clusterinfo
+    change ResourceImport old-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.3.1}, {gatewayIP: 172.18.1.1}]}}
+    ClusterSet cs1: 2/2 Ready=True
+        new: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
+        old: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
+    tell member-announce-from-new: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
+    tell member-announce-from-old: Gateway 172.18.1.1 Gateway 172.18.3.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
+    tell new-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster old
+    "#);
+}
+
+#[test]
+fn no_network_is_around_the_gateway_of_an_older_member() {
+    let mut world = two();
+    world.apply(&announce("third", 9, "serviceCIDRs: [172.18.0.0/16]"));
+    insta::assert_snapshot!(world.actions(), @"");
+}
+
+#[test]
+fn a_gateway_that_moves_merges_no_endpoints() {
+    let mut world = two();
+    world.apply(&super::imports::web("new", 80, "10.101.0.1", 5));
+    world.actions();
+    names_gateways(&mut world, "new", &["172.18.1.7"]);
+    insta::assert_snapshot!(world.actions(), @r#"
+    change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.7}]}}
+    tell member-announce-from-new: Gateway 172.18.1.7
+    "#);
+}
+
+#[test]
+fn networks_that_were_not_announced_are_left_out() {
+    let mut world = two();
+    world.edit("ResourceExport", "new-clusterinfo", |object| {
+        object["spec"]["clusterInfo"]["serviceCIDRs"] = json!(["10.101.0.0/16", "1.1.1.0/24"]);
+    });
+    insta::assert_snapshot!(world.actions(), @r#"
+    change ResourceImport new-clusterinfo {clusterinfo: {serviceCIDRs: [10.101.0.0/16]}}
+    tell new-clusterinfo: Succeeded=True PartlyImported left out: 1.1.1.0/24 is in no network that cluster new has announced
+    "#);
+}
