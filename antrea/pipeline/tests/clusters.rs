@@ -60,7 +60,8 @@ pub(crate) fn untunnelled() -> UntunnelledPods {
     UntunnelledPods { pods: "10.10.2.0/24".parse().unwrap(), node: "172.18.0.3".parse().unwrap() }
 }
 
-/// Service 20 is cluster b's, 21 this cluster's Service 1 and nobody else's, 22 has the endpoint of Service 2.
+/// Service 20 is cluster b's, 21 this cluster's Service 1 and nobody else's, 22 has the endpoint of Service 2, and so has 23,
+/// with `internalTrafficPolicy: Local`.
 pub(crate) fn multicluster_services() -> Served {
     let mut served = Served::default();
     let remote: IpAddr = "10.111.0.8".parse().unwrap();
@@ -71,7 +72,17 @@ pub(crate) fn multicluster_services() -> Served {
     add(&mut served, 20, Endpoint { address: remote, place: elsewhere }, EndpointKind::Direct);
     add(&mut served, 21, Endpoint { address: own, place: elsewhere }, EndpointKind::Nested);
     add(&mut served, 22, served::remote(IpFamily::V4), EndpointKind::Direct);
+    add_of_local_policy(&mut served, 23);
     served
+}
+
+/// This Node has no endpoint of it; the next group is for clients in other clusters.
+fn add_of_local_policy(served: &mut Served, number: u8) {
+    let family = IpFamily::V4;
+    served.add_group(family, number.into(), &[]);
+    let all = served.add_group(family, u32::from(number) + 1, &[served::remote(family)]).id;
+    let origin = Origin::Internal { other_clusters: Some(all) };
+    served.add_frontend(family, number.into(), cluster_ip(family, number), origin);
 }
 
 pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints: EndpointKind) {
@@ -82,7 +93,7 @@ pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints
     served.frontends.push(Frontend {
         protocol: Protocol::Tcp,
         destination: Destination::Address(SocketAddr::new(cluster_ip(family, number), 80)),
-        origin: Origin::Internal,
+        origin: Origin::Internal { other_clusters: None },
         group: id,
         affinity,
         endpoints,

@@ -42,6 +42,16 @@ fn flows_of_a_gateway() {
 }
 
 #[test]
+fn a_service_of_local_policy_has_a_flow_for_clients_in_other_clusters() {
+    let pipeline = node(V4, everything(V4));
+    let frontend = multicluster_services().frontends.pop().unwrap();
+    insta::assert_snapshot!(text(&pipeline, &pipeline.frontend_flows(&frontend)), @"
+    cookie=0x30000000000, table=ServiceLB, priority=210,tcp,reg0=0x1/0xf,reg4=0x10000/0x70000,nw_dst=10.96.0.23,tp_dst=80 actions=set_field:0x200/0x200->reg0,set_field:0x20000/0x70000->reg4,set_field:0x18->reg7,group:24
+    cookie=0x30000000000, table=ServiceLB, priority=200,tcp,reg4=0x10000/0x70000,nw_dst=10.96.0.23,tp_dst=80 actions=set_field:0x200/0x200->reg0,set_field:0x20000/0x70000->reg4,set_field:0x17->reg7,group:23
+    ");
+}
+
+#[test]
 fn all_flows_are_of_the_category_multicluster() {
     let pipeline = node(DUAL, everything(DUAL));
     assert!(flows(&pipeline, &gateway()).iter().all(|flow| flow.cookie.0 == 6 << 40));

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use antrea_agent_proxy::{
-    Adoption, Change, ExternalServices, LoadBalancerAddresses, NodeHints, Proxy, Settings, Skipped,
-    endpoint_slice, service,
+    Adoption, Change, ExternalServices, LoadBalancerAddresses, NodeHints, OtherClusters, Proxy, Settings,
+    Skipped, endpoint_slice, service,
 };
 use antrea_openflow::GroupId;
 use antrea_pipeline::multicluster::Multicluster;
@@ -30,6 +30,7 @@ pub(crate) fn settings() -> Settings {
         default_mode: service::ForwardingMode::Nat,
         direct_server_return: DirectServerReturn::On,
         node_hints: NodeHints::Honoured,
+        other_clusters: OtherClusters::Off,
     }
 }
 
@@ -127,8 +128,14 @@ fn text(change: &Change) -> String {
             Destination::NodePort { family, port } => format!("node port {port} {family}"),
         };
         write!(text, "  {} {destination} -> {}", frontend.protocol, frontend.group).unwrap();
-        if let Origin::External { short_circuit: Some(group) } = frontend.origin {
-            write!(text, ", local clients {group}").unwrap();
+        match frontend.origin {
+            Origin::Internal { other_clusters: Some(group) } => {
+                write!(text, ", other clusters {group}").unwrap();
+            }
+            Origin::External { short_circuit: Some(group) } => {
+                write!(text, ", local clients {group}").unwrap();
+            }
+            Origin::Internal { other_clusters: None } | Origin::External { short_circuit: None } => {}
         }
         if let LoadBalancerMode::Dsr { local_group } = frontend.mode {
             write!(text, ", dsr {local_group}").unwrap();
