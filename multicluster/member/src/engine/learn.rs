@@ -116,7 +116,7 @@ impl<P: Part> Engine<P> {
             self.changed(change.as_slice());
         }
         if let Some(area) = &mut self.area {
-            area.answered(&subject, refusal);
+            area.answered(&self.objects, &subject, refusal);
         }
         self.busy.remove(&subject);
         self.dirty.add(subject.clone());

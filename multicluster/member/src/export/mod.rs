@@ -106,16 +106,21 @@ impl Area for Exporter {
         }
     }
 
-    fn answered(&mut self, subject: &Subject, refusal: Option<String>) {
-        match refusal {
+    fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {
+        match refusal.filter(|_| is_wanted(objects, subject)) {
             Some(why) => self.refusals.insert(subject.clone(), why),
             None => self.refusals.remove(subject),
         };
     }
 
     fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
-        if change.key.kind == Kind::Gateway {
-            self.withdrawals.learned(Subject::ClusterInfo, objects, change, now);
+        match change.key.kind {
+            Kind::Gateway => self.withdrawals.learned(Subject::ClusterInfo, objects, change, now),
+            // What comes under its name was never refused.
+            Kind::ServiceExport if is_another(objects, change) => {
+                self.refusals.remove(&service(&change.key));
+            }
+            _ => {}
         }
     }
 
@@ -155,6 +160,22 @@ impl Area for Exporter {
 
 fn service(key: &Key) -> Subject {
     Subject::Service(key.namespace.clone(), key.name.clone())
+}
+
+/// Whether somebody still wants it exported: a refusal may come late.
+fn is_wanted(objects: &Objects, subject: &Subject) -> bool {
+    match subject {
+        Subject::Service(namespace, name) => {
+            objects.get(&Key::new(Kind::ServiceExport, namespace, name)).is_some()
+        }
+        Subject::ClusterInfo => true,
+    }
+}
+
+/// Whether an object is gone, or another one has its name now.
+fn is_another(objects: &Objects, change: &Change) -> bool {
+    let uid = |object| text(object, "/metadata/uid");
+    objects.get(&change.key).map(uid) != change.before.as_ref().map(uid)
 }
 
 impl Exporter {
