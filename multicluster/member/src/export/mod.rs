@@ -16,6 +16,7 @@ use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
@@ -52,6 +53,9 @@ pub enum Problem {
         "{0} already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart"
     )]
     NameTaken(Key),
+    /// It is there, and nobody can tell what it says.
+    #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
+    Unreadable(Key, String),
 }
 
 /// The part of the leader in exports.
@@ -148,18 +152,24 @@ impl Area for Exporter {
     }
 
     fn plan(&self, objects: &Objects, subject: &Subject, now: Timestamp) -> Plan<Problem> {
-        match subject {
+        let plan = match subject {
             Subject::Service(namespace, name) => match NamespacedName::new(namespace, name) {
                 Ok(service) => service::plan(self, objects, &service, now),
-                Err(_) => Plan::default(),
+                Err(_) => Ok(Plan::default()),
             },
             Subject::ClusterInfo => cluster_info::plan(self, objects),
-        }
+        };
+        plan.unwrap_or_else(|problem| Plan { actions: Vec::new(), problems: vec![problem] })
     }
 }
 
 fn service(key: &Key) -> Subject {
     Subject::Service(key.namespace.clone(), key.name.clone())
+}
+
+/// An object as its type. What cannot be read is not gone: nothing is withdrawn because of it.
+fn parse<T: DeserializeOwned>(key: &Key, object: &Value) -> Result<T, Problem> {
+    T::deserialize(object).map_err(|error| Problem::Unreadable(key.clone(), error.to_string()))
 }
 
 /// Whether somebody still wants it exported: a refusal may come late.
