@@ -14,6 +14,8 @@ pub(super) struct Done<S> {
     /// The connection to the leader that they were sent over.
     pub(super) connection: u64,
     pub(super) actions: Vec<Action>,
+    /// For each of them the round of its kind in which it was planned.
+    pub(super) rounds: Vec<u64>,
     /// Of each of them that was sent; nothing where it failed.
     pub(super) outcomes: Vec<Option<Outcome>>,
     pub(super) result: Result<()>,
@@ -28,6 +30,7 @@ pub(super) async fn carry_out<S>(
     connection: u64,
     subject: S,
     actions: Vec<Action>,
+    rounds: Vec<u64>,
 ) -> Done<S> {
     let (mut outcomes, mut result, mut refusal) = (Vec::new(), Ok(()), None);
     for together in together(&actions) {
@@ -46,7 +49,7 @@ pub(super) async fn carry_out<S>(
             break;
         }
     }
-    Done { subject, connection, actions, outcomes, result, refusal }
+    Done { subject, connection, actions, rounds, outcomes, result, refusal }
 }
 
 /// Requests that are sent at the same time.
