@@ -108,11 +108,12 @@ impl<P: Part> Engine<P> {
                 // It may have changed before the list; whatever came after that the watch tells.
                 ref other if round < self.objects.round(other.kind()) => None,
                 // What is not watched would be kept for ever.
-                Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
+                Outcome::Is(kind, _) | Outcome::Changed(kind, _) if !self.objects.has_listed(kind) => None,
                 Outcome::Is(kind, object) => {
                     self.answers.note(action, &object);
                     self.objects.insert(kind, object)
                 }
+                Outcome::Changed(kind, object) => self.objects.insert(kind, object),
                 Outcome::Gone(key) => self.objects.remove(&key),
             };
             self.changed(change.as_slice());

@@ -23,8 +23,8 @@ pub(super) struct Done<S> {
     pub(super) refusal: Option<String>,
 }
 
-/// Sends requests up to the first that fails: objects that follow one another are created at the same time, as none of
-/// them needs another, whatever else one after the other.
+/// Sends requests up to the first that fails, or comes too late: objects that follow one another are created at the same
+/// time, as none of them needs another, whatever else one after the other.
 pub(super) async fn carry_out<S>(
     clients: Clients,
     connection: u64,
@@ -32,12 +32,15 @@ pub(super) async fn carry_out<S>(
     actions: Vec<Action>,
     rounds: Vec<u64>,
 ) -> Done<S> {
-    let (mut outcomes, mut result, mut refusal) = (Vec::new(), Ok(()), None);
+    let (mut outcomes, mut result, mut refusal, mut is_late) = (Vec::new(), Ok(()), None, false);
     for together in together(&actions) {
         let answers = join_all(together.iter().map(|action| clients.send(action))).await;
         for (action, answer) in together.iter().zip(answers) {
             match answer {
-                Ok(outcome) => outcomes.push(Some(outcome)),
+                Ok(outcome) => {
+                    is_late |= matches!(outcome, Outcome::Changed(..));
+                    outcomes.push(Some(outcome));
+                }
                 Err(error) => {
                     outcomes.push(None);
                     refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
@@ -45,7 +48,7 @@ pub(super) async fn carry_out<S>(
                 }
             }
         }
-        if result.is_err() {
+        if result.is_err() || is_late {
             break;
         }
     }
