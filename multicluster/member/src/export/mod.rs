@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
-pub use labels::LabelExporter;
+pub use labels::{LabelExporter, LabelIdentities};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;

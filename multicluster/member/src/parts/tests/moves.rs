@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::lab::{Lab, announce, derived, exported, gateway, set};
+use crate::export::LabelIdentities;
 use crate::kind::Kind;
 use crate::objects::Key;
 
@@ -92,6 +93,20 @@ async fn networks_that_are_not_configured_any_more_are_not_announced_any_more() 
     lab.start();
     let is_gone = |announce: Option<&Value>| announce.is_some_and(|of| of.get("podCIDRs").is_none());
     lab.wait(&announce(), is_gone).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn labels_that_are_not_exported_any_more_are_withdrawn() {
+    let mut lab = Lab::new("https://fewer-labels").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.labels = LabelIdentities::Kept;
+    lab.start();
+    let [announce, service, .., labels] = exported();
+    lab.is_gone(&labels).await;
+    lab.is_there(&announce).await;
+    lab.is_there(&service).await;
     lab.end().await;
 }
 
