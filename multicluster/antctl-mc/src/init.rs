@@ -1,15 +1,15 @@
 //! `init`: makes this cluster the leader of a new ClusterSet.
 
 use std::io::Write;
-use std::path::Path;
 
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cli::Init;
 use crate::cluster::{Cluster, Created};
 use crate::join_config;
 use crate::objects::cluster_set::{self, of_leader};
+use crate::output;
 
 pub(crate) async fn run(cluster: &Cluster, options: &Init, out: &mut dyn Write) -> Result<()> {
     let Init { clusterset: name, clusterid, namespace, join_config_file } = options;
@@ -24,7 +24,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Init, out: &mut dyn Write) 
         "You can run command \"antctl mc get joinconfig -n {namespace}\" to print the parameters needed for a member cluster to join the ClusterSet."
     )?;
     if let Some(path) = join_config_file {
-        if let Err(error) = save(path, &join_config::text(&set, &cluster.server, None)?) {
+        if let Err(error) = output::save(path, &join_config::text(&set, &cluster.server, None)?) {
             return Err(created.undo(cluster, error).await);
         }
         writeln!(out, "Saved ClusterSet join parameters to file: {}", path.display())?;
@@ -53,8 +53,4 @@ pub(crate) async fn write_set(
     };
     writeln!(out, "ClusterSet {name:?} {what} in Namespace {namespace}")?;
     Ok(())
-}
-
-fn save(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,9 +1,6 @@
 //! `create membertoken` and `delete membertoken`, and the credential that they are about.
 
-use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
@@ -66,7 +63,7 @@ async fn create_all(
     }
     if let Some(path) = output_file {
         let credential = credential(cluster, namespace, name, *lifetime).await?;
-        save(path, &output::yaml(&credential.manifest(name))?)?;
+        output::save(path, &output::yaml(&credential.manifest(name))?)?;
         writeln!(out, "Saved member token Secret to file: {}", path.display())?;
     }
     Ok(())
@@ -132,16 +129,6 @@ async fn request(cluster: &Cluster, namespace: &str, name: &str, lifetime: Durat
         format!("ConfigMap {namespace}/{ROOT_CA}, which vouches for the API server, is missing: Kubernetes creates it")
     })?;
     Ok(Credential { ca: ca.into_bytes(), namespace: namespace.to_owned(), token: token.into_bytes() })
-}
-
-/// Only the user may read it.
-fn save(path: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        file.set_permissions(Permissions::from_mode(0o600))?;
-        file.write_all(text.as_bytes())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 pub(crate) async fn delete(

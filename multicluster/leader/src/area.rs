@@ -41,6 +41,15 @@ pub(crate) struct Area {
     tasks: BTreeSet<Task>,
 }
 
+/// How often the objects of each kind have been listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rounds {
+    pub(crate) sets: u64,
+    pub(crate) announces: u64,
+    pub(crate) exports: u64,
+    pub(crate) imports: u64,
+}
+
 impl Area {
     pub(crate) fn new(namespace: &str, times: LeaseTimes) -> Self {
         Self {
@@ -77,9 +86,9 @@ impl Area {
                 let names = self.imports.learn(event);
                 self.tasks.extend(names.into_iter().map(Task::Import));
             }
-            Event::Heard(announces) => {
+            Event::Heard { asked, announces } => {
                 for announce in announces {
-                    let names = self.members.learn_answer(announce);
+                    let names = self.members.learn_answer(announce, asked);
                     self.announces_changed(&names, now);
                 }
                 self.step(MemberEvent::Listening, now);
@@ -89,24 +98,34 @@ impl Area {
         }
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Answer, now: Instant) {
+    /// How often everything has been listed.
+    pub(crate) const fn rounds(&self) -> Rounds {
+        Rounds {
+            sets: self.sets.round(),
+            announces: self.members.round(),
+            exports: self.exports.round(),
+            imports: self.imports.round(),
+        }
+    }
+
+    /// Takes in what became of `action`, which was sent in the rounds `asked`.
+    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Answer, asked: Rounds, now: Instant) {
         match answer {
             Answer::ClusterSet(set) => {
-                self.sets.learn_answer(action, *set);
+                self.sets.learn_answer(action, *set, asked.sets);
                 self.sets_changed();
             }
             Answer::Announce(announce) => {
                 self.members.note_answer(action, &announce);
-                let names = self.members.learn_answer(*announce);
+                let names = self.members.learn_answer(*announce, asked.announces);
                 self.announces_changed(&names, now);
             }
             Answer::Export(export) => {
-                let (names, stale) = self.exports.learn_answer(action, *export);
+                let (names, stale) = self.exports.learn_answer(action, *export, asked.exports);
                 self.exports_changed(names, stale);
             }
             Answer::Import(import) => {
-                let names = self.imports.learn_answer(action, import);
+                let names = self.imports.learn_answer(action, import, asked.imports);
                 self.tasks.extend(names.into_iter().map(Task::Import));
             }
             Answer::Nothing => {}

@@ -45,19 +45,23 @@ impl ClusterSets {
         self.known.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
+    }
+
     /// Takes in what the watch tells.
     pub(crate) fn learn(&mut self, event: WatchEvent<ClusterSet>) {
         self.answers.learn(&event);
         self.known.learn(event);
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet) {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet, asked: u64) {
         if let Action::WriteClusterSetStatus(asked) = action {
             let got = answer.status.clone().unwrap_or_default();
             self.answers.note(&asked.name, asked.wanted.clone(), got);
         }
-        self.known.learn_answer(answer);
+        self.known.learn_answer(answer, asked);
     }
 
     /// The names of all.

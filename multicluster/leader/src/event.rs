@@ -18,7 +18,11 @@ pub(crate) enum Event {
     /// Of the watch of ResourceImports.
     Import(WatchEvent<Box<ResourceImport>>),
     /// All announces as they are just now: the leader hears its members.
-    Heard(Vec<MemberClusterAnnounce>),
+    Heard {
+        /// The round in which they were asked for.
+        asked: u64,
+        announces: Vec<MemberClusterAnnounce>,
+    },
     /// Announces cannot be read.
     Deaf,
     /// Time has passed; every second or so.

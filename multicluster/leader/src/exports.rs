@@ -53,6 +53,10 @@ impl Exports {
         self.known.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
+    }
+
     /// Takes in what the watch tells; names the exports that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<Export>) -> (BTreeSet<String>, Stale) {
         self.answers.learn(&event);
@@ -61,12 +65,17 @@ impl Exports {
         (names, stale)
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Export) -> (BTreeSet<String>, Stale) {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(
+        &mut self,
+        action: &Action,
+        answer: Export,
+        asked: u64,
+    ) -> (BTreeSet<String>, Stale) {
         if let Action::WriteExportStatus(asked) = action {
             self.answers.note(&asked.name, asked.wanted.clone(), answer.status.clone());
         }
-        let names = self.known.learn_answer(answer);
+        let names = self.known.learn_answer(answer, asked);
         let stale = self.take_in(&names);
         (names, stale)
     }

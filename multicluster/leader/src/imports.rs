@@ -40,6 +40,10 @@ impl Imports {
         self.known.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
+    }
+
     /// What is there.
     pub(crate) fn specs(&self) -> impl Iterator<Item = &ResourceImportSpec> {
         self.known.iter().map(|(_, import)| &import.spec)
@@ -51,8 +55,13 @@ impl Imports {
         self.known.learn(event)
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Box<ResourceImport>) -> BTreeSet<String> {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(
+        &mut self,
+        action: &Action,
+        answer: Box<ResourceImport>,
+        asked: u64,
+    ) -> BTreeSet<String> {
         let asked = match action {
             Action::CreateImport(import) => Some(&import.spec),
             Action::ChangeImport(change) => Some(&change.wanted),
@@ -67,7 +76,7 @@ impl Imports {
                  of this version"
             );
         }
-        self.known.learn_answer(answer)
+        self.known.learn_answer(answer, asked)
     }
 
     /// From now on, `import` is what the exports of `resource` come to. Gives the name, if that is news.

@@ -1,5 +1,6 @@
 //! The leader's loop: learns, decides, sends, for each Common Area on its own.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
-use crate::area::Area;
+use crate::area::{Area, Rounds};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
 use crate::export::Export;
@@ -85,13 +86,14 @@ async fn lead(
     ]);
     let Requests { sets, announces, exports, imports } = requests.clone();
     let config = Config::default;
+    let round = AtomicU64::new(0);
     tokio::select! {
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
         ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
         ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,
-        () = hear(&requests, heard_events) => Ok(()),
-        () = Leader::new(area, requests.clone()).follow(events, told) => Ok(()),
+        () = hear(&requests, &round, heard_events) => Ok(()),
+        () = Leader::new(area, requests.clone()).follow(events, told, &round) => Ok(()),
     }
 }
 
@@ -101,14 +103,15 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-/// Reads all announces again and again.
-async fn hear(requests: &Requests, events: mpsc::Sender<Event>) {
+/// Reads all announces again and again; `round` says how often the watch has listed them.
+async fn hear(requests: &Requests, round: &AtomicU64, events: mpsc::Sender<Event>) {
     let mut ticks = interval(HEARING);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        let asked = round.load(Ordering::Relaxed);
         let event = match timeout(HEARING, requests.list_announces()).await {
-            Ok(Ok(announces)) => Event::Heard(announces),
+            Ok(Ok(announces)) => Event::Heard { asked, announces },
             Ok(Err(_)) | Err(_) => Event::Deaf,
         };
         if events.send(event).await.is_err() {
@@ -121,6 +124,7 @@ async fn hear(requests: &Requests, events: mpsc::Sender<Event>) {
 struct Outcome {
     task: Task,
     action: Action,
+    asked: Rounds,
     answer: Result<Answer>,
 }
 
@@ -141,6 +145,7 @@ impl Leader {
         mut self,
         mut events: impl Stream<Item = Event> + Unpin,
         (namespace, censuses): (&str, &Censuses),
+        round: &AtomicU64,
     ) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -158,6 +163,7 @@ impl Leader {
                 }
                 () = wait_until(settles) => {}
             }
+            round.store(self.area.rounds().announces, Ordering::Relaxed);
             let at = now();
             self.queue.add(self.area.settle(at), at);
             self.send(at);
@@ -181,22 +187,22 @@ impl Leader {
                 self.queue.succeeded(&task);
                 continue;
             };
-            let requests = self.requests.clone();
+            let (requests, asked) = (self.requests.clone(), self.area.rounds());
             let request = async move {
                 let answer = requests.send(&action).await;
-                Outcome { task, action, answer }
+                Outcome { task, action, asked, answer }
             };
             self.under_way.push(request.boxed());
         }
     }
 
-    fn finish(&mut self, Outcome { task, action, answer }: Outcome) {
+    fn finish(&mut self, Outcome { task, action, asked, answer }: Outcome) {
         let error = match answer {
             Ok(answer) => {
                 log(&action);
                 self.queue.answered();
                 self.queue.succeeded(&task);
-                return self.area.learn_answer(&action, answer, now());
+                return self.area.learn_answer(&action, answer, asked, now());
             }
             Err(error) => error,
         };

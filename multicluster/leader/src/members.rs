@@ -56,21 +56,26 @@ impl Members {
         self.announces.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.announces.round()
+    }
+
     /// Takes in what the watch tells; names the announces that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<MemberClusterAnnounce>) -> BTreeSet<String> {
         self.answers.learn(&event);
         self.announces.learn(event)
     }
 
-    /// Takes in an announce that was read or written; names it if that is news. One that has lost its last finalizer is
-    /// gone, whether or not the watch has told so: what the cluster exports from then on is that of a new member.
-    pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce) -> BTreeSet<String> {
+    /// Takes in an announce that was read or written in the round `asked`; names it if that is news. One that has lost
+    /// its last finalizer is gone, whether or not the watch has told so: what the cluster exports from then on is that
+    /// of a new member.
+    pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce, asked: u64) -> BTreeSet<String> {
         let metadata = &announce.metadata;
         let has_finalizers = metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
         if metadata.deletion_timestamp.is_some() && !has_finalizers {
             return self.announces.learn(WatchEvent::Deleted(announce));
         }
-        self.announces.learn_answer(announce)
+        self.announces.learn_answer(announce, asked)
     }
 
     /// Takes in what became of `action`.

@@ -55,7 +55,7 @@ pub trait Area: Send + 'static {
     fn interrupted(&mut self, _now: Duration) {}
 
     /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
-    fn answered(&mut self, _subject: &Self::Subject, _refusal: Option<String>) {}
+    fn answered(&mut self, _objects: &Objects, _subject: &Self::Subject, _refusal: Option<String>) {}
 
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;

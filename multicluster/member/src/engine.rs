@@ -178,11 +178,13 @@ impl<P: Part> Engine<P> {
                 continue;
             }
             self.busy.insert(subject.clone());
+            let rounds = plan.actions.iter().map(|action| self.objects.round(action.key().kind)).collect();
             self.running.push(Box::pin(carry_out(
                 self.clients.clone(),
                 self.connection,
                 subject,
                 plan.actions,
+                rounds,
             )));
         }
     }

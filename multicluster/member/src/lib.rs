@@ -21,4 +21,5 @@ mod send;
 mod watches;
 pub mod withdrawals;
 
-pub use parts::{LabelIdentities, Settings, add_to};
+pub use export::LabelIdentities;
+pub use parts::{Settings, add_to};

@@ -103,6 +103,8 @@ pub struct Objects {
     listed: BTreeSet<Kind>,
     /// The newest version that the watch of a kind has told of.
     seen: BTreeMap<Kind, u64>,
+    /// How often all objects of a kind have been listed.
+    rounds: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
     slices: Slices,
 }
@@ -111,6 +113,12 @@ impl Objects {
     /// Whether all objects of a kind are known, as opposed to none yet.
     pub fn has_listed(&self, kind: Kind) -> bool {
         self.listed.contains(&kind)
+    }
+
+    /// How often all objects of a kind have been listed. A list does not tell of what is gone: what was asked in an
+    /// earlier round may have been answered before it.
+    pub fn round(&self, kind: Kind) -> u64 {
+        self.rounds.get(&kind).copied().unwrap_or_default()
     }
 
     /// An object.
@@ -167,6 +175,7 @@ impl Objects {
     /// These are all objects of a kind, also where versions say otherwise: the API server may have lost the newest.
     fn resync(&mut self, kind: Kind, all: Vec<Value>) -> Vec<Change> {
         self.listed.insert(kind);
+        *self.rounds.entry(kind).or_default() += 1;
         self.seen.insert(kind, all.iter().map(version).max().unwrap_or_default());
         let all: BTreeMap<Key, Value> =
             all.into_iter().map(|object| (Key::of(kind, &object), object)).collect();

@@ -14,7 +14,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exporter, LabelExporter, Membership, Networks};
+use crate::export::{Exporter, LabelExporter, LabelIdentities, Membership, Networks};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
@@ -46,15 +46,6 @@ pub struct Settings {
     pub version: String,
 }
 
-/// Whether other clusters' policies can select Pods of this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LabelIdentities {
-    /// Labels of Pods stay in the cluster.
-    Kept,
-    /// They are exported.
-    Exported,
-}
-
 /// Starts the components of a member.
 pub fn add_to(components: &mut Components, client: &Client, settings: &Settings) {
     add(components, client, settings, leader::connect);
@@ -75,9 +66,7 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
     components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
     components.add("gateway", |stop| engine::run(Gateways(settings()), client(), leader.clone(), stop));
-    if settings().label_identities == LabelIdentities::Exported {
-        components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
-    }
+    components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
 }
 
 struct Imports(Settings);
@@ -146,7 +135,7 @@ impl Part for Exports {
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        vec![own_exports(leader, "!=")]
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
@@ -181,9 +170,10 @@ fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Member
     })
 }
 
-/// The exports of this cluster.
-fn own_exports(leader: &Joined) -> Watched {
-    let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
+/// The exports of this cluster whose kind is LabelIdentity (`=`), or is not (`!=`): there may be thousands of those.
+fn own_exports(leader: &Joined, is: &str) -> Watched {
+    let own =
+        format!("{}={},{}{is}LabelIdentity", label::SOURCE_CLUSTER_ID, leader.cluster, label::SOURCE_KIND);
     Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }
 }
 
@@ -191,16 +181,19 @@ impl Part for Labels {
     type Area = LabelExporter;
 
     fn local(&self) -> Vec<Watched> {
-        vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)]
+        match self.0.label_identities {
+            LabelIdentities::Kept => Vec::new(),
+            LabelIdentities::Exported => vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)],
+        }
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        vec![own_exports(leader, "=")]
     }
 
     fn area(&self, leader: &Leader) -> Option<LabelExporter> {
         let (cluster, membership) = membership(&self.0, leader)?;
-        Some(LabelExporter { cluster, membership })
+        Some(LabelExporter { cluster, membership, labels: self.0.label_identities })
     }
 }
 

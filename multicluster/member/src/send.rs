@@ -28,6 +28,8 @@ pub(crate) struct Clients {
 pub(crate) enum Outcome {
     /// Like this.
     Is(Kind, Value),
+    /// Like this, which is not what was asked for: somebody else has changed it since it was read.
+    Changed(Kind, Value),
     /// It is gone.
     Gone(Key),
 }
@@ -36,7 +38,7 @@ impl Outcome {
     /// The kind of the object.
     pub(crate) const fn kind(&self) -> Kind {
         match self {
-            Self::Is(kind, _) => *kind,
+            Self::Is(kind, _) | Self::Changed(kind, _) => *kind,
             Self::Gone(key) => key.kind,
         }
     }
@@ -61,30 +63,18 @@ impl Clients {
         let key = action.key();
         let api = self.api(key)?;
         let answer = match action {
-            Action::Create(_, object) => {
-                let parameters =
-                    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-                match bounded(api.create(&parameters, &Untyped::from(object.clone()))).await {
-                    // Watches may lag behind, or not choose it: what to do about it is planned again.
-                    Err(error) if status_code(&error) == Some(409) => bounded(api.get(&key.name)).await,
-                    answer => answer,
-                }
-            }
+            Action::Create(_, object) => return create(&api, key, object).await,
             Action::Patch(_, patch) => {
-                bounded(api.patch(&key.name, &patch_parameters(), &Patch::Merge(patch))).await
+                let answer = bounded(api.patch(&key.name, &patch_parameters(), &Patch::Merge(patch))).await;
+                answer.map(|object| is(key.kind, object))
             }
-            Action::PatchStatus(_, patch) => {
-                bounded(api.patch_status(&key.name, &patch_parameters(), &Patch::Merge(patch))).await
-            }
+            Action::PatchStatus(_, patch) => patch_status(&api, key, patch).await,
             Action::Delete(_, uid) => return delete(&api, key, uid).await,
         };
         match answer {
-            Ok(object) => Ok(is(key.kind, object)),
             // It was deleted meanwhile: what to do now is planned again.
-            Err(error) if !matches!(action, Action::Create(..)) && status_code(&error) == Some(404) => {
-                Ok(Outcome::Gone(key.clone()))
-            }
-            Err(error) => Err(error),
+            Err(error) if status_code(&error) == Some(404) => Ok(Outcome::Gone(key.clone())),
+            answer => answer,
         }
     }
 
@@ -104,6 +94,28 @@ impl Clients {
 
 fn patch_parameters() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+async fn create(api: &Api<Untyped>, key: &Key, object: &Value) -> Result<Outcome> {
+    let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let answer = match bounded(api.create(&parameters, &Untyped::from(object.clone()))).await {
+        // Watches may lag behind, or not choose it: what to do about it is planned again.
+        Err(error) if status_code(&error) == Some(409) => bounded(api.get(&key.name)).await,
+        answer => answer,
+    };
+    Ok(is(key.kind, answer?))
+}
+
+async fn patch_status(api: &Api<Untyped>, key: &Key, patch: &Value) -> Result<Outcome> {
+    match bounded(api.patch_status(&key.name, &patch_parameters(), &Patch::Merge(patch))).await {
+        // It is another version than was read, or another object: what to write over this one is planned again. At the
+        // leader all members may be about to do so: there it counts as failed, and waits.
+        Err(error) if status_code(&error) == Some(409) && key.kind.side() == Side::Local => {
+            let object = bounded(api.get(&key.name)).await?;
+            Ok(Outcome::Changed(key.kind, trim(key.kind, object.object)))
+        }
+        answer => Ok(is(key.kind, answer?)),
+    }
 }
 
 async fn delete(api: &Api<Untyped>, key: &Key, uid: &str) -> Result<Outcome> {

@@ -191,3 +191,31 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
     cluster.delete(Kind::Gateway, "kube-system", "n2");
     insta::assert_snapshot!(cluster.settle(&exporter()), @"delete ResourceExport area/west-clusterinfo");
 }
+
+#[test]
+fn what_cannot_be_read_is_not_withdrawn() {
+    let check = |mut cluster: Cluster, unreadable: &str, named: &str| {
+        cluster.apply(unreadable);
+        let said = cluster.settle(&exporter());
+        assert!(said.starts_with(&format!("problem: {named} cannot be read")), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    };
+    check(
+        exported(),
+        "{kind: ServiceExport, metadata: {name: web, namespace: shop}, spec: {exportedLabels: 7}}",
+        "ServiceExport shop/web",
+    );
+    check(
+        exported(),
+        "{kind: Service, metadata: {name: web, namespace: shop}, spec: {type: ClusterIP, ports: http}}",
+        "Service shop/web",
+    );
+    check(
+        exported(),
+        "{kind: EndpointSlice, metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, endpoints: 7}",
+        "EndpointSlice shop/web-1",
+    );
+    let mut with_gateway = Cluster::of(GATEWAY);
+    with_gateway.settle(&exporter());
+    check(with_gateway, &GATEWAY.replace("gatewayIP: 172.18.0.5", "gatewayIP: 7"), "Gateway kube-system/n1");
+}

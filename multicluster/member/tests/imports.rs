@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
 use antrea_types::IpFamily;
+use serde_json::Value;
 
 use crate::objects::Cluster;
 
@@ -123,6 +125,47 @@ spec: {type: ClusterIP, clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1], sessionAf
     patch Service shop/antrea-mc-web
       spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80,"targetPort":80}]
       spec.sessionAffinity: "None"
+    "#);
+}
+
+/// What others write on the ServiceImport `web`.
+fn edit(cluster: &mut Cluster, edit: impl FnOnce(&mut Value)) {
+    let mut import = cluster.objects.get(&Key::new(Kind::ServiceImport, "shop", "web")).unwrap().clone();
+    edit(&mut import["metadata"]);
+    cluster.objects.insert(Kind::ServiceImport, import);
+}
+
+#[test]
+fn labels_and_annotations_of_others_on_a_service_import_stay() {
+    let mut cluster = web();
+    edit(&mut cluster, |metadata| {
+        metadata["labels"]["argocd.argoproj.io/instance"] = "x".into();
+        metadata["annotations"]["external-dns.alpha.kubernetes.io/ttl"] = "60".into();
+    });
+    assert_eq!(cluster.settle(&importer()), "");
+    cluster.apply(&SERVICE.replace("{labels: {team: a}}", "{annotations: {note: b}}"));
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.labels: {"team":null}
+      metadata.annotations: {"note":"b","multicluster.antrea.io/exported-keys":"a:note"}
+    "#);
+    edit(&mut cluster, |metadata| metadata["annotations"]["note"] = "mine".into());
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.annotations: {"note":"b"}
+    "#);
+}
+
+#[test]
+fn what_stands_on_a_service_import_of_an_earlier_version_stays() {
+    let mut cluster = web();
+    edit(&mut cluster, |metadata| {
+        metadata["annotations"].as_object_mut().unwrap().remove("multicluster.antrea.io/exported-keys");
+        metadata["labels"]["mine"] = "yes".into();
+    });
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.annotations: {"multicluster.antrea.io/exported-keys":"l:team"}
     "#);
 }
 

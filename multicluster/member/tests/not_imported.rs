@@ -70,7 +70,7 @@ fn a_service_of_a_family_that_the_cluster_lacks_is_not_ready() {
     insta::assert_snapshot!(cluster.settle(&importer()), @r#"
     create ServiceImport shop/web
       metadata.labels: {"team":"a"}
-      metadata.annotations: {"multicluster.antrea.io/imported-service":"true"}
+      metadata.annotations: {"multicluster.antrea.io/imported-service":"true","multicluster.antrea.io/exported-keys":"l:team"}
       spec.type: "ClusterSetIP"
       spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80}]
       spec.ips: []

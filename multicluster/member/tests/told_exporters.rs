@@ -1,14 +1,17 @@
 //! What users are told of their exports.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::names::Naming;
+use antrea_mc_member::area::Area;
 use antrea_mc_member::export::{Exporter, Membership, Subject};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 
 use crate::exports::{EXPORT, SUCCEEDED, exported, exporter, taken};
-use crate::objects::Cluster;
+use crate::objects::{Cluster, read};
 
 #[test]
 fn a_service_that_cannot_be_exported_is_withdrawn_and_says_why() {
@@ -158,6 +161,51 @@ fn what_the_leader_refuses_is_said_before_it_is_tried_again() {
     let unchanged = cluster.plan(&refusing("no network of west"));
     assert!(unchanged.contains(ready[0]), "what it took of before is not what is exported: {unchanged}");
     insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"patch status of ServiceExport shop/web");
+}
+
+/// Whether users are told what the leader refused before `becomes`, and have an export now.
+fn refused_then(becomes: impl FnOnce(&mut Cluster, &mut Exporter)) -> bool {
+    let (mut cluster, mut exporter) = (Cluster::of(EXPORT), exporter());
+    let subject = Subject::Service("shop".to_owned(), "web".to_owned());
+    exporter.answered(&cluster.objects, &subject, Some("no network of west".to_owned()));
+    assert!(cluster.plan(&exporter).contains("no network of west"));
+    becomes(&mut cluster, &mut exporter);
+    cluster.apply(EXPORT);
+    cluster.plan(&exporter).contains("no network of west")
+}
+
+/// The ServiceExport `web` has these metadata now.
+fn replace(cluster: &mut Cluster, exporter: &mut Exporter, metadata: &str) {
+    let yaml = EXPORT.replace("name: web, namespace: shop, generation: 1", metadata);
+    let export = read(&yaml).remove(0);
+    let changes = cluster.objects.learn(Kind::ServiceExport, WatchEvent::Applied(export));
+    assert_eq!(changes.len(), 1);
+    changes.iter().for_each(|change| exporter.learned(&cluster.objects, change, Duration::ZERO));
+}
+
+#[test]
+fn a_refusal_goes_with_its_export() {
+    let edited = refused_then(|cluster, exporter| {
+        replace(cluster, exporter, "name: web, namespace: shop, generation: 2");
+    });
+    assert!(edited, "it is the same export still");
+    let deleted = refused_then(|cluster, exporter| {
+        let change = cluster.objects.remove(&Key::new(Kind::ServiceExport, "shop", "web")).unwrap();
+        exporter.learned(&cluster.objects, &change, Duration::ZERO);
+    });
+    assert!(!deleted);
+    let made_anew = refused_then(|cluster, exporter| {
+        replace(cluster, exporter, "name: web, namespace: shop, uid: second, generation: 1");
+    });
+    assert!(!made_anew, "it was deleted and made between two looks");
+}
+
+#[test]
+fn a_refusal_of_what_is_not_exported_any_more_is_not_kept() {
+    let mut exporter = exporter();
+    let subject = Subject::Service("shop".to_owned(), "web".to_owned());
+    exporter.answered(&Cluster::of("").objects, &subject, Some("no network of west".to_owned()));
+    assert_eq!(exporter.refusals, BTreeMap::new());
 }
 
 #[test]

@@ -4,6 +4,8 @@
 pub mod annotation {
     /// Of derived Services and endpoints: they are imported, and never exported.
     pub const IMPORTED_SERVICE: &str = "multicluster.antrea.io/imported-service";
+    /// Of ServiceImports: the labels (`l:KEY`) and annotations (`a:KEY`) that exports gave them, joined by commas.
+    pub const EXPORTED_KEYS: &str = "multicluster.antrea.io/exported-keys";
     /// Of imported ClusterNetworkPolicies.
     pub const IMPORTED_ACNP: &str = "multicluster.antrea.io/imported-acnp";
     /// Of a Node that may be the Gateway: `true`. Upstream takes any value for that, `false` as well.

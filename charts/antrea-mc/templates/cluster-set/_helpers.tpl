@@ -1,8 +1,11 @@
-{{/* It runs when the controller does. Helm goes on when it is done. */}}
+{{/*
+It runs when the controller does. Helm goes on when it is done. Argument: list WEIGHT POLICIES, where policies say when
+else the object is deleted.
+*/}}
 {{- define "antrea-mc.clusterSetHook" -}}
 helm.sh/hook: post-install,post-upgrade
-helm.sh/hook-weight: {{ . | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-weight: {{ index . 0 | quote }}
+helm.sh/hook-delete-policy: {{ concat (list "before-hook-creation" "hook-succeeded") (rest .) | join "," }}
 {{- end -}}
 
 {{/* A container that runs antctl mc. Argument: list $ NAME FLAGS, where flags are a dict. */}}

@@ -1,6 +1,6 @@
 //! Reachability: a member reaches its leader's API server, and Gateways reach each other.
 
-use antrea_shared_api::multicluster::v1alpha1::Gateway;
+use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use antrea_shared_api::multicluster::{ConditionStatus, condition_type};
 use jiff::Timestamp;
@@ -69,9 +69,14 @@ pub(crate) fn check_leader(server: &str, secret: &str, answer: &Answer) -> Findi
     }
 }
 
-/// Judges what the Gateway's agent finds.
+/// Judges what the agent of the Gateway finds that is in use: while one takes over from another, the older one.
 pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
-    let Some(gateway) = gateways.first() else {
+    let mut gateways: Vec<&Gateway> = gateways.iter().collect();
+    gateways.sort_by_key(|gateway| {
+        let created = gateway.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        (created, gateway.name_any())
+    });
+    let Some((gateway, next)) = gateways.split_first() else {
         return vec![Finding::failed(
             GATEWAY,
             "no Node is the Gateway",
@@ -86,6 +91,20 @@ pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
             format!("the agent of Node {name} does not say whom it reaches"),
         )];
     };
+    let mut findings = unreached(&name, probe);
+    if findings.is_empty() {
+        let mut what =
+            format!("{name} reaches {} Gateways and {} Nodes", probe.peers.len(), probe.nodes.reached);
+        for next in next {
+            what = format!("{what}; {} takes over", next.name_any());
+        }
+        findings.push(Finding::passed(GATEWAY, what));
+    }
+    findings
+}
+
+/// Whom the agent of the Node `name` does not reach.
+fn unreached(name: &str, probe: &GatewayProbe) -> Vec<Finding> {
     let lost = probe.peers.iter().filter(|peer| !peer.reached).map(|peer| {
         Finding::failed(
             GATEWAY,
@@ -106,10 +125,6 @@ pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
             ),
             "See that these Nodes are up, and that their agents are ready.",
         ));
-    }
-    if findings.is_empty() {
-        let what = format!("{name} reaches {} Gateways and {} Nodes", probe.peers.len(), probe.nodes.reached);
-        findings.push(Finding::passed(GATEWAY, what));
     }
     findings
 }
@@ -205,5 +220,17 @@ mod tests {
         );
         check_probe("null", "Gateway: skipped: the agent of Node node-a1 does not say whom it reaches");
         assert!(check_gateway(&[])[0].is_failed());
+    }
+
+    #[test]
+    fn of_two_gateways_the_one_in_use_is_judged() {
+        let gateway = |name: &str, hour: u8, reached: u8| -> Gateway {
+            let probe = format!("{{nodes: {{probed: 2, reached: {reached}}}}}");
+            let metadata = format!("{{name: {name}, creationTimestamp: '2026-11-21T{hour:02}:00:00Z'}}");
+            let text_of = format!("{{metadata: {metadata}, status: {{probe: {probe}}}}}");
+            serde_saphyr::from_str(&text_of).unwrap()
+        };
+        let found = check_gateway(&[gateway("a", 10, 0), gateway("b", 9, 2)]);
+        assert_eq!(text(&found), "Gateway: passed: b reaches 0 Gateways and 2 Nodes; a takes over\n");
     }
 }

@@ -37,7 +37,7 @@ async fn init_without_a_file_to_write_leaves_nothing_behind() {
 async fn a_member_gets_a_token_that_expires_and_that_it_may_renew() {
     let leader = Lab::new(EMPTY);
     assert_eq!(
-        leader.run("create membertoken tok5 -n antrea-multicluster --cluster-id c5 -o DIR/tok5.yaml").await,
+        leader.run(CREATE).await,
         "ServiceAccount \"tok5\" created\nRoleBinding \"tok5\" created\nRole \"tok5-renew\" created\n\
          RoleBinding \"tok5-renew\" created\nSaved member token Secret to file: DIR/tok5.yaml\n\
          You can now run \"antctl mc join\" command with the token in a member cluster to join the ClusterSet\n"
@@ -46,6 +46,36 @@ async fn a_member_gets_a_token_that_expires_and_that_it_may_renew() {
     let mode = std::os::unix::fs::MetadataExt::mode(&leader.path().join("tok5.yaml").metadata().unwrap());
     assert_eq!(mode & 0o777, 0o600);
     assert!(leader.names::<Secret>().await.is_empty());
+}
+
+const CREATE: &str = "create membertoken tok5 -n antrea-multicluster --cluster-id c5 -o DIR/tok5.yaml";
+
+#[tokio::test]
+async fn a_link_in_the_place_of_a_token_file_is_replaced_and_not_followed() {
+    let leader = Lab::new(EMPTY);
+    let (path, victim) = (leader.path().join("tok5.yaml"), leader.path().join("victim"));
+    std::fs::write(&victim, "keep").unwrap();
+    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    let said = leader.run(CREATE).await;
+    assert!(said.contains("Saved member token Secret to file: DIR/tok5.yaml\n"), "{said}");
+    assert_eq!(leader.file("victim"), "keep");
+    assert!(leader.file("tok5.yaml").contains("kind: Secret\n"));
+    let metadata = path.symlink_metadata().unwrap();
+    assert!(metadata.is_file());
+    assert_eq!(std::os::unix::fs::MetadataExt::mode(&metadata) & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_saved_is_in_no_file() {
+    let leader = Lab::new(EMPTY);
+    std::fs::create_dir(leader.path().join("tok5.yaml")).unwrap();
+    let said = leader.run(CREATE).await;
+    assert!(said.contains("Error: cannot write DIR/tok5.yaml: "), "{said}");
+    let entries = std::fs::read_dir(leader.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["objects", "tok5.yaml"]);
+    assert!(leader.names::<ServiceAccount>().await.is_empty());
 }
 
 #[tokio::test]

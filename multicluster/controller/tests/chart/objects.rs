@@ -98,12 +98,14 @@ fn resources(objects: &[Value]) -> Vec<&Value> {
     containers.map(|container| &container["resources"]).collect()
 }
 
+/// A leader that is a member, too.
+const JOINS_ITSELF: &str = "clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://l:6443', \
+    tokenSecretName: t}";
+
 #[test]
 fn every_container_asks_for_memory_and_none_is_limited() {
     let Some(chart) = Chart::open() else { return };
-    let set = "clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://l:6443', \
-               tokenSecretName: t}";
-    let objects = chart.mode("both", set);
+    let objects = chart.mode("both", JOINS_ITSELF);
     let all = resources(&objects);
     assert_eq!(all.len(), 4);
     for resources in all {
@@ -142,8 +144,7 @@ fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
     let job = |mode: &str, values: &str| {
         let objects = chart.mode(mode, &format!("clusterSet: {{create: true, clusterSetID: cs, {values}}}"));
         let spec = &find(&objects, "Job", "antrea-mc-cluster-set")["spec"]["template"]["spec"];
-        // Webhooks let no other ServiceAccount of a Common Area write ClusterSets.
-        assert_eq!(spec["serviceAccountName"], "antrea-mc-controller");
+        assert_eq!(spec["serviceAccountName"], "antrea-mc-cluster-set");
         let containers = ["initContainers", "containers"].map(|key| spec[key].as_array().cloned());
         let arguments = |container: &Value| texts(&container["args"]).join(" ");
         containers.into_iter().flatten().flatten().map(|container| arguments(&container)).collect::<Vec<_>>()
@@ -160,6 +161,31 @@ fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
     let values = "clusterID: b, leaderAPIServer: 'https://l:6443', leaderClusterID: a, leaderNamespace: mc, \
                   tokenSecretName: t";
     assert_eq!(job("member", values), [join]);
+}
+
+#[test]
+fn every_hook_has_an_end_whatever_comes_of_it() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("both", JOINS_ITSELF);
+    let hooks = objects.iter().filter(|object| !object["metadata"]["annotations"]["helm.sh/hook"].is_null());
+    let hooks: Vec<&Value> = hooks.filter(|object| object["kind"] != "Pod").collect();
+    assert_eq!(hooks.len(), 6, "a ServiceAccount, a Role and a RoleBinding in two Namespaces, a Job");
+    for hook in hooks {
+        let (kind, policies) =
+            (&hook["kind"], &hook["metadata"]["annotations"]["helm.sh/hook-delete-policy"]);
+        let ends = hook["spec"]["ttlSecondsAfterFinished"].is_number()
+            || texts_of(policies).contains(&"hook-failed");
+        assert!(ends, "{kind}: {policies}");
+        assert!(texts_of(policies).contains(&"hook-succeeded"), "{kind}: {policies}");
+        let subjects = hook["subjects"].as_array().into_iter().flatten();
+        let controller = subjects.filter(|subject| subject["name"] == "antrea-mc-controller");
+        assert_eq!(controller.count(), 0, "what Helm leaves behind must be no right of a program that runs");
+    }
+}
+
+/// Of texts that are joined by commas.
+fn texts_of(list: &Value) -> Vec<&str> {
+    list.as_str().into_iter().flat_map(|list| list.split(',')).collect()
 }
 
 /// `antctl mc deploy` puts another Namespace in the place of the usual one.

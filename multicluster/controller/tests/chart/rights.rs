@@ -60,6 +60,38 @@ fn nobody_may_do_everything_and_no_secret_is_open_everywhere() {
 }
 
 #[test]
+fn what_makes_a_cluster_set_may_do_that_and_no_more() {
+    let Some(chart) = Chart::open() else { return };
+    let check = |mode: &str, values: &str, expected: &[(&str, &str)]| {
+        let objects = chart.mode(mode, &format!("clusterSet: {{create: true, clusterSetID: cs, {values}}}"));
+        let roles = objects.iter().filter(|object| {
+            object["kind"] == "Role" && object["metadata"]["name"] == "antrea-mc-cluster-set"
+        });
+        let mut found: Vec<(String, String)> = roles
+            .map(|role| (role["metadata"]["namespace"].as_str().unwrap_or_default().to_owned(), rules(role)))
+            .collect();
+        found.sort();
+        let expected =
+            expected.iter().map(|(namespace, rules)| ((*namespace).to_owned(), (*rules).to_owned()));
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{mode}");
+    };
+    let set = "multicluster.crd.antrea.io/clustersets: get list create";
+    let set_and_token = "/secrets[t]: get\nmulticluster.crd.antrea.io/clustersets: get list create";
+    check("leader", "clusterID: a", &[("antrea-multicluster", set)]);
+    check("both", "clusterID: a", &[("antrea-multicluster", set)]);
+    check(
+        "both",
+        "clusterID: a, leaderAPIServer: 'https://l:6443', tokenSecretName: t",
+        &[("antrea-multicluster", set), ("kube-system", set_and_token)],
+    );
+    check(
+        "member",
+        "clusterID: b, leaderAPIServer: 'https://l:6443', leaderClusterID: a, leaderNamespace: mc, tokenSecretName: t",
+        &[("kube-system", set_and_token)],
+    );
+}
+
+#[test]
 fn a_credential_speaks_for_one_cluster_and_renews_its_own_token() {
     let Some(chart) = Chart::open() else { return };
     let values = "memberCredentials: [{name: east, clusterID: c-east}, {name: west, clusterID: c-west, namespace: mc}]\n\

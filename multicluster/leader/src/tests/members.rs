@@ -110,7 +110,7 @@ fn silence_does_not_count_while_the_leader_hears_nothing() {
     world.area.learn(Event::Deaf, world.now);
     world.wait(3600, &[]);
     assert_eq!(world.actions(), "");
-    world.area.learn(Event::Heard(Vec::new()), world.now);
+    world.read_announces(&[]);
     world.wait(20, &[]);
     assert_eq!(world.actions(), "", "members first have time to be heard again");
     world.wait(20, &[]);
@@ -174,6 +174,20 @@ fn an_announce_that_is_gone_at_once_counts_as_leaving() {
         announce["metadata"]["finalizers"] = serde_json::json!([]);
     });
     world.delete("MemberClusterAnnounce", "member-announce-from-west");
+    let actions = world.actions();
+    assert!(actions.contains("delete ResourceExport west-shop-web-service\n"), "{actions}");
+}
+
+#[test]
+fn a_member_that_was_read_before_a_list_without_it_has_left_still() {
+    let mut world = two();
+    world.edit("MemberClusterAnnounce", "member-announce-from-west", |announce| {
+        announce["metadata"]["finalizers"] = serde_json::json!([]);
+    });
+    let (asked, announces) = (world.area.rounds().announces, world.all("MemberClusterAnnounce"));
+    world.delete("MemberClusterAnnounce", "member-announce-from-west");
+    world.list_anew();
+    world.area.learn(Event::Heard { asked, announces }, world.now);
     let actions = world.actions();
     assert!(actions.contains("delete ResourceExport west-shop-web-service\n"), "{actions}");
 }

@@ -110,8 +110,8 @@ impl World {
             object["metadata"]["annotations"]["touch-ts"] = json!(self.time.to_string());
             self.put(object);
         }
-        let announces = self.all("MemberClusterAnnounce");
-        self.area.learn(Event::Heard(announces), self.now);
+        let (asked, announces) = (self.area.rounds().announces, self.all("MemberClusterAnnounce"));
+        self.area.learn(Event::Heard { asked, announces }, self.now);
     }
 
     /// Seconds pass, in which the leader hears these members.
@@ -138,8 +138,9 @@ impl World {
                 if let Some(action) = self.area.plan(&task, self.time) {
                     text += &format!("{}\n", text::line(&action));
                     assert!(text.lines().count() < 200, "it never ends:\n{text}");
+                    let asked = self.area.rounds();
                     let answer = self.carry_out(&action);
-                    self.area.learn_answer(&action, answer, self.now);
+                    self.area.learn_answer(&action, answer, asked, self.now);
                 }
             }
         }

@@ -99,24 +99,27 @@ impl<P: Part> Engine<P> {
     }
 
     pub(super) fn done(&mut self, done: Done<Subject<P>>) {
-        let Done { subject, connection, actions, outcomes, result, refusal } = done;
-        for (action, outcome) in actions.iter().zip(outcomes) {
+        let Done { subject, connection, actions, rounds, outcomes, result, refusal } = done;
+        for ((action, round), outcome) in actions.iter().zip(rounds).zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             let change = match outcome {
                 // Another leader has other objects.
                 ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
+                // It may have changed before the list; whatever came after that the watch tells.
+                ref other if round < self.objects.round(other.kind()) => None,
                 // What is not watched would be kept for ever.
-                Outcome::Is(kind, _) if !self.objects.has_listed(kind) => None,
+                Outcome::Is(kind, _) | Outcome::Changed(kind, _) if !self.objects.has_listed(kind) => None,
                 Outcome::Is(kind, object) => {
                     self.answers.note(action, &object);
                     self.objects.insert(kind, object)
                 }
+                Outcome::Changed(kind, object) => self.objects.insert(kind, object),
                 Outcome::Gone(key) => self.objects.remove(&key),
             };
             self.changed(change.as_slice());
         }
         if let Some(area) = &mut self.area {
-            area.answered(&subject, refusal);
+            area.answered(&self.objects, &subject, refusal);
         }
         self.busy.remove(&subject);
         self.dirty.add(subject.clone());
@@ -127,5 +130,89 @@ impl<P: Part> Engine<P> {
         } else {
             self.retries.succeeded(&subject, actions);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    use hyper::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use tokio::sync::mpsc;
+    use tower::service_fn;
+
+    use super::*;
+    use crate::action::Action;
+    use crate::gateway::{Election, Subject as Gateway};
+    use crate::kind::Kind;
+    use crate::leader::Joined;
+    use crate::objects::Key;
+    use crate::watches::Watched;
+
+    /// Learns, and decides nothing.
+    struct Learner;
+
+    impl Part for Learner {
+        type Area = Election;
+
+        fn local(&self) -> Vec<Watched> {
+            Vec::new()
+        }
+
+        fn remote(&self, _: &Joined) -> Vec<Watched> {
+            Vec::new()
+        }
+
+        fn area(&self, _: &Leader) -> Option<Election> {
+            None
+        }
+    }
+
+    fn engine() -> Engine<Learner> {
+        let silent = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
+        Engine::new(Learner, Client::new(silent, "default"), mpsc::channel(1).0)
+    }
+
+    fn key() -> Key {
+        Key::new(Kind::Gateway, "kube-system", "n1")
+    }
+
+    fn gateway(version: u32) -> Value {
+        json!({ "metadata": { "name": "n1", "namespace": "kube-system", "resourceVersion": version.to_string() } })
+    }
+
+    fn listed(all: Vec<Value>) -> Told {
+        (Kind::Gateway, 0, WatchEvent::Resynced(all))
+    }
+
+    /// What a request of this round was answered.
+    fn answered(round: u64, outcome: Outcome) -> Done<Gateway> {
+        Done {
+            subject: Gateway,
+            connection: 0,
+            actions: vec![Action::Create(key(), gateway(0))],
+            rounds: vec![round],
+            outcomes: vec![Some(outcome)],
+            result: Ok(()),
+            refusal: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_a_question_from_before_a_list_counts_for_nothing() {
+        let mut engine = engine();
+        engine.learn(listed(Vec::new()));
+        engine.learn(listed(Vec::new()));
+        engine.done(answered(1, Outcome::Is(Kind::Gateway, gateway(5))));
+        assert_eq!(engine.objects.get(&key()), None, "it was deleted before the list");
+        engine.done(answered(2, Outcome::Is(Kind::Gateway, gateway(6))));
+        assert_eq!(engine.objects.get(&key()), Some(&gateway(6)));
+        engine.learn(listed(vec![gateway(8)]));
+        engine.done(answered(2, Outcome::Gone(key())));
+        assert_eq!(engine.objects.get(&key()), Some(&gateway(8)), "it was made again before the list");
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Done<S> {
     /// The connection to the leader that they were sent over.
     pub(super) connection: u64,
     pub(super) actions: Vec<Action>,
+    /// For each of them the round of its kind in which it was planned.
+    pub(super) rounds: Vec<u64>,
     /// Of each of them that was sent; nothing where it failed.
     pub(super) outcomes: Vec<Option<Outcome>>,
     pub(super) result: Result<()>,
@@ -21,20 +23,24 @@ pub(super) struct Done<S> {
     pub(super) refusal: Option<String>,
 }
 
-/// Sends requests up to the first that fails: objects that follow one another are created at the same time, as none of
-/// them needs another, whatever else one after the other.
+/// Sends requests up to the first that fails, or comes too late: objects that follow one another are created at the same
+/// time, as none of them needs another, whatever else one after the other.
 pub(super) async fn carry_out<S>(
     clients: Clients,
     connection: u64,
     subject: S,
     actions: Vec<Action>,
+    rounds: Vec<u64>,
 ) -> Done<S> {
-    let (mut outcomes, mut result, mut refusal) = (Vec::new(), Ok(()), None);
+    let (mut outcomes, mut result, mut refusal, mut is_late) = (Vec::new(), Ok(()), None, false);
     for together in together(&actions) {
         let answers = join_all(together.iter().map(|action| clients.send(action))).await;
         for (action, answer) in together.iter().zip(answers) {
             match answer {
-                Ok(outcome) => outcomes.push(Some(outcome)),
+                Ok(outcome) => {
+                    is_late |= matches!(outcome, Outcome::Changed(..));
+                    outcomes.push(Some(outcome));
+                }
                 Err(error) => {
                     outcomes.push(None);
                     refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
@@ -42,11 +48,11 @@ pub(super) async fn carry_out<S>(
                 }
             }
         }
-        if result.is_err() {
+        if result.is_err() || is_late {
             break;
         }
     }
-    Done { subject, connection, actions, outcomes, result, refusal }
+    Done { subject, connection, actions, rounds, outcomes, result, refusal }
 }
 
 /// Requests that are sent at the same time.

@@ -68,7 +68,11 @@ impl<S: Clone + Ord> Retries<S> {
 
     /// Whether the same requests were just answered well, and are to wait before they are sent once more.
     pub(super) fn repeats(&mut self, subject: &S, actions: &[Action], now: Instant) -> bool {
-        let repeats = self.0.get(subject).is_some_and(|retry| !actions.is_empty() && retry.last == actions);
+        let are_last = |retry: &Retry| {
+            let mut both = retry.last.iter().zip(actions);
+            retry.last.len() == actions.len() && both.all(|(last, action)| last.is_like(action))
+        };
+        let repeats = !actions.is_empty() && self.0.get(subject).is_some_and(are_last);
         if repeats {
             self.failed(subject, now);
         }
@@ -88,7 +92,7 @@ impl<S: Clone + Ord> Retries<S> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::kind::Kind;
@@ -136,5 +140,17 @@ mod tests {
         assert!(retries.repeats(&"web", &create("a"), now));
         assert!(retries.must_wait(&"web", now));
         assert!(!retries.repeats(&"web", &create("a"), now), "after the wait it is tried");
+    }
+
+    #[test]
+    fn a_status_is_the_same_over_every_version() {
+        let (mut retries, now) = (Retries::default(), Instant::now());
+        let status = |version: &str, reason: &str| {
+            let patch = json!({ "metadata": { "resourceVersion": version }, "status": { "reason": reason } });
+            vec![Action::PatchStatus(Key::new(Kind::ServiceExport, "shop", "web"), patch)]
+        };
+        retries.succeeded(&"web", status("7", "Exported"));
+        assert!(!retries.repeats(&"web", &status("8", "Failed"), now), "this is something else");
+        assert!(retries.repeats(&"web", &status("8", "Exported"), now));
     }
 }

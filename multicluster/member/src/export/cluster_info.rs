@@ -6,11 +6,11 @@ use antrea_types::IpFamily;
 use ipnet::IpNet;
 use serde_json::json;
 
-use super::{Exporter, Membership, Problem, Subject};
+use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::{Action, ensure, exactly};
 use crate::area::Plan;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, at, is_leaving, read};
+use crate::objects::{Key, Objects, at, is_leaving};
 
 /// The networks of this cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct Networks {
 
 /// What is to be done about the ClusterInfo. It stays the same object when another Node becomes the Gateway: peers know the
 /// new address before the old one goes. It goes when there is no Gateway.
-pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
+pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Result<Plan<Problem>, Problem> {
     let Membership::Joined { area, naming, unreachable: None } = &exporter.membership else {
-        return Plan::default();
+        return Ok(Plan::default());
     };
     let name = export_name(&exporter.cluster, &Resource::ClusterInfo(exporter.cluster.clone()), *naming);
     let key = Key::new(Kind::ResourceExport, area, &name);
     let actual = objects.get(&key);
-    let action = match (gateways(exporter, objects).as_slice(), actual) {
+    let action = match (gateways(exporter, objects)?.as_slice(), actual) {
         (_, Some(actual)) if is_leaving(actual) => None,
         // Peers would give up every connection, and a Gateway that was deleted by hand comes back at once.
         ([], _) if exporter.withdrawals.is_held(&Subject::ClusterInfo) => None,
@@ -46,17 +46,18 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Plan<Problem> {
             )
         }
     };
-    Plan { actions: action.into_iter().collect(), problems: Vec::new() }
+    Ok(Plan { actions: action.into_iter().collect(), problems: Vec::new() })
 }
 
 /// The Gateways: while one takes over from another the old one first, which connections go to until it goes.
-fn gateways(exporter: &Exporter, objects: &Objects) -> Vec<Gateway> {
+fn gateways(exporter: &Exporter, objects: &Objects) -> Result<Vec<Gateway>, Problem> {
     let gateways = objects
         .all(Kind::Gateway)
         .filter(|(key, gateway)| key.namespace == exporter.namespace && !is_leaving(gateway));
-    let mut gateways: Vec<Gateway> = gateways.filter_map(|(_, gateway)| read(gateway)).collect();
+    let mut gateways: Vec<Gateway> =
+        gateways.map(|(key, gateway)| parse::<Gateway>(key, gateway)).collect::<Result<_, _>>()?;
     gateways.sort_by_key(|gateway| gateway.metadata.creation_timestamp.as_ref().map(|time| time.0));
-    gateways
+    Ok(gateways)
 }
 
 fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo {

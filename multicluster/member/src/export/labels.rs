@@ -19,6 +19,15 @@ use crate::objects::{Change, Key, Objects, at, is_leaving, read, text};
 /// Namespace is decided on alone.
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
+/// Whether other clusters' policies can select Pods of this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelIdentities {
+    /// Labels of Pods stay in the cluster. Those that were exported before are withdrawn.
+    Kept,
+    /// They are exported.
+    Exported,
+}
+
 /// Exports labels of Pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelExporter {
@@ -26,6 +35,8 @@ pub struct LabelExporter {
     pub cluster: ClusterId,
     /// Whether there is a leader.
     pub membership: Membership,
+    /// Whether there is anything to export.
+    pub labels: LabelIdentities,
 }
 
 impl Area for LabelExporter {
@@ -34,7 +45,10 @@ impl Area for LabelExporter {
     type Problem = Problem;
 
     fn kinds(&self) -> &'static [Kind] {
-        &[Kind::Namespace, Kind::Pod, Kind::ResourceExport]
+        match self.labels {
+            LabelIdentities::Kept => &[Kind::ResourceExport],
+            LabelIdentities::Exported => &[Kind::Namespace, Kind::Pod, Kind::ResourceExport],
+        }
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<String> {
@@ -53,10 +67,12 @@ impl Area for LabelExporter {
         let Membership::Joined { area, naming, unreachable: None } = &self.membership else {
             return Plan::default();
         };
-        let wanted: BTreeMap<Key, String> = labels(objects, namespace)
-            .into_iter()
-            .map(|text| (self.key(area, *naming, &text), text))
-            .collect();
+        let labels = match self.labels {
+            LabelIdentities::Kept => BTreeSet::new(),
+            LabelIdentities::Exported => labels(objects, namespace),
+        };
+        let wanted: BTreeMap<Key, String> =
+            labels.into_iter().map(|text| (self.key(area, *naming, &text), text)).collect();
         let mut actions: Vec<Action> = wanted
             .iter()
             .filter(|(key, _)| !objects.get(key).is_some_and(is_leaving))

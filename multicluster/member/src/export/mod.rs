@@ -16,10 +16,11 @@ use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
-pub use labels::LabelExporter;
+pub use labels::{LabelExporter, LabelIdentities};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
@@ -52,6 +53,9 @@ pub enum Problem {
         "{0} already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart"
     )]
     NameTaken(Key),
+    /// It is there, and nobody can tell what it says.
+    #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
+    Unreadable(Key, String),
 }
 
 /// The part of the leader in exports.
@@ -106,16 +110,21 @@ impl Area for Exporter {
         }
     }
 
-    fn answered(&mut self, subject: &Subject, refusal: Option<String>) {
-        match refusal {
+    fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {
+        match refusal.filter(|_| is_wanted(objects, subject)) {
             Some(why) => self.refusals.insert(subject.clone(), why),
             None => self.refusals.remove(subject),
         };
     }
 
     fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
-        if change.key.kind == Kind::Gateway {
-            self.withdrawals.learned(Subject::ClusterInfo, objects, change, now);
+        match change.key.kind {
+            Kind::Gateway => self.withdrawals.learned(Subject::ClusterInfo, objects, change, now),
+            // What comes under its name was never refused.
+            Kind::ServiceExport if is_another(objects, change) => {
+                self.refusals.remove(&service(&change.key));
+            }
+            _ => {}
         }
     }
 
@@ -143,18 +152,40 @@ impl Area for Exporter {
     }
 
     fn plan(&self, objects: &Objects, subject: &Subject, now: Timestamp) -> Plan<Problem> {
-        match subject {
+        let plan = match subject {
             Subject::Service(namespace, name) => match NamespacedName::new(namespace, name) {
                 Ok(service) => service::plan(self, objects, &service, now),
-                Err(_) => Plan::default(),
+                Err(_) => Ok(Plan::default()),
             },
             Subject::ClusterInfo => cluster_info::plan(self, objects),
-        }
+        };
+        plan.unwrap_or_else(|problem| Plan { actions: Vec::new(), problems: vec![problem] })
     }
 }
 
 fn service(key: &Key) -> Subject {
     Subject::Service(key.namespace.clone(), key.name.clone())
+}
+
+/// An object as its type. What cannot be read is not gone: nothing is withdrawn because of it.
+fn parse<T: DeserializeOwned>(key: &Key, object: &Value) -> Result<T, Problem> {
+    T::deserialize(object).map_err(|error| Problem::Unreadable(key.clone(), error.to_string()))
+}
+
+/// Whether somebody still wants it exported: a refusal may come late.
+fn is_wanted(objects: &Objects, subject: &Subject) -> bool {
+    match subject {
+        Subject::Service(namespace, name) => {
+            objects.get(&Key::new(Kind::ServiceExport, namespace, name)).is_some()
+        }
+        Subject::ClusterInfo => true,
+    }
+}
+
+/// Whether an object is gone, or another one has its name now.
+fn is_another(objects: &Objects, change: &Change) -> bool {
+    let uid = |object| text(object, "/metadata/uid");
+    objects.get(&change.key).map(uid) != change.before.as_ref().map(uid)
 }
 
 impl Exporter {

@@ -13,13 +13,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Networks, Problem, Subject};
+use super::{Exporter, Membership, Networks, Problem, Subject, parse};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
 use crate::event::warning;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, at, is_leaving, read, text};
+use crate::objects::{Key, Objects, at, is_leaving, text};
 
 /// What is to be done about the Service of this name.
 pub(super) fn plan(
@@ -27,14 +27,13 @@ pub(super) fn plan(
     objects: &Objects,
     name: &NamespacedName,
     now: Timestamp,
-) -> Plan<Problem> {
+) -> Result<Plan<Problem>, Problem> {
     let key = Key::new(Kind::ServiceExport, name.namespace(), name.name());
-    let export = objects.get(&key).filter(|export| !is_leaving(export));
-    let Some((object, export)) = export.and_then(|object| Some((object, read::<ServiceExport>(object)?)))
-    else {
-        return Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() };
+    let Some(object) = objects.get(&key).filter(|export| !is_leaving(export)) else {
+        return Ok(Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() });
     };
-    let decision = decide_on(exporter, objects, name, &export);
+    let export = parse::<ServiceExport>(&key, object)?;
+    let decision = decide_on(exporter, objects, name, &export)?;
     let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
@@ -45,7 +44,7 @@ pub(super) fn plan(
         // Nothing is sent after what fails, and another attempt may fail like the last: the user is told first.
         actions.reverse();
     }
-    Plan { actions: actions.concat(), problems: problem.into_iter().collect() }
+    Ok(Plan { actions: actions.concat(), problems: problem.into_iter().collect() })
 }
 
 fn decide_on(
@@ -53,16 +52,18 @@ fn decide_on(
     objects: &Objects,
     name: &NamespacedName,
     export: &ServiceExport,
-) -> Decision {
+) -> Result<Decision, Problem> {
     if exporter.excluded.contains(name.namespace()) {
-        return Decision::Withdraw(Invalid::ExcludedNamespace);
+        return Ok(Decision::Withdraw(Invalid::ExcludedNamespace));
     }
-    let service = objects.get(&Key::new(Kind::Service, name.namespace(), name.name()));
-    let service = service.filter(|service| !is_leaving(service)).and_then(read::<Service>);
+    let key = Key::new(Kind::Service, name.namespace(), name.name());
+    let service = objects.get(&key).filter(|service| !is_leaving(service));
+    let service = service.map(|service| parse::<Service>(&key, service)).transpose()?;
+    let slices = objects.slices(name.namespace(), name.name());
     let slices: Vec<EndpointSlice> =
-        objects.slices(name.namespace(), name.name()).filter_map(|(_, slice)| read(slice)).collect();
+        slices.map(|(key, slice)| parse::<EndpointSlice>(key, slice)).collect::<Result<_, _>>()?;
     let slices: Vec<&EndpointSlice> = slices.iter().collect();
-    decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter))
+    Ok(decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter)))
 }
 
 /// The networks that the leader takes endpoints in.

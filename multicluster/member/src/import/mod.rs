@@ -11,6 +11,7 @@ mod service;
 mod service_import;
 mod slices;
 mod subject;
+mod template;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

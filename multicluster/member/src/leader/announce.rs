@@ -9,11 +9,15 @@ use anyhow::Result;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use serde_json::{Value, json};
 
 use super::Target;
 use crate::condition::{Condition, time};
 use crate::export::Networks;
 use crate::send::FIELD_MANAGER;
+
+/// What may be missing from a configuration.
+const OPTIONAL: [&str; 3] = ["serviceCIDRs", "podCIDRs", "version"];
 
 /// What a member says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +55,7 @@ pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> R
     let api: Api<MemberClusterAnnounce> = Api::namespaced(client.clone(), namespace);
     let manager = Some(FIELD_MANAGER.to_owned());
     let parameters = PatchParams { field_manager: manager.clone(), ..PatchParams::default() };
-    match bounded(api.patch(name, &parameters, &Patch::Merge(announce))).await {
+    match bounded(api.patch(name, &parameters, &Patch::Merge(patch_of(announce)))).await {
         Err(error) if status_code(&error) == Some(404) => {
             let parameters = PostParams { field_manager: manager, ..PostParams::default() };
             bounded(api.create(&parameters, announce)).await
@@ -60,9 +64,37 @@ pub(super) async fn send(client: &Client, announce: &MemberClusterAnnounce) -> R
     }
 }
 
+/// The merge patch that makes an announce like this: what the configuration does not have any more goes.
+fn patch_of(announce: &MemberClusterAnnounce) -> Value {
+    let mut patch = json!(announce);
+    if let Some(fields) = patch.as_object_mut() {
+        for name in OPTIONAL {
+            fields.entry(name).or_insert(Value::Null);
+        }
+    }
+    patch
+}
+
 /// What the leader says of the networks of this cluster; nothing where they are those of no other.
 pub(super) fn conflict(answer: &MemberClusterAnnounce) -> Option<Condition> {
     let conditions = answer.status.iter().flat_map(|status| &status.conditions);
     let said = conditions.into_iter().find(|of| of.condition_type == condition_type::CONFLICT)?;
     Some(Condition::new(condition_type::CONFLICT, said.status.as_str(), &said.reason, &said.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_configured_is_taken_out_of_the_announce() {
+        let pod_cidrs = vec!["10.10.0.0/16".to_owned()];
+        let announce = MemberClusterAnnounce { pod_cidrs, ..MemberClusterAnnounce::new("area", "west") };
+        let patch = patch_of(&announce);
+        assert_eq!(patch["podCIDRs"], json!(["10.10.0.0/16"]));
+        for name in ["serviceCIDRs", "version"] {
+            assert_eq!(patch.get(name), Some(&Value::Null), "{name}");
+        }
+        assert_eq!(patch.get("clusterUID"), None, "it never changes");
+    }
 }

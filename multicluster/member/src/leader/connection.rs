@@ -24,7 +24,7 @@ use crate::action::ensure_status;
 use crate::condition::Condition;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, text};
-use crate::send::Clients;
+use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
 
 /// How often the leader hears of the member.
@@ -194,10 +194,10 @@ impl Connection {
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients { local: self.local.clone(), leader: None };
         match timeout(PATIENCE, clients.send(&action)).await {
-            Ok(Ok(crate::send::Outcome::Is(kind, object))) => {
+            Ok(Ok(Outcome::Is(kind, object) | Outcome::Changed(kind, object))) => {
                 self.objects.insert(kind, object);
             }
-            Ok(Ok(crate::send::Outcome::Gone(_))) => {}
+            Ok(Ok(Outcome::Gone(_))) => {}
             Ok(Err(error)) => warn!(error = %chain(error.as_ref()), "Status of the ClusterSet not written"),
             Err(_) => warn!(set = %Key::clone(key), "Status of the ClusterSet not written in time"),
         }

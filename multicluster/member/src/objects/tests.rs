@@ -46,6 +46,17 @@ fn a_watch_that_lags_behind_does_not_undo_an_answer() {
 }
 
 #[test]
+fn each_list_begins_a_round_also_after_everything_was_forgotten() {
+    let mut objects = listed(&[("a", 1)]);
+    assert_eq!((objects.round(KIND), objects.round(Kind::Service)), (1, 0));
+    objects.learn(KIND, WatchEvent::Applied(object("a", 2)));
+    assert_eq!(objects.round(KIND), 1);
+    objects.forget(KIND);
+    objects.learn(KIND, WatchEvent::Resynced(Vec::new()));
+    assert_eq!(objects.round(KIND), 2);
+}
+
+#[test]
 fn slices_are_found_by_their_service() {
     let slice = |name: &str, service: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { SERVICE_LABEL: service } } });
     let mut objects = Objects::default();

@@ -1,5 +1,6 @@
 //! The whole member against two API servers made of object files.
 
+mod conditions;
 mod identity;
 mod lab;
 mod moves;

@@ -96,6 +96,8 @@ pub(super) struct Lab {
     pub(super) local: Client,
     pub(super) leader: Client,
     pub(super) url: &'static str,
+    /// What the configuration says when the member starts next.
+    pub(super) labels: LabelIdentities,
     stop: Option<oneshot::Sender<()>>,
     process: Option<JoinHandle<()>>,
     _folders: [tempfile::TempDir; 2],
@@ -118,7 +120,15 @@ impl Lab {
         let (local, of_local) = api_server(LOCAL);
         let (leader, of_leader) = api_server(LEADER);
         LEADERS.lock().unwrap().insert(url.to_owned(), between(leader.clone()));
-        let mut lab = Self { local, leader, url, stop: None, process: None, _folders: [of_local, of_leader] };
+        let mut lab = Self {
+            local,
+            leader,
+            url,
+            labels: LabelIdentities::Exported,
+            stop: None,
+            process: None,
+            _folders: [of_local, of_leader],
+        };
         lab.create(Kind::ClusterSet, &cluster_set(url)).await;
         lab.start();
         lab
@@ -134,7 +144,7 @@ impl Lab {
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
             naming: Naming::Unambiguous,
-            label_identities: LabelIdentities::Exported,
+            label_identities: self.labels,
             token_lifetime: Duration::from_secs(7 * 86_400),
             excluded_namespaces: BTreeSet::new(),
             version: "v0".to_owned(),

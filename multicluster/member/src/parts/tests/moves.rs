@@ -7,10 +7,11 @@ use std::time::Duration;
 use hyper::Method;
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::lab::{Lab, announce, derived, exported, gateway, set};
+use crate::export::LabelIdentities;
 use crate::kind::Kind;
 use crate::objects::Key;
 
@@ -79,6 +80,33 @@ async fn the_only_gateway_that_is_deleted_by_hand_takes_no_cluster_info_away() {
     sleep(AFTERWARDS).await;
     lab.is_there(&gateway()).await;
     assert_eq!(lab.get(info).await, before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn networks_that_are_not_configured_any_more_are_not_announced_any_more() {
+    let mut lab = Lab::new("https://fewer-networks").await;
+    lab.is_joined().await;
+    lab.end().await;
+    // The configuration had them before.
+    lab.patch(&announce(), &json!({ "podCIDRs": ["10.9.0.0/16"] })).await;
+    lab.start();
+    let is_gone = |announce: Option<&Value>| announce.is_some_and(|of| of.get("podCIDRs").is_none());
+    lab.wait(&announce(), is_gone).await;
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn labels_that_are_not_exported_any_more_are_withdrawn() {
+    let mut lab = Lab::new("https://fewer-labels").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.labels = LabelIdentities::Kept;
+    lab.start();
+    let [announce, service, .., labels] = exported();
+    lab.is_gone(&labels).await;
+    lab.is_there(&announce).await;
+    lab.is_there(&service).await;
     lab.end().await;
 }
 
