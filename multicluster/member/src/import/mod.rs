@@ -6,11 +6,13 @@
 
 mod cluster_info;
 mod label_identity;
+mod placement;
 mod policy;
 mod service;
 mod service_import;
 mod slices;
 mod subject;
+mod subsets;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
