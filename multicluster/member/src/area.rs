@@ -43,6 +43,12 @@ pub trait Area: Send + 'static {
     /// The kinds that decisions are made of. Nothing is decided before all of them are known.
     fn kinds(&self) -> &'static [Kind];
 
+    /// The kinds that subjects depend on and that name none: all subjects of their objects are those of other objects, too.
+    /// They are left out where everything is decided anew.
+    fn surroundings(&self) -> &'static [Kind] {
+        &[]
+    }
+
     /// Takes in the time, which only grows. Most decisions do not depend on it.
     fn tick(&mut self, _objects: &Objects, _now: Duration) -> Tick<Self::Subject> {
         Tick { again: None, changed: Vec::new() }

@@ -146,7 +146,9 @@ impl Part for Exports {
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        // Those of labels, of which there may be many, are the other exporter's.
+        let others = format!("{},{}!=LabelIdentity", own(leader), label::SOURCE_KIND);
+        vec![Watched { labels: Some(others), ..Watched::of(Kind::ResourceExport, &leader.area) }]
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
@@ -181,10 +183,9 @@ fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Member
     })
 }
 
-/// The exports of this cluster.
-fn own_exports(leader: &Joined) -> Watched {
-    let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
-    Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }
+/// Selects the exports of this cluster by their label.
+fn own(leader: &Joined) -> String {
+    format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster)
 }
 
 impl Part for Labels {
@@ -195,7 +196,7 @@ impl Part for Labels {
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        vec![Watched { labels: Some(own(leader)), ..Watched::of(Kind::ResourceExport, &leader.area) }]
     }
 
     fn area(&self, leader: &Leader) -> Option<LabelExporter> {

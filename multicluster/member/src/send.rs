@@ -125,6 +125,9 @@ fn is(kind: Kind, answer: Untyped) -> Outcome {
     Outcome::Is(kind, trim(kind, answer.object))
 }
 
+/// What is known of a Pod, of its metadata alone.
+const OF_PODS: [&str; 5] = ["name", "namespace", "uid", "resourceVersion", "labels"];
+
 /// Leaves out what nobody needs and what takes room, and what only some answers have.
 pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
     let Some(fields) = object.as_object_mut() else { return object };
@@ -132,6 +135,9 @@ pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
         Kind::Pod => name == "metadata",
         _ => name != "apiVersion" && name != "kind",
     });
+    if let Some(Value::Object(metadata)) = fields.get_mut("metadata").filter(|_| kind == Kind::Pod) {
+        metadata.retain(|name, _| OF_PODS.contains(&name.as_str()));
+    }
     if let Some(Value::Object(status)) = fields.get_mut("status").filter(|_| kind == Kind::Node) {
         status.shift_remove("images");
     }

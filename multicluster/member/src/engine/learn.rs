@@ -2,6 +2,7 @@
 
 use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
+use anyhow::Error;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -19,10 +20,12 @@ use crate::watches::{Told, Watcher};
 impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
-        self.retries.hurry();
+        self.schedule.hurry();
         // It may know more fields than before.
         self.answers = Answers::default();
         self.area = self.part.area(leader);
+        // What is to be done about what only the leader had is decided while it is still known.
+        self.decide_all_anew();
         match leader {
             Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
             Leader::Joined(joined) => {
@@ -46,7 +49,6 @@ impl<P: Part> Engine<P> {
                 }
             }
         }
-        self.decide_all_anew();
     }
 
     fn forget_leader(&mut self) {
@@ -54,8 +56,6 @@ impl<P: Part> Engine<P> {
         self.clients.leader = None;
         // Connections begin with 1: what an earlier one still tells is for nobody.
         self.connection = 0;
-        // What is to be done about what only the leader had is decided while it is still known.
-        self.decide_all_anew();
         for kind in crate::leader::KINDS {
             self.objects.forget(kind);
         }
@@ -63,9 +63,10 @@ impl<P: Part> Engine<P> {
 
     fn decide_all_anew(&mut self) {
         let Some(area) = &self.area else { return };
-        for key in self.objects.keys() {
+        let surroundings = area.surroundings();
+        for key in self.objects.keys().filter(|key| !surroundings.contains(&key.kind)) {
             let change = Change { key: key.clone(), before: None };
-            self.dirty.extend(area.subjects(&self.objects, &change));
+            self.schedule.extend(area.subjects(&self.objects, &change));
         }
     }
 
@@ -80,7 +81,7 @@ impl<P: Part> Engine<P> {
             area.interrupted(now);
             // So does the watch of a kind whose CustomResourceDefinition has changed.
             for key in self.answers.forget_kind(kind) {
-                self.dirty.extend(area.subjects(&self.objects, &Change { key, before: None }));
+                self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
             }
         }
         self.changed(&changes);
@@ -94,7 +95,7 @@ impl<P: Part> Engine<P> {
                 self.answers.forget(&change.key);
             }
             area.learned(&self.objects, change, now);
-            self.dirty.extend(area.subjects(&self.objects, change));
+            self.schedule.extend(area.subjects(&self.objects, change));
         }
     }
 
@@ -118,14 +119,20 @@ impl<P: Part> Engine<P> {
         if let Some(area) = &mut self.area {
             area.answered(&subject, refusal);
         }
-        self.busy.remove(&subject);
-        self.dirty.add(subject.clone());
-        if let Err(error) = result {
-            if self.retries.failed(&subject, Instant::now()) {
-                warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+        match result {
+            Ok(()) => {
+                self.retries.succeeded(&subject, actions);
+                self.schedule.finish(subject);
             }
-        } else {
-            self.retries.succeeded(&subject, actions);
+            Err(error) => self.failed(subject, &error),
         }
+    }
+
+    fn failed(&mut self, subject: Subject<P>, error: &Error) {
+        let failed = self.retries.failed(&subject);
+        if failed.is_news {
+            warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+        }
+        self.schedule.wait(subject, Instant::now() + failed.wait);
     }
 }

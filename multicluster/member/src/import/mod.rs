@@ -98,6 +98,10 @@ impl Area for Importer {
         ]
     }
 
+    fn surroundings(&self) -> &'static [Kind] {
+        &[Kind::Namespace, Kind::Tier]
+    }
+
     fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
         let import = objects.get(&change.key).or(change.before.as_ref());
         let import = import.filter(|_| change.key.kind == Kind::ResourceImport);
