@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::area::Area;
+use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
@@ -165,33 +166,38 @@ impl<P: Part> Engine<P> {
 
     /// Starts what is to be done about subjects that are ready. Whether nothing is left to start now.
     fn start(&mut self) -> bool {
-        let now = Instant::now();
-        self.schedule.wake(now);
-        let Some(area) = &self.area else { return true };
-        if !area.kinds().iter().all(|kind| self.objects.has_listed(*kind)) {
-            return true;
-        }
+        self.schedule.wake(Instant::now());
         for _ in 0..TURN {
-            if self.running.len() >= PARALLEL {
+            if self.area.is_none() || self.running.len() >= PARALLEL {
                 return true;
             }
             let Some(subject) = self.schedule.take() else { return true };
-            let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
-            plan.actions.retain(|action| !self.answers.is_in_vain(action));
-            report(&mut self.problems, &subject, plan.problems);
-            if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
-                self.schedule.wait(subject, now + wait);
-            } else if plan.actions.is_empty() {
-                if self.retries.settled(&subject) {
-                    self.schedule.hurry();
-                }
-            } else {
-                self.schedule.begin(subject.clone());
-                let requests = carry_out(self.clients.clone(), self.connection, subject, plan.actions);
-                self.running.push(Box::pin(requests));
-            }
+            self.decide(subject);
         }
         false
+    }
+
+    /// Starts what is to be done about a subject.
+    fn decide(&mut self, subject: Subject<P>) {
+        let Some(area) = &self.area else { return };
+        let is_missing = |kind: &&Kind| !self.objects.has_listed(**kind);
+        if let Some(kind) = area.kinds_of(&subject).iter().find(is_missing) {
+            return self.schedule.wait_for(*kind, subject);
+        }
+        let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
+        plan.actions.retain(|action| !self.answers.is_in_vain(action));
+        report(&mut self.problems, &subject, plan.problems);
+        if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
+            self.schedule.wait(subject, Instant::now() + wait);
+        } else if plan.actions.is_empty() {
+            if self.retries.settled(&subject) {
+                self.schedule.hurry();
+            }
+        } else {
+            self.schedule.begin(subject.clone());
+            let requests = carry_out(self.clients.clone(), self.connection, subject, plan.actions);
+            self.running.push(Box::pin(requests));
+        }
     }
 }
 

@@ -21,6 +21,7 @@ impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
         self.schedule.hurry();
+        self.schedule.look_for_missing();
         // It may know more fields than before.
         self.answers = Answers::default();
         self.area = self.part.area(leader);
@@ -46,6 +47,7 @@ impl<P: Part> Engine<P> {
                     self.area.iter().flat_map(|area| area.kinds()).filter(|kind| kind.side() == Side::Leader)
                 {
                     self.objects.learn(*kind, WatchEvent::Resynced(Vec::new()));
+                    self.schedule.listed(*kind);
                 }
             }
         }
@@ -74,8 +76,12 @@ impl<P: Part> Engine<P> {
         if kind.side() == Side::Leader && connection != self.connection {
             return;
         }
-        let interrupted = matches!(event, WatchEvent::Resynced(_)) && self.objects.has_listed(kind);
+        let is_list = matches!(event, WatchEvent::Resynced(_));
+        let interrupted = is_list && self.objects.has_listed(kind);
         let changes = self.objects.learn(kind, event);
+        if is_list {
+            self.schedule.listed(kind);
+        }
         let now = self.began.elapsed();
         if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
             area.interrupted(now);

@@ -2,9 +2,11 @@
 //! server can take, all of them wait alike, and what changes meanwhile is sent with one request. What one change costs
 //! does not depend on how many others wait.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tokio::time::Instant;
+
+use crate::kind::Kind;
 
 /// Subjects that are to be looked at, now or later. Each stands in one place.
 #[derive(Debug)]
@@ -14,7 +16,9 @@ pub(super) struct Schedule<S> {
     queued: BTreeSet<S>,
     /// Those after a failure, by the time at which they are ready again.
     waiting: BTreeSet<(Instant, S)>,
-    /// Those that wait, and those whose requests are under way: they are looked at afterwards in any case.
+    /// Those that wait until all objects of a kind are known.
+    missing: BTreeMap<Kind, BTreeSet<S>>,
+    /// Those after a failure, and those whose requests are under way: they are looked at afterwards in any case.
     held: BTreeSet<S>,
 }
 
@@ -24,6 +28,7 @@ impl<S> Default for Schedule<S> {
             ready: VecDeque::new(),
             queued: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            missing: BTreeMap::new(),
             held: BTreeSet::new(),
         }
     }
@@ -59,6 +64,23 @@ impl<S: Clone + Ord> Schedule<S> {
     pub(super) fn wait(&mut self, subject: S, at: Instant) {
         self.held.insert(subject.clone());
         self.waiting.insert((at, subject));
+    }
+
+    /// A subject that was taken is looked at again when all objects of a kind are known.
+    pub(super) fn wait_for(&mut self, kind: Kind, subject: S) {
+        self.missing.entry(kind).or_default().insert(subject);
+    }
+
+    /// All objects of a kind are known.
+    pub(super) fn listed(&mut self, kind: Kind) {
+        let subjects = self.missing.remove(&kind);
+        self.extend(subjects.into_iter().flatten());
+    }
+
+    /// Subjects may wait for other kinds now than before.
+    pub(super) fn look_for_missing(&mut self) {
+        let subjects = std::mem::take(&mut self.missing);
+        self.extend(subjects.into_values().flatten());
     }
 
     /// What has waited until `now` is ready.
@@ -130,6 +152,21 @@ mod tests {
         assert_eq!((schedule.take(), schedule.take()), (Some("soon"), None));
         schedule.hurry();
         assert_eq!((schedule.take(), schedule.next()), (Some("late"), None));
+    }
+
+    #[test]
+    fn a_subject_that_waits_for_a_kind_is_looked_at_when_it_is_known() {
+        let mut schedule = Schedule::default();
+        schedule.wait_for(Kind::Tier, "policy");
+        schedule.wait_for(Kind::Tier, "policy");
+        schedule.wait_for(Kind::Namespace, "service");
+        schedule.hurry();
+        schedule.listed(Kind::Pod);
+        assert_eq!(schedule.take(), None);
+        schedule.listed(Kind::Tier);
+        assert_eq!((schedule.take(), schedule.take()), (Some("policy"), None));
+        schedule.look_for_missing();
+        assert_eq!((schedule.take(), schedule.take()), (Some("service"), None));
     }
 
     thread_local! {

@@ -13,7 +13,7 @@ use super::*;
 use crate::area::Plan;
 use crate::export::{LabelExporter, Membership};
 use crate::import::{Importer, Subject as Imported};
-use crate::kind::{Kind, Side};
+use crate::kind::Side;
 use crate::leader::{Joined, Link};
 use crate::objects::{Change, looks};
 use crate::withdrawals::Withdrawals;
@@ -33,6 +33,10 @@ impl<A: Area> Area for Idle<A> {
 
     fn kinds(&self) -> &'static [Kind] {
         self.area.kinds()
+    }
+
+    fn kinds_of(&self, subject: &A::Subject) -> &'static [Kind] {
+        self.area.kinds_of(subject)
     }
 
     fn surroundings(&self) -> &'static [Kind] {
@@ -196,6 +200,43 @@ async fn what_waits_is_tried_as_soon_as_something_else_succeeds_that_had_failed(
     assert_eq!(lab.engine.schedule.take(), None, "both wait");
     lab.answer(api.clone(), Ok(()));
     assert!(lab.decide().contains_key(&web), "what was wrong with one is over, maybe with the other, too");
+}
+
+/// What is decided on, each once.
+fn once(decided: BTreeMap<Imported, usize>) -> Vec<String> {
+    assert!(decided.values().all(|times| *times == 1), "{decided:?}");
+    decided.keys().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn services_are_imported_while_tiers_are_unknown() {
+    let (mut lab, mut all) = (Lab::new(importer()), imports(1));
+    let spec = json!({ "kind": "AntreaClusterNetworkPolicy", "name": "strict" });
+    let metadata = json!({ "name": "strict-antreaclusternetworkpolicy", "namespace": "area" });
+    all.push((Kind::ResourceImport, json!({ "metadata": metadata, "spec": spec })));
+    let of_policies = [Kind::Tier, Kind::ClusterNetworkPolicy];
+    for kind in importer().kinds().iter().filter(|kind| !of_policies.contains(kind)) {
+        lab.list(*kind, &all);
+    }
+    let services = ["s0", "s1", "s2", "s3", "s4"].map(|name| format!("Service ns0/{name}"));
+    assert_eq!(once(lab.decide()), services);
+    lab.list(Kind::ClusterNetworkPolicy, &all);
+    assert!(lab.decide().is_empty());
+    lab.list(Kind::Tier, &all);
+    assert_eq!(once(lab.decide()), ["policy strict"]);
+}
+
+#[tokio::test]
+async fn nothing_is_withdrawn_before_the_imports_are_known() {
+    let mut lab = Lab::new(importer());
+    let derived = json!({ "metadata": { "name": "antrea-mc-web", "namespace": "shop" } });
+    let all = [namespace("shop"), (Kind::Service, derived)];
+    for kind in importer().kinds().iter().filter(|kind| **kind != Kind::ResourceImport) {
+        lab.list(*kind, &all);
+    }
+    assert!(lab.decide().is_empty());
+    lab.list(Kind::ResourceImport, &[]);
+    assert_eq!(once(lab.decide()), ["Service shop/web"]);
 }
 
 fn pod(number: usize, version: &str) -> Value {

@@ -98,6 +98,21 @@ impl Area for Importer {
         ]
     }
 
+    fn kinds_of(&self, subject: &Subject) -> &'static [Kind] {
+        match subject {
+            Subject::Service(..) => &[
+                Kind::Namespace,
+                Kind::Service,
+                Kind::EndpointSlice,
+                Kind::ServiceImport,
+                Kind::ResourceImport,
+            ],
+            Subject::Policy(_) => &[Kind::Tier, Kind::ClusterNetworkPolicy, Kind::ResourceImport],
+            Subject::Cluster(_) => &[Kind::ClusterInfoImport, Kind::ResourceImport],
+            Subject::Labels(_) => &[Kind::LabelIdentity, Kind::ResourceImport],
+        }
+    }
+
     fn surroundings(&self) -> &'static [Kind] {
         &[Kind::Namespace, Kind::Tier]
     }
