@@ -132,7 +132,7 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
-            clients: Clients { local, leader: None },
+            clients: Clients::new(local),
             objects: Objects::default(),
             schedule: Schedule::default(),
             running: FuturesUnordered::new(),
