@@ -62,13 +62,13 @@ impl Imports {
         answer: Box<ResourceImport>,
         asked: u64,
     ) -> BTreeSet<String> {
-        let asked = match action {
+        let wanted = match action {
             Action::CreateImport(import) => Some(&import.spec),
             Action::ChangeImport(change) => Some(&change.wanted),
             _ => None,
         };
-        if let Some(asked) = asked
-            && self.answers.note(answer.name(), asked.clone(), answer.spec.clone())
+        if let Some(wanted) = wanted
+            && self.answers.note(answer.name(), wanted.clone(), answer.spec.clone())
         {
             tracing::warn!(
                 import = answer.name(),

@@ -40,8 +40,19 @@ pub trait Area: Send + 'static {
     /// Why something cannot be done.
     type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
 
-    /// The kinds that decisions are made of. Nothing is decided before all of them are known.
+    /// The kinds that decisions are made of.
     fn kinds(&self) -> &'static [Kind];
+
+    /// The kinds that decisions on a subject are made of. Nothing is decided on it before all of them are known.
+    fn kinds_of(&self, _subject: &Self::Subject) -> &'static [Kind] {
+        self.kinds()
+    }
+
+    /// The kinds that subjects depend on and that name none: all subjects of their objects are those of other objects, too.
+    /// They are left out where all objects are looked at.
+    fn surroundings(&self) -> &'static [Kind] {
+        &[]
+    }
 
     /// Takes in the time, which only grows. Most decisions do not depend on it.
     fn tick(&mut self, _objects: &Objects, _now: Duration) -> Tick<Self::Subject> {

@@ -8,7 +8,8 @@ mod queue;
 mod requests;
 mod retries;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::future::ready;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -18,17 +19,19 @@ use futures::stream::FuturesUnordered;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::area::Area;
+use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
 use crate::watches::{Told, Watched, Watcher};
 use answers::Answers;
 use problems::report;
-use queue::Queue;
+use queue::Schedule;
 use requests::{Done, carry_out};
 use retries::Retries;
 
@@ -36,6 +39,9 @@ use retries::Retries;
 const QUEUE: usize = 1024;
 /// Subjects whose requests are under way at a time.
 const PARALLEL: usize = 16;
+/// Subjects that are looked at in one turn. Whatever else the process does has a turn in between, such as renewing its
+/// Lease.
+const TURN: usize = 256;
 
 /// A part of a member that can be run.
 pub(crate) trait Part: Send + 'static {
@@ -60,8 +66,7 @@ struct Engine<P: Part> {
     area: Option<P::Area>,
     clients: Clients,
     objects: Objects,
-    dirty: Queue<Subject<P>>,
-    busy: BTreeSet<Subject<P>>,
+    schedule: Schedule<Subject<P>>,
     running: FuturesUnordered<Running<P>>,
     retries: Retries<Subject<P>>,
     answers: Answers,
@@ -87,6 +92,7 @@ pub(crate) async fn run<P: Part>(
     Watcher { connection: 0, told: told.clone(), stop: watches }.start(&local, &part.local());
     let mut engine = Engine::new(part, local, told);
     leader.mark_changed();
+    let mut is_over = true;
     loop {
         let look = engine.next_look();
         tokio::select! {
@@ -104,9 +110,13 @@ pub(crate) async fn run<P: Part>(
             }
             Some(done) = engine.running.next() => engine.done(done),
             () = wait_until(look) => {}
+            () = ready(()), if !is_over => {}
         }
         engine.tick();
-        engine.start();
+        is_over = engine.start();
+        if !is_over {
+            yield_now().await;
+        }
     }
 }
 
@@ -122,10 +132,9 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
-            clients: Clients { local, leader: None },
+            clients: Clients::new(local),
             objects: Objects::default(),
-            dirty: Queue::default(),
-            busy: BTreeSet::new(),
+            schedule: Schedule::default(),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
             answers: Answers::default(),
@@ -146,46 +155,52 @@ impl<P: Part> Engine<P> {
         };
         let tick = area.tick(&self.objects, now);
         self.tick = tick.again;
-        self.dirty.extend(tick.changed);
+        self.schedule.extend(tick.changed);
     }
 
     /// When something is to be done though nothing happens.
     fn next_look(&self) -> Option<Instant> {
         let tick = self.tick.map(|tick| self.began + tick);
-        tick.into_iter().chain(self.retries.next(self.dirty.all(), Instant::now())).min()
+        tick.into_iter().chain(self.schedule.next()).min()
     }
 
-    /// Starts what is to be done about subjects that are not busy and need not wait.
-    fn start(&mut self) {
-        let Some(area) = &self.area else { return };
-        if !area.kinds().iter().all(|kind| self.objects.has_listed(*kind)) {
-            return;
+    /// Starts what is to be done about subjects that are ready. Whether nothing is left to start now.
+    fn start(&mut self) -> bool {
+        self.schedule.wake(Instant::now());
+        for _ in 0..TURN {
+            if self.area.is_none() || self.running.len() >= PARALLEL {
+                return true;
+            }
+            let Some(subject) = self.schedule.take() else { return true };
+            self.decide(subject);
         }
-        let now = Instant::now();
-        while self.running.len() < PARALLEL {
-            let is_due =
-                |subject: &Subject<P>| !self.busy.contains(subject) && !self.retries.must_wait(subject, now);
-            let Some(subject) = self.dirty.take(is_due) else { return };
-            let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
-            plan.actions.retain(|action| !self.answers.is_in_vain(action));
-            report(&mut self.problems, &subject, plan.problems);
-            if self.retries.repeats(&subject, &plan.actions, now) {
-                self.dirty.add(subject);
-                continue;
+        false
+    }
+
+    /// Starts what is to be done about a subject.
+    fn decide(&mut self, subject: Subject<P>) {
+        let Some(area) = &self.area else { return };
+        let is_missing = |kind: &&Kind| !self.objects.has_listed(**kind);
+        if let Some(kind) = area.kinds_of(&subject).iter().find(is_missing) {
+            return self.schedule.wait_for(*kind, subject);
+        }
+        let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
+        plan.actions.retain(|action| !self.answers.is_in_vain(action));
+        report(&mut self.problems, &subject, plan.problems);
+        if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
+            self.schedule.wait(subject, Instant::now() + wait);
+        } else if plan.actions.is_empty() {
+            if self.retries.settled(&subject) {
+                self.schedule.hurry();
             }
-            if plan.actions.is_empty() {
-                self.retries.settled(&subject);
-                continue;
-            }
-            self.busy.insert(subject.clone());
+        } else {
+            self.schedule.begin(subject.clone());
             let rounds = plan.actions.iter().map(|action| self.objects.round(action.key().kind)).collect();
-            self.running.push(Box::pin(carry_out(
-                self.clients.clone(),
-                self.connection,
-                subject,
-                plan.actions,
-                rounds,
-            )));
+            let requests = carry_out(self.clients.clone(), self.connection, subject, plan.actions, rounds);
+            self.running.push(Box::pin(requests));
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,8 @@
 //! The objects that decisions are made of: everything that was listed and watched, as JSON, by kind and name.
 
+mod imports;
+mod label_sets;
+mod looks;
 mod slices;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +13,13 @@ use antrea_kit::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use imports::Imports;
+pub use label_sets::LabelSet;
+use label_sets::LabelSets;
+pub(crate) use label_sets::{NAMESPACE_LABEL, labels_of};
+use looks::look;
+#[cfg(test)]
+pub(crate) use looks::looks;
 pub use slices::SERVICE_LABEL;
 use slices::Slices;
 
@@ -107,6 +117,8 @@ pub struct Objects {
     rounds: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
     slices: Slices,
+    imports: Imports,
+    label_sets: LabelSets,
 }
 
 impl Objects {
@@ -123,36 +135,53 @@ impl Objects {
 
     /// An object.
     pub fn get(&self, key: &Key) -> Option<&Value> {
-        self.objects.get(key)
+        self.get_key_value(key).map(|(_, object)| object)
+    }
+
+    fn get_key_value(&self, key: &Key) -> Option<(&Key, &Value)> {
+        look();
+        self.objects.get_key_value(key)
     }
 
     /// The objects of a kind, by Namespace and name.
     pub fn all(&self, kind: Kind) -> impl Iterator<Item = (&Key, &Value)> {
-        self.from(Key::new(kind, "", "")).take_while(move |(key, _)| key.kind == kind)
-    }
-
-    /// The objects of a kind in a Namespace.
-    pub fn within<'a>(
-        &'a self,
-        kind: Kind,
-        namespace: &'a str,
-    ) -> impl Iterator<Item = (&'a Key, &'a Value)> {
-        let is_one = move |key: &Key| key.kind == kind && key.namespace == namespace;
-        self.from(Key::new(kind, namespace, "")).take_while(move |(key, _)| is_one(key))
+        let from = self.objects.range((Bound::Included(Key::new(kind, "", "")), Bound::Unbounded));
+        from.inspect(|_| look()).take_while(move |(key, _)| key.kind == kind)
     }
 
     /// The EndpointSlices of a Service, by its name in their label.
     pub fn slices(&self, namespace: &str, service: &str) -> impl Iterator<Item = (&Key, &Value)> {
-        self.slices.of(namespace, service).filter_map(|key| self.objects.get_key_value(&key))
+        self.slices.of(namespace, service).filter_map(|key| self.get_key_value(&key))
     }
 
-    fn from(&self, first: Key) -> impl Iterator<Item = (&Key, &Value)> {
-        self.objects.range((Bound::Included(first), Bound::Unbounded))
+    /// The names of the imported Services of a Namespace, sorted, once for each ResourceImport.
+    pub fn imported_services(&self, namespace: &str) -> impl Iterator<Item = &str> {
+        self.imports.services(namespace).inspect(|_| look())
+    }
+
+    /// The names of the imported policies, sorted, once for each ResourceImport.
+    pub fn imported_policies(&self) -> impl Iterator<Item = &str> {
+        self.imports.policies().inspect(|_| look())
+    }
+
+    /// The labels that Pods of a Namespace have, or that are exported.
+    pub fn label_sets(&self, namespace: &str) -> impl Iterator<Item = &LabelSet> {
+        self.label_sets.within(namespace).inspect(|_| look())
+    }
+
+    /// How many Pods have these labels.
+    pub fn pods_with(&self, set: &LabelSet) -> usize {
+        self.label_sets.pods(set)
+    }
+
+    /// The ResourceExports of these labels, of this cluster and of others.
+    pub fn exports_of(&self, set: &LabelSet) -> impl Iterator<Item = (&Key, &Value)> {
+        self.label_sets.exports(set).filter_map(|key| self.get_key_value(key))
     }
 
     /// All keys.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.objects.keys()
+        self.objects.keys().inspect(|_| look())
     }
 
     /// Takes in what a watch of `kind` tells; gives what has changed.
@@ -204,6 +233,8 @@ impl Objects {
         }
         let before = self.forget_one(&key);
         self.slices.add(&key, &object);
+        self.imports.add(&key, &object);
+        self.label_sets.add(&key, &object);
         self.objects.insert(key.clone(), object);
         Some(Change { key, before })
     }
@@ -226,6 +257,8 @@ impl Objects {
     fn forget_one(&mut self, key: &Key) -> Option<Value> {
         let before = self.objects.remove(key)?;
         self.slices.remove(key, &before);
+        self.imports.remove(key, &before);
+        self.label_sets.remove(key, &before);
         Some(before)
     }
 

@@ -1,11 +1,14 @@
 //! Sends requests, and says what the objects are like afterwards.
 
+use std::sync::Arc;
+
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_kit::untyped::Untyped;
 use anyhow::{Context, Result, bail};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::action::Action;
 use crate::kind::{Kind, Side};
@@ -14,13 +17,18 @@ use crate::objects::{Key, is_leaving};
 /// The field manager of whatever the controller writes.
 pub(crate) const FIELD_MANAGER: &str = "antrea-mc-controller";
 
-/// Clients of the two API servers.
+/// Requests of one part of a member that are under way at a time, however many subjects they are about: each may ask a
+/// webhook, and others want an answer meanwhile.
+pub(crate) const AT_ONCE: usize = 16;
+
+/// Clients of the two API servers. Clones share what may be under way.
 #[derive(Clone)]
 pub(crate) struct Clients {
     /// Of the member's own.
     pub(crate) local: Client,
     /// Of the leader's, where there is a leader.
     pub(crate) leader: Option<Client>,
+    permits: Arc<Semaphore>,
 }
 
 /// What an object is like after a request.
@@ -45,12 +53,18 @@ impl Outcome {
 }
 
 impl Clients {
-    /// Sends a request.
+    /// Without a leader.
+    pub(crate) fn new(local: Client) -> Self {
+        Self { local, leader: None, permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Sends a request as soon as few enough are under way.
     ///
     /// # Errors
     /// What the API server says, with the object.
     pub(crate) async fn send(&self, action: &Action) -> Result<Outcome> {
         let key = action.key();
+        let _permit = self.permits.acquire().await.context("requests have ended")?;
         self.try_send(action).await.with_context(|| match action {
             Action::Create(..) => format!("cannot create {key}"),
             Action::Patch(..) => format!("cannot change {key}"),
@@ -137,6 +151,9 @@ fn is(kind: Kind, answer: Untyped) -> Outcome {
     Outcome::Is(kind, trim(kind, answer.object))
 }
 
+/// What is known of a Pod, of its metadata alone.
+const OF_PODS: [&str; 5] = ["name", "namespace", "uid", "resourceVersion", "labels"];
+
 /// Leaves out what nobody needs and what takes room, and what only some answers have.
 pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
     let Some(fields) = object.as_object_mut() else { return object };
@@ -144,6 +161,9 @@ pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
         Kind::Pod => name == "metadata",
         _ => name != "apiVersion" && name != "kind",
     });
+    if let Some(Value::Object(metadata)) = fields.get_mut("metadata").filter(|_| kind == Kind::Pod) {
+        metadata.retain(|name, _| OF_PODS.contains(&name.as_str()));
+    }
     if let Some(Value::Object(status)) = fields.get_mut("status").filter(|_| kind == Kind::Node) {
         status.shift_remove("images");
     }

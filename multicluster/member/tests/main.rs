@@ -13,6 +13,7 @@ mod not_imported;
 mod objects;
 mod policies;
 mod renewals;
+mod slices;
 mod takeover;
 mod told_exporters;
 mod withdrawals;

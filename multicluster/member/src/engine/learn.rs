@@ -2,6 +2,7 @@
 
 use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
+use anyhow::Error;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -19,10 +20,13 @@ use crate::watches::{Told, Watcher};
 impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
-        self.retries.hurry();
+        self.schedule.hurry();
+        self.schedule.look_for_missing();
         // It may know more fields than before.
         self.answers = Answers::default();
         self.area = self.part.area(leader);
+        // What is to be done about what only the leader had is decided while it is still known.
+        self.decide_all_anew();
         match leader {
             Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
             Leader::Joined(joined) => {
@@ -43,10 +47,10 @@ impl<P: Part> Engine<P> {
                     self.area.iter().flat_map(|area| area.kinds()).filter(|kind| kind.side() == Side::Leader)
                 {
                     self.objects.learn(*kind, WatchEvent::Resynced(Vec::new()));
+                    self.schedule.listed(*kind);
                 }
             }
         }
-        self.decide_all_anew();
     }
 
     fn forget_leader(&mut self) {
@@ -54,8 +58,6 @@ impl<P: Part> Engine<P> {
         self.clients.leader = None;
         // Connections begin with 1: what an earlier one still tells is for nobody.
         self.connection = 0;
-        // What is to be done about what only the leader had is decided while it is still known.
-        self.decide_all_anew();
         for kind in crate::leader::KINDS {
             self.objects.forget(kind);
         }
@@ -63,9 +65,10 @@ impl<P: Part> Engine<P> {
 
     fn decide_all_anew(&mut self) {
         let Some(area) = &self.area else { return };
-        for key in self.objects.keys() {
+        let surroundings = area.surroundings();
+        for key in self.objects.keys().filter(|key| !surroundings.contains(&key.kind)) {
             let change = Change { key: key.clone(), before: None };
-            self.dirty.extend(area.subjects(&self.objects, &change));
+            self.schedule.extend(area.subjects(&self.objects, &change));
         }
     }
 
@@ -73,14 +76,18 @@ impl<P: Part> Engine<P> {
         if kind.side() == Side::Leader && connection != self.connection {
             return;
         }
-        let interrupted = matches!(event, WatchEvent::Resynced(_)) && self.objects.has_listed(kind);
+        let is_list = matches!(event, WatchEvent::Resynced(_));
+        let interrupted = is_list && self.objects.has_listed(kind);
         let changes = self.objects.learn(kind, event);
+        if is_list {
+            self.schedule.listed(kind);
+        }
         let now = self.began.elapsed();
         if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
             area.interrupted(now);
             // So does the watch of a kind whose CustomResourceDefinition has changed.
             for key in self.answers.forget_kind(kind) {
-                self.dirty.extend(area.subjects(&self.objects, &Change { key, before: None }));
+                self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
             }
         }
         self.changed(&changes);
@@ -94,7 +101,7 @@ impl<P: Part> Engine<P> {
                 self.answers.forget(&change.key);
             }
             area.learned(&self.objects, change, now);
-            self.dirty.extend(area.subjects(&self.objects, change));
+            self.schedule.extend(area.subjects(&self.objects, change));
         }
     }
 
@@ -121,15 +128,21 @@ impl<P: Part> Engine<P> {
         if let Some(area) = &mut self.area {
             area.answered(&self.objects, &subject, refusal);
         }
-        self.busy.remove(&subject);
-        self.dirty.add(subject.clone());
-        if let Err(error) = result {
-            if self.retries.failed(&subject, Instant::now()) {
-                warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+        match result {
+            Ok(()) => {
+                self.retries.succeeded(&subject, actions);
+                self.schedule.finish(subject);
             }
-        } else {
-            self.retries.succeeded(&subject, actions);
+            Err(error) => self.failed(subject, &error),
         }
+    }
+
+    fn failed(&mut self, subject: Subject<P>, error: &Error) {
+        let failed = self.retries.failed(&subject);
+        if failed.is_news {
+            warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+        }
+        self.schedule.wait(subject, Instant::now() + failed.wait);
     }
 }
 

@@ -1,12 +1,13 @@
 //! The requests about one subject, and what came of them.
 
 use anyhow::{Error, Result};
-use futures::future::join_all;
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
 use kube::Error::Api;
 
 use crate::action::Action;
 use crate::kind::Side;
-use crate::send::{Clients, Outcome};
+use crate::send::{AT_ONCE, Clients, Outcome};
 
 /// What came of the requests about a subject.
 pub(super) struct Done<S> {
@@ -34,7 +35,7 @@ pub(super) async fn carry_out<S>(
 ) -> Done<S> {
     let (mut outcomes, mut result, mut refusal, mut is_late) = (Vec::new(), Ok(()), None, false);
     for together in together(&actions) {
-        let answers = join_all(together.iter().map(|action| clients.send(action))).await;
+        let answers = send_all(&clients, together).await;
         for (action, answer) in together.iter().zip(answers) {
             match answer {
                 Ok(outcome) => {
@@ -55,6 +56,20 @@ pub(super) async fn carry_out<S>(
     Done { subject, connection, actions, rounds, outcomes, result, refusal }
 }
 
+/// What is answered to requests that do not wait for one another, in their order. Those that could not be sent yet take
+/// no room.
+async fn send_all(clients: &Clients, actions: &[Action]) -> Vec<Result<Outcome>> {
+    let mut rest = actions.iter();
+    let first = rest.by_ref().take(AT_ONCE);
+    let mut under_way: FuturesOrdered<_> = first.map(|action| clients.send(action)).collect();
+    let mut answers = Vec::with_capacity(actions.len());
+    while let Some(answer) = under_way.next().await {
+        answers.push(answer);
+        under_way.extend(rest.next().map(|action| clients.send(action)));
+    }
+    answers
+}
+
 /// Requests that are sent at the same time.
 fn together(actions: &[Action]) -> impl Iterator<Item = &[Action]> {
     let creates = |action: &Action| matches!(action, Action::Create(..));
@@ -71,7 +86,16 @@ fn refusal_of(error: &Error) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+    use hyper::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use tokio::task::yield_now;
 
     use super::*;
     use crate::kind::Kind;
@@ -85,5 +109,47 @@ mod tests {
         let all = [&create, &create, &delete, &delete, &create].map(Clone::clone);
         let sizes: Vec<usize> = together(&all).map(<[Action]>::len).collect();
         assert_eq!(sizes, [2, 1, 1, 1]);
+    }
+
+    /// An API server that answers with what it is sent, and how many requests it had at a time.
+    fn api_server() -> (Client, Arc<AtomicUsize>) {
+        let (under_way, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counted = most.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (under_way, most) = (under_way.clone(), most.clone());
+            async move {
+                most.fetch_max(under_way.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let body = request.into_body().collect_bytes().await.unwrap();
+                yield_now().await;
+                under_way.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, Infallible>(Response::new(Body::from(body.to_vec())))
+            }
+        });
+        (Client::new(service, "default"), counted)
+    }
+
+    fn creates(subject: usize) -> Vec<Action> {
+        let create = |number| {
+            let key = Key::new(Kind::Service, "shop", &format!("web-{subject}-{number}"));
+            let object = json!({ "metadata": { "name": key.name, "namespace": key.namespace } });
+            Action::Create(key, object)
+        };
+        (0..200).map(create).collect()
+    }
+
+    #[tokio::test]
+    async fn no_more_than_16_requests_are_under_way() {
+        let (client, most) = api_server();
+        let clients = Clients::new(client);
+        let subjects = (0..16).map(|subject| carry_out(clients.clone(), 0, subject, creates(subject)));
+        for done in join_all(subjects).await {
+            let asked: Vec<&Key> = done.actions.iter().map(Action::key).collect();
+            let answered = done.outcomes.iter().flatten().map(|outcome| match outcome {
+                Outcome::Is(kind, object) => Key::of(*kind, object),
+                Outcome::Gone(key) => key.clone(),
+            });
+            assert_eq!(answered.collect::<Vec<_>>().iter().collect::<Vec<_>>(), asked);
+        }
+        assert_eq!(most.load(Ordering::SeqCst), 16);
     }
 }

@@ -1,10 +1,10 @@
 //! The labels that Pods of this cluster have: one ResourceExport for each set, which policies of other clusters select.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::names::{Naming, Resource, export_name};
-use antrea_shared_api::labels::{Labels, identity_name, normalized, parse};
+use antrea_shared_api::labels::{identity_name, normalized};
 use antrea_shared_api::multicluster::well_known::label;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,11 +13,7 @@ use super::{Membership, Problem};
 use crate::action::{Action, ensure};
 use crate::area::{Area, Plan};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, at, is_leaving, read, text};
-
-/// The label that every Namespace has: its name. So the labels of a Pod say which Namespace it is in, and each
-/// Namespace is decided on alone.
-const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+use crate::objects::{Change, Key, LabelSet, NAMESPACE_LABEL, Objects, is_leaving, labels_of, text};
 
 /// Whether other clusters' policies can select Pods of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +35,15 @@ pub struct LabelExporter {
     pub labels: LabelIdentities,
 }
 
+impl fmt::Display for LabelSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels: Vec<String> = self.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        write!(f, "labels {:?} of Pods in Namespace {}", labels.join(","), self.namespace)
+    }
+}
+
 impl Area for LabelExporter {
-    /// A Namespace.
-    type Subject = String;
+    type Subject = LabelSet;
     type Problem = Problem;
 
     fn kinds(&self) -> &'static [Kind] {
@@ -51,40 +53,50 @@ impl Area for LabelExporter {
         }
     }
 
-    fn subjects(&self, objects: &Objects, change: &Change) -> Vec<String> {
+    fn surroundings(&self) -> &'static [Kind] {
+        &[Kind::Namespace]
+    }
+
+    fn subjects(&self, objects: &Objects, change: &Change) -> Vec<LabelSet> {
         let Change { key, before } = change;
+        let (before, now) = (before.as_ref(), objects.get(key));
         match key.kind {
-            Kind::Namespace => vec![key.name.clone()],
-            Kind::Pod => vec![key.namespace.clone()],
+            Kind::Namespace if before.map(labels_of) != now.map(labels_of) || before.is_none() => {
+                objects.label_sets(&key.name).cloned().collect()
+            }
+            Kind::Pod => {
+                let of = |pod| LabelSet::of_pod(&key.namespace, pod);
+                let (before, now) = (before.map(of), now.map(of));
+                if before == now { Vec::new() } else { now.into_iter().chain(before).collect() }
+            }
             Kind::ResourceExport => {
-                before.iter().chain(objects.get(key)).filter_map(|export| self.namespace_of(export)).collect()
+                before.into_iter().chain(now).filter_map(|export| self.set_of(export)).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn plan(&self, objects: &Objects, namespace: &String, _: Timestamp) -> Plan<Problem> {
+    fn plan(&self, objects: &Objects, set: &LabelSet, _: Timestamp) -> Plan<Problem> {
         let Membership::Joined { area, naming, unreachable: None } = &self.membership else {
             return Plan::default();
         };
-        let labels = match self.labels {
-            LabelIdentities::Kept => BTreeSet::new(),
-            LabelIdentities::Exported => labels(objects, namespace),
+        let text = match self.labels {
+            LabelIdentities::Kept => None,
+            LabelIdentities::Exported => wanted(objects, set),
         };
-        let wanted: BTreeMap<Key, String> =
-            labels.into_iter().map(|text| (self.key(area, *naming, &text), text)).collect();
-        let mut actions: Vec<Action> = wanted
-            .iter()
-            .filter(|(key, _)| !objects.get(key).is_some_and(is_leaving))
-            .filter_map(|(key, text)| ensure(Kind::ResourceExport, objects.get(key), &self.export(key, text)))
-            .collect();
-        let there = objects.all(Kind::ResourceExport).filter(|(key, export)| {
-            !wanted.contains_key(key)
-                && !is_leaving(export)
-                && self.namespace_of(export).as_ref() == Some(namespace)
+        let wanted = text.map(|text| (self.key(area, *naming, &text), text));
+        let made = wanted.as_ref().and_then(|(key, text)| {
+            let actual = objects.get(key);
+            let export = self.export(key, text);
+            // It comes back once the leader has let it go.
+            ensure(Kind::ResourceExport, actual, &export).filter(|_| !actual.is_some_and(is_leaving))
         });
-        actions.extend(there.map(|(key, export)| Action::delete(key, export)));
-        Plan { actions, problems: Vec::new() }
+        let superfluous = objects.exports_of(set).filter(|(key, export)| {
+            let is_it = wanted.as_ref().is_some_and(|(wanted, _)| wanted == *key);
+            !is_it && !is_leaving(export) && self.set_of(export).is_some()
+        });
+        let superfluous = superfluous.map(|(key, export)| Action::delete(key, export));
+        Plan { actions: made.into_iter().chain(superfluous).collect(), problems: Vec::new() }
     }
 }
 
@@ -94,15 +106,10 @@ impl LabelExporter {
         Key::new(Kind::ResourceExport, area, &export_name(&self.cluster, &resource, naming))
     }
 
-    /// The Namespace that exported labels are of; nothing where the export is another cluster's or of another kind.
-    fn namespace_of(&self, export: &Value) -> Option<String> {
-        let ours = text(export, "/spec/clusterID") == self.cluster.as_str();
-        if !ours || text(export, "/spec/kind") != "LabelIdentity" {
-            return None;
-        }
-        let labels = parse(text(export, "/spec/labelIdentity/normalizedLabel")).ok();
-        // What cannot be read is of no Namespace, and is withdrawn with that.
-        Some(labels.and_then(|mut labels| labels.namespace.remove(NAMESPACE_LABEL)).unwrap_or_default())
+    /// What is exported; nothing where the export is another cluster's or of another kind.
+    fn set_of(&self, export: &Value) -> Option<LabelSet> {
+        let is_ours = text(export, "/spec/clusterID") == self.cluster.as_str();
+        LabelSet::of_export(export).filter(|_| is_ours)
     }
 
     /// As upstream's: neither name nor Namespace, and no finalizer.
@@ -124,15 +131,13 @@ impl LabelExporter {
     }
 }
 
-/// The label sets of the Pods of a Namespace, normalized.
-fn labels(objects: &Objects, namespace: &str) -> BTreeSet<String> {
-    let Some(home) = objects.get(&Key::new(Kind::Namespace, "", namespace)) else { return BTreeSet::new() };
+/// What is to be exported of a set, normalized; nothing where no Pod has it, or where its Namespace is gone.
+fn wanted(objects: &Objects, set: &LabelSet) -> Option<String> {
+    if objects.pods_with(set) == 0 {
+        return None;
+    }
+    let home = objects.get(&Key::new(Kind::Namespace, "", &set.namespace))?;
     let mut of_home = labels_of(home);
-    of_home.entry(NAMESPACE_LABEL.to_owned()).or_insert_with(|| namespace.to_owned());
-    let pods = objects.within(Kind::Pod, namespace).map(|(_, pod)| normalized(&of_home, &labels_of(pod)));
-    pods.collect()
-}
-
-fn labels_of(object: &Value) -> Labels {
-    at(object, "/metadata/labels").and_then(read).unwrap_or_default()
+    of_home.insert(NAMESPACE_LABEL.to_owned(), set.namespace.clone());
+    Some(normalized(&of_home, &set.labels))
 }

@@ -100,13 +100,19 @@ impl Area for Exporter {
     type Problem = Problem;
 
     fn kinds(&self) -> &'static [Kind] {
-        const LOCAL: &[Kind] = &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway];
-        const ALL: &[Kind] =
-            &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport];
-        match self.membership {
+        &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport]
+    }
+
+    fn kinds_of(&self, subject: &Subject) -> &'static [Kind] {
+        match (subject, &self.membership) {
             // Without an answer of the leader users are still told why nothing is exported.
-            Membership::None | Membership::Joined { unreachable: Some(_), .. } => LOCAL,
-            Membership::Joined { .. } => ALL,
+            (Subject::Service(..), Membership::None | Membership::Joined { unreachable: Some(_), .. }) => {
+                &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport]
+            }
+            (Subject::Service(..), Membership::Joined { unreachable: None, .. }) => {
+                &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::ResourceExport]
+            }
+            (Subject::ClusterInfo, _) => &[Kind::Gateway, Kind::ResourceExport],
         }
     }
 

@@ -6,11 +6,13 @@
 
 mod cluster_info;
 mod label_identity;
+mod placement;
 mod policy;
 mod service;
 mod service_import;
 mod slices;
 mod subject;
+mod subsets;
 mod template;
 
 use std::collections::BTreeSet;
@@ -95,6 +97,25 @@ impl Area for Importer {
             Kind::LabelIdentity,
             Kind::ResourceImport,
         ]
+    }
+
+    fn kinds_of(&self, subject: &Subject) -> &'static [Kind] {
+        match subject {
+            Subject::Service(..) => &[
+                Kind::Namespace,
+                Kind::Service,
+                Kind::EndpointSlice,
+                Kind::ServiceImport,
+                Kind::ResourceImport,
+            ],
+            Subject::Policy(_) => &[Kind::Tier, Kind::ClusterNetworkPolicy, Kind::ResourceImport],
+            Subject::Cluster(_) => &[Kind::ClusterInfoImport, Kind::ResourceImport],
+            Subject::Labels(_) => &[Kind::LabelIdentity, Kind::ResourceImport],
+        }
+    }
+
+    fn surroundings(&self) -> &'static [Kind] {
+        &[Kind::Namespace, Kind::Tier]
     }
 
     fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {

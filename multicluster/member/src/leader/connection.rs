@@ -192,7 +192,7 @@ impl Connection {
             Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
         let wanted = status(set, &said, leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
-        let clients = Clients { local: self.local.clone(), leader: None };
+        let clients = Clients::new(self.local.clone());
         match timeout(PATIENCE, clients.send(&action)).await {
             Ok(Ok(Outcome::Is(kind, object) | Outcome::Changed(kind, object))) => {
                 self.objects.insert(kind, object);

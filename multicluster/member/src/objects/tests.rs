@@ -77,6 +77,56 @@ fn slices_are_found_by_their_service() {
 }
 
 #[test]
+fn services_and_policies_that_are_imported_are_found_by_what_they_are() {
+    let import = |name: &str, kind: &str, namespace: &str, of: &str| json!({ "metadata": { "name": name, "namespace": "area" }, "spec": { "kind": kind, "namespace": namespace, "name": of } });
+    let mut objects = Objects::default();
+    let all = vec![
+        import("a", "ServiceImport", "shop", "web"),
+        import("b", "Endpoints", "shop", "web"),
+        import("c", "ServiceImport", "shop", "api"),
+        import("d", "ServiceImport", "shop-2", "api"),
+        import("e", "AntreaClusterNetworkPolicy", "", "strict"),
+        import("f", "LabelIdentity", "shop", "labels"),
+    ];
+    objects.learn(Kind::ResourceImport, WatchEvent::Resynced(all));
+    let known = |objects: &Objects| {
+        let services: Vec<&str> = objects.imported_services("shop").collect();
+        let policies: Vec<&str> = objects.imported_policies().collect();
+        format!("{} and {}", services.join(" "), policies.join(" "))
+    };
+    assert_eq!(known(&objects), "api web web and strict");
+    objects.learn(Kind::ResourceImport, WatchEvent::Deleted(import("b", "Endpoints", "shop", "web")));
+    objects.learn(Kind::ResourceImport, WatchEvent::Applied(import("c", "ServiceImport", "shop-2", "api")));
+    assert_eq!(known(&objects), "web and strict");
+    objects.forget(Kind::ResourceImport);
+    assert_eq!(known(&objects), " and ");
+}
+
+#[test]
+fn labels_are_known_while_a_pod_or_an_export_has_them() {
+    let pod = |name: &str, app: &str| json!({ "metadata": { "name": name, "namespace": "shop", "labels": { "app": app } } });
+    let export = |app: &str| json!({ "metadata": { "name": "a", "namespace": "area" }, "spec": { "kind": "LabelIdentity", "labelIdentity": { "normalizedLabel": format!("ns:kubernetes.io/metadata.name=shop&pod:app={app}") } } });
+    let mut objects = Objects::default();
+    objects.learn(Kind::Pod, WatchEvent::Resynced(vec![pod("a", "web"), pod("b", "web"), pod("c", "api")]));
+    objects.learn(Kind::ResourceExport, WatchEvent::Applied(export("web")));
+    let known = |objects: &Objects| -> Vec<String> {
+        let sets = objects.label_sets("shop");
+        sets.map(|set| {
+            let app = set.labels.get("app").map_or("", String::as_str);
+            format!("{app}: {} Pods, {} exports", objects.pods_with(set), objects.exports_of(set).count())
+        })
+        .collect()
+    };
+    assert_eq!(known(&objects), ["api: 1 Pods, 0 exports", "web: 2 Pods, 1 exports"]);
+    objects.learn(Kind::Pod, WatchEvent::Applied(pod("b", "api")));
+    objects.learn(Kind::Pod, WatchEvent::Deleted(pod("a", "web")));
+    assert_eq!(known(&objects), ["api: 2 Pods, 0 exports", "web: 0 Pods, 1 exports"]);
+    objects.learn(Kind::ResourceExport, WatchEvent::Applied(export("api")));
+    objects.forget(Kind::Pod);
+    assert_eq!(known(&objects), ["api: 0 Pods, 1 exports"]);
+}
+
+#[test]
 fn a_value_is_found_as_its_pointer_says() {
     let object = json!({ "a": [{ "b": "c" }], "": 1 });
     for pointer in ["", "/a", "/a/0", "/a/0/b", "/a/1", "/a/b", "/a/0/b/c", "/"] {

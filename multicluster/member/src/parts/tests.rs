@@ -5,6 +5,7 @@ mod identity;
 mod lab;
 mod moves;
 mod older_leader;
+mod refused;
 mod tokens;
 
 use serde_json::{Value, json};
