@@ -141,11 +141,12 @@ mod tests {
     async fn no_more_than_16_requests_are_under_way() {
         let (client, most) = api_server();
         let clients = Clients::new(client);
-        let subjects = (0..16).map(|subject| carry_out(clients.clone(), 0, subject, creates(subject)));
+        let subjects =
+            (0..16).map(|subject| carry_out(clients.clone(), 0, subject, creates(subject), vec![0; 200]));
         for done in join_all(subjects).await {
             let asked: Vec<&Key> = done.actions.iter().map(Action::key).collect();
             let answered = done.outcomes.iter().flatten().map(|outcome| match outcome {
-                Outcome::Is(kind, object) => Key::of(*kind, object),
+                Outcome::Is(kind, object) | Outcome::Changed(kind, object) => Key::of(*kind, object),
                 Outcome::Gone(key) => key.clone(),
             });
             assert_eq!(answered.collect::<Vec<_>>().iter().collect::<Vec<_>>(), asked);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::area::Plan;
-use crate::export::{LabelExporter, Membership};
+use crate::export::{LabelExporter, LabelIdentities, Membership};
 use crate::import::{Importer, Subject as Imported};
 use crate::kind::Side;
 use crate::leader::{Joined, Link};
@@ -127,8 +127,8 @@ impl<A: Area + Clone> Lab<A> {
 
     /// The requests about a subject were answered.
     fn answer(&mut self, subject: A::Subject, result: Result<()>) {
-        let (actions, outcomes) = (Vec::new(), Vec::new());
-        self.engine.done(Done { subject, connection: 1, actions, outcomes, result, refusal: None });
+        let (actions, rounds, outcomes) = (Vec::new(), Vec::new(), Vec::new());
+        self.engine.done(Done { subject, connection: 1, actions, rounds, outcomes, result, refusal: None });
     }
 }
 
@@ -255,7 +255,8 @@ fn pods() -> Lab<LabelExporter> {
     let all: Vec<(Kind, Value)> = (0..5000).flat_map(of).chain([namespace("shop")]).collect();
     let membership =
         Membership::Joined { area: "area".to_owned(), naming: Naming::Upstream, unreachable: None };
-    Lab::of(LabelExporter { cluster: "west".parse().unwrap(), membership }, &all)
+    let labels = LabelIdentities::Exported;
+    Lab::of(LabelExporter { cluster: "west".parse().unwrap(), membership, labels }, &all)
 }
 
 #[tokio::test]
