@@ -10,6 +10,7 @@ mod failover;
 mod faults;
 mod gateways;
 mod hostile;
+mod hostile_member;
 mod identity;
 mod labels;
 mod membership;

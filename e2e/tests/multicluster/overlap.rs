@@ -41,7 +41,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
 }
 
 /// B and C, the one first that has been a member for longer.
-fn by_age(stage: &Stage) -> Result<(&Member, &Member)> {
+pub(super) fn by_age(stage: &Stage) -> Result<(&Member, &Member)> {
     let (b, c) = (stage.b()?, stage.c()?);
     let since = |member: &Member| {
         let announce = format!("member-announce-from-{}", member.id());
@@ -76,7 +76,7 @@ fn wait_for_conflict(stage: &Stage, member: &Member, reason: &str, other: &Membe
     })
 }
 
-fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
+pub(super) fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
     until(&format!("the conflict of {} to be over", member.id()), || {
         let set = member.kubectl.json(&["get", "clusterset", NAME, "-n", NAMESPACE])?;
         let own = super::stage::condition(&set, "Conflict");
@@ -87,7 +87,7 @@ fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
 }
 
 /// The condition `Conflict` of a member in the leader's ClusterSet.
-fn said_of(stage: &Stage, member: &Member) -> Result<Option<Value>> {
+pub(super) fn said_of(stage: &Stage, member: &Member) -> Result<Option<Value>> {
     let set = stage.a()?.kubectl.json(&["get", "clusterset", NAME, "-n", COMMON_AREA])?;
     let statuses = set["status"]["clusterStatuses"].as_array().cloned().unwrap_or_default();
     let of_member = statuses.into_iter().find(|status| status["clusterID"] == member.id());
