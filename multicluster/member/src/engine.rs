@@ -39,8 +39,8 @@ use retries::Retries;
 const QUEUE: usize = 1024;
 /// Subjects whose requests are under way at a time.
 const PARALLEL: usize = 16;
-/// Subjects that are looked at in one turn. Whatever else the process does has a turn in between, such as renewing its
-/// Lease.
+/// Subjects that are looked at in one turn. Whatever else the thread does has a turn in between, such as heartbeats to the
+/// leader.
 const TURN: usize = 256;
 
 /// A part of a member that can be run.

@@ -74,10 +74,18 @@ pub enum AccessError {
 /// # Errors
 /// When there are no usable credentials.
 pub async fn client(access: Access<'_>) -> Result<Client, AccessError> {
-    Client::try_from(config(access).await?).map_err(AccessError::Client)
+    connect(config(access).await?)
 }
 
-/// What [`client`] is made from.
+/// Makes a client on the runtime of the caller, to which its connections belong.
+///
+/// # Errors
+/// When the credentials cannot be used.
+pub fn connect(config: Config) -> Result<Client, AccessError> {
+    Client::try_from(config).map_err(AccessError::Client)
+}
+
+/// What [`client`] and [`connect`] make clients from.
 ///
 /// # Errors
 /// When there are no usable credentials.
