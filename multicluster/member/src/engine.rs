@@ -7,6 +7,7 @@ mod problems;
 mod queue;
 mod requests;
 mod retries;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -28,12 +29,13 @@ use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
-use crate::watches::{Told, Watched, Watcher};
+use crate::watches::{Told, Watched};
 use answers::Answers;
 use problems::report;
 use queue::Schedule;
 use requests::{Done, carry_out};
 use retries::Retries;
+use selection::Selection;
 
 /// Changes that wait to be acted on.
 const QUEUE: usize = 1024;
@@ -48,7 +50,7 @@ pub(crate) trait Part: Send + 'static {
     /// What it decides.
     type Area: Area;
 
-    /// The objects of this cluster that are watched from the beginning.
+    /// The objects of this cluster that are watched: from the beginning, or as soon as it is known of which Services.
     fn local(&self) -> Vec<Watched>;
 
     /// The objects at the leader that are watched while there is one.
@@ -71,6 +73,7 @@ struct Engine<P: Part> {
     retries: Retries<Subject<P>>,
     answers: Answers,
     problems: BTreeMap<Subject<P>, Vec<<P::Area as Area>::Problem>>,
+    selection: Selection,
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
@@ -89,8 +92,8 @@ pub(crate) async fn run<P: Part>(
     let (told, mut events) = mpsc::channel(QUEUE);
     let watches = stop.child_token();
     let _end = watches.clone().drop_guard();
-    Watcher { connection: 0, told: told.clone(), stop: watches }.start(&local, &part.local());
     let mut engine = Engine::new(part, local, told);
+    engine.watch(watches);
     leader.mark_changed();
     let mut is_over = true;
     loop {
@@ -108,6 +111,7 @@ pub(crate) async fn run<P: Part>(
                     engine.learn(event);
                 }
             }
+            Some(news) = engine.selection.heard.recv() => engine.hear(news),
             Some(done) = engine.running.next() => engine.done(done),
             () = wait_until(look) => {}
             () = ready(()), if !is_over => {}
@@ -139,6 +143,7 @@ impl<P: Part> Engine<P> {
             retries: Retries::default(),
             answers: Answers::default(),
             problems: BTreeMap::new(),
+            selection: Selection::default(),
             told,
             connection: 0,
             remote: None,
@@ -183,6 +188,9 @@ impl<P: Part> Engine<P> {
         let is_missing = |kind: &&Kind| !self.objects.has_listed(**kind);
         if let Some(kind) = area.kinds_of(&subject).iter().find(is_missing) {
             return self.schedule.wait_for(*kind, subject);
+        }
+        if !area.is_known(&self.objects, &subject) {
+            return;
         }
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
         plan.actions.retain(|action| !self.answers.is_in_vain(action));

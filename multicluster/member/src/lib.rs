@@ -13,6 +13,8 @@ mod event;
 pub mod export;
 pub mod gateway;
 pub mod import;
+mod interest;
+mod kept;
 pub mod kind;
 pub mod leader;
 pub mod objects;

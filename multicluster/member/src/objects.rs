@@ -1,5 +1,6 @@
 //! The objects that decisions are made of: everything that was listed and watched, as JSON, by kind and name.
 
+mod fetches;
 mod imports;
 mod label_sets;
 mod looks;
@@ -13,6 +14,8 @@ use antrea_kit::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use fetches::Fetches;
+pub(crate) use fetches::service_of;
 use imports::Imports;
 pub use label_sets::LabelSet;
 use label_sets::LabelSets;
@@ -116,6 +119,7 @@ pub struct Objects {
     /// How often all objects of a kind have been listed.
     rounds: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
+    fetches: Fetches,
     slices: Slices,
     imports: Imports,
     label_sets: LabelSets,
@@ -194,6 +198,7 @@ impl Objects {
             WatchEvent::Deleted(object) => {
                 self.saw(kind, version(&object));
                 let key = Key::of(kind, &object);
+                self.fetches.saw_gone(&key, version(&object));
                 let change = if self.is_outdated(&key, &object) { None } else { self.remove(&key) };
                 change.into_iter().collect()
             }

@@ -19,6 +19,7 @@ use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Rep
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
+use crate::objects::SERVICE_LABEL;
 use crate::watches::Watched;
 use crate::withdrawals::Withdrawals;
 
@@ -69,9 +70,9 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
 }
 
-struct Imports(Settings);
-struct Exports(Settings);
-struct Gateways(Settings);
+pub(crate) struct Imports(pub(crate) Settings);
+pub(crate) struct Exports(pub(crate) Settings);
+pub(crate) struct Gateways(pub(crate) Settings);
 struct Labels(Settings);
 
 /// The name of a cluster that is in no ClusterSet, where something wants one; nothing is exported under it.
@@ -124,9 +125,10 @@ impl Part for Exports {
 
     fn local(&self) -> Vec<Watched> {
         vec![
-            Watched::all(Kind::Service),
+            Watched { only: Some(Kind::ServiceExport), ..Watched::all(Kind::Service) },
             Watched {
-                labels: Some("kubernetes.io/service-name".to_owned()),
+                labels: Some(SERVICE_LABEL.to_owned()),
+                only: Some(Kind::ServiceExport),
                 ..Watched::all(Kind::EndpointSlice)
             },
             Watched::all(Kind::ServiceExport),

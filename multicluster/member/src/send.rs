@@ -5,14 +5,15 @@ use std::sync::Arc;
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_kit::untyped::Untyped;
 use anyhow::{Context, Result, bail};
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::action::Action;
+use crate::kept::trim;
 use crate::kind::{Kind, Side};
-use crate::objects::{Key, is_leaving};
+use crate::objects::{Key, SERVICE_LABEL, is_leaving, service_of};
 
 /// The field manager of whatever the controller writes.
 pub(crate) const FIELD_MANAGER: &str = "antrea-mc-controller";
@@ -71,6 +72,24 @@ impl Clients {
             Action::PatchStatus(..) => format!("cannot change the status of {key}"),
             Action::Delete(..) => format!("cannot delete {key}"),
         })
+    }
+
+    /// Asks for the objects of a kind that belong to a Service, as they are now, as soon as few enough requests are under
+    /// way.
+    ///
+    /// # Errors
+    /// What the API server says.
+    pub(crate) async fn fetch(&self, kind: Kind, service: &Key) -> Result<Vec<Value>> {
+        let _permit = self.permits.acquire().await.context("requests have ended")?;
+        let api = self.api(&Key::new(kind, &service.namespace, &service.name))?;
+        let all: Vec<Untyped> = if kind == Kind::Service {
+            bounded(api.get_opt(&service.name)).await?.into_iter().collect()
+        } else {
+            let selector = format!("{SERVICE_LABEL}={}", service.name);
+            bounded(api.list(&ListParams::default().labels(&selector))).await?.items
+        };
+        let objects = all.into_iter().map(|Untyped { object, .. }| object);
+        Ok(objects.filter(|object| service_of(kind, object).as_ref() == Some(service)).collect())
     }
 
     async fn try_send(&self, action: &Action) -> Result<Outcome> {
@@ -149,38 +168,4 @@ async fn delete(api: &Api<Untyped>, key: &Key, uid: &str) -> Result<Outcome> {
 
 fn is(kind: Kind, answer: Untyped) -> Outcome {
     Outcome::Is(kind, trim(kind, answer.object))
-}
-
-/// What is known of a Pod, of its metadata alone.
-const OF_PODS: [&str; 5] = ["name", "namespace", "uid", "resourceVersion", "labels"];
-
-/// Leaves out what nobody needs and what takes room, and what only some answers have.
-pub(crate) fn trim(kind: Kind, mut object: Value) -> Value {
-    let Some(fields) = object.as_object_mut() else { return object };
-    fields.retain(|name, _| match kind {
-        Kind::Pod => name == "metadata",
-        _ => name != "apiVersion" && name != "kind",
-    });
-    if let Some(Value::Object(metadata)) = fields.get_mut("metadata").filter(|_| kind == Kind::Pod) {
-        metadata.retain(|name, _| OF_PODS.contains(&name.as_str()));
-    }
-    if let Some(Value::Object(status)) = fields.get_mut("status").filter(|_| kind == Kind::Node) {
-        status.shift_remove("images");
-    }
-    compact(object)
-}
-
-/// The same value in no more room than it needs: what is read grows by doubling, and is kept for long.
-fn compact(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name, compact(value))).collect::<Map<_, _>>().into()
-        }
-        Value::Array(items) => {
-            let mut items: Vec<Value> = items.into_iter().map(compact).collect();
-            items.shrink_to_fit();
-            items.into()
-        }
-        value => value,
-    }
 }

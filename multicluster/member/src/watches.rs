@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::kept::trim;
 use crate::kind::Kind;
 use crate::objects::text;
-use crate::send::trim;
 
 /// Which objects of a kind are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,36 @@ pub(crate) struct Watched {
     pub(crate) labels: Option<String>,
     /// What names begin with.
     pub(crate) prefix: &'static str,
+    /// Those alone of Services that an object of this kind has the name of.
+    pub(crate) only: Option<Kind>,
 }
 
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, prefix: "" }
+        Self { kind, namespace: None, labels: None, prefix: "", only: None }
     }
 
     /// Those of a Namespace.
     pub(crate) fn of(kind: Kind, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..Self::all(kind) }
+    }
+
+    /// Where they are watched.
+    pub(crate) fn api(&self, client: Client) -> Api<Untyped> {
+        let resource = self.kind.resource();
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None => Api::all_with(client, &resource),
+        }
+    }
+
+    /// What the API server chooses.
+    pub(crate) fn config(&self) -> watcher::Config {
+        match &self.labels {
+            Some(labels) => watcher::Config::default().labels(labels),
+            None => watcher::Config::default(),
+        }
     }
 }
 
@@ -55,22 +74,14 @@ impl Watcher {
     /// Begins to watch.
     pub(crate) fn start(&self, client: &Client, watched: &[Watched]) {
         for watched in watched {
-            self.spawn(client.clone(), watched.clone());
+            self.spawn(client.clone(), watched);
         }
     }
 
-    fn spawn(&self, client: Client, watched: Watched) {
+    fn spawn(&self, client: Client, watched: &Watched) {
         let Self { connection, told, stop } = self.clone();
-        let Watched { kind, namespace, labels, prefix } = watched;
-        let resource = kind.resource();
-        let api: Api<Untyped> = match &namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
-            None => Api::all_with(client, &resource),
-        };
-        let config = match labels {
-            Some(labels) => watcher::Config::default().labels(&labels),
-            None => watcher::Config::default(),
-        };
+        let (api, config, resource) = (watched.api(client), watched.config(), watched.kind.resource());
+        let Watched { kind, prefix, .. } = *watched;
         let (events, mut received) = mpsc::channel(64);
         let map = move |Untyped { object, .. }| {
             text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))

@@ -11,7 +11,7 @@ use super::answers::Answers;
 use super::requests::Done;
 use super::{Engine, Part, Subject};
 use crate::area::Area;
-use crate::kind::Side;
+use crate::kind::{Kind, Side};
 use crate::leader::Leader;
 use crate::objects::Change;
 use crate::send::Outcome;
@@ -80,8 +80,17 @@ impl<P: Part> Engine<P> {
         let interrupted = is_list && self.objects.has_listed(kind);
         let changes = self.objects.learn(kind, event);
         if is_list {
-            self.schedule.listed(kind);
+            self.listed(kind, interrupted);
         }
+        self.changed(&changes);
+        if is_list {
+            self.watch_selected();
+        }
+    }
+
+    /// All objects of a kind were listed, which `interrupted` its watch if there was one.
+    pub(super) fn listed(&mut self, kind: Kind, interrupted: bool) {
+        self.schedule.listed(kind);
         let now = self.began.elapsed();
         if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
             area.interrupted(now);
@@ -90,10 +99,10 @@ impl<P: Part> Engine<P> {
                 self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
             }
         }
-        self.changed(&changes);
     }
 
-    fn changed(&mut self, changes: &[Change]) {
+    pub(super) fn changed(&mut self, changes: &[Change]) {
+        self.select(changes);
         let now = self.began.elapsed();
         let Some(area) = &mut self.area else { return };
         for change in changes {

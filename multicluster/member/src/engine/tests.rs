@@ -9,6 +9,8 @@ use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
 
+mod services;
+
 use super::*;
 use crate::area::Plan;
 use crate::export::{LabelExporter, LabelIdentities, Membership};

@@ -116,6 +116,15 @@ impl Area for Exporter {
         }
     }
 
+    fn is_known(&self, objects: &Objects, subject: &Subject) -> bool {
+        match subject {
+            Subject::Service(namespace, name) => {
+                objects.has_fetched(&Key::new(Kind::Service, namespace, name))
+            }
+            Subject::ClusterInfo => true,
+        }
+    }
+
     fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {
         match refusal.filter(|_| is_wanted(objects, subject)) {
             Some(why) => self.refusals.insert(subject.clone(), why),
