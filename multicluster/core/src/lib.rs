@@ -7,6 +7,7 @@
 //! member's side: what becomes of a ServiceExport.
 
 pub mod addresses;
+pub mod bindings;
 pub mod claims;
 pub mod cluster_set;
 pub mod common_area;

@@ -15,6 +15,7 @@ use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ImportKind};
 use jiff::Timestamp;
 
 use crate::action::{Action, Task};
+use crate::approvals::Approvals;
 use crate::census::{Census, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
 use crate::event::{Answer, Event};
@@ -27,6 +28,7 @@ use crate::members::Members;
 pub(crate) struct Area {
     namespace: String,
     sets: ClusterSets,
+    approvals: Approvals,
     members: Members,
     claims: ClaimBook,
     exports: Exports,
@@ -55,6 +57,7 @@ impl Area {
         Self {
             namespace: namespace.to_owned(),
             sets: ClusterSets::default(),
+            approvals: Approvals::default(),
             members: Members::new(times),
             claims: ClaimBook::default(),
             exports: Exports::default(),
@@ -73,6 +76,10 @@ impl Area {
             Event::ClusterSet(event) => {
                 self.sets.learn(event);
                 self.sets_changed();
+            }
+            Event::Account(event) => {
+                let clusters = self.approvals.learn(event);
+                self.approvals_changed(&clusters);
             }
             Event::Announce(event) => {
                 let names = self.members.learn(event);
@@ -154,8 +161,11 @@ impl Area {
             Task::Announce(name) => self
                 .members
                 .plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
-                .or_else(|| self.members.plan_status(name, &self.claims, now)),
-            Task::ClusterSet(name) => self.sets.plan(name, &self.members.standings(), &self.claims, now),
+                .or_else(|| self.members.plan_status(name, &self.claims, &self.approvals, now)),
+            Task::ClusterSet(name) => {
+                let known = (&self.claims, &self.approvals);
+                self.sets.plan(name, &self.members.standings(), known, now)
+            }
         }
     }
 
@@ -172,6 +182,7 @@ impl Area {
     /// Decides for the first time, once everything is known. Whether it is.
     fn begin(&mut self, now: Instant) -> bool {
         let complete = self.sets.is_complete()
+            && self.approvals.is_complete()
             && self.members.is_complete()
             && self.exports.is_complete()
             && self.imports.is_complete();
@@ -188,6 +199,7 @@ impl Area {
         self.labels = Some(labels);
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
+        self.hold_networks();
         let announced = self.members.clusters();
         let clusters: BTreeSet<ClusterId> = announced.chain(self.exports.clusters_with_info()).collect();
         for cluster in clusters {

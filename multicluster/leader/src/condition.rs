@@ -1,8 +1,11 @@
-//! Since when conditions are so.
+//! What members are told, and since when it is so.
 
-use antrea_mc_core::claims::ClaimBook;
+use antrea_mc_core::addresses::ClaimedNetwork;
+use antrea_mc_core::claims::{ClaimBook, Unapproved};
 use antrea_mc_core::ids::ClusterId;
+use antrea_shared_api::multicluster::well_known::bind_command;
 use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -12,10 +15,58 @@ const GATEWAY_REFUSED: &str = "GatewayRefused";
 /// They stand, and are refused to another that claims them as well.
 const NETWORK_CONTESTED: &str = "NetworkContested";
 const GATEWAY_CONTESTED: &str = "GatewayContested";
+/// Networks are left out, because no admin has bound them to the member.
+const NOT_BOUND: &str = "NotBound";
+/// They would be, if the member had not had them before that was needed.
+const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
+/// As many networks are named: whoever claims more has to look at its configuration.
+const NAMED: usize = 64;
+
+/// What is wrong with networks and Gateways of a member of the Common Area `namespace`, without times.
+pub(crate) fn of_member(claims: &ClaimBook, cluster: &ClusterId, namespace: &str) -> Vec<Condition> {
+    let unapproved = claims.unapproved(cluster).map(|networks| unapproved(networks, cluster, namespace));
+    conflict(claims, cluster).into_iter().chain(unapproved).collect()
+}
+
+/// Which networks of a member no admin has bound to it, and the command that does.
+fn unapproved(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
+    let Unapproved { left_out, held, unreadable, wanted, account } = networks;
+    let mut said = Vec::new();
+    if !left_out.is_empty() {
+        said.push(format!("no admin of the leader has bound to cluster {cluster}: {}", listed(left_out)));
+    }
+    if !held.is_empty() {
+        said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
+    }
+    said.extend(unreadable.iter().cloned());
+    let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
+    let command = match account {
+        Some(account) => bind_command(namespace, account, &wanted),
+        None => format!(
+            "antctl mc create membertoken NAME --cluster-id {cluster} --namespace {namespace} --networks {wanted}"
+        ),
+    };
+    let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
+    Condition {
+        condition_type: condition_type::NETWORK_UNAPPROVED.to_owned(),
+        status: ConditionStatus::True,
+        reason: reason.to_owned(),
+        message: format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; ")),
+        last_transition_time: None,
+    }
+}
+
+fn listed(networks: &[ClaimedNetwork]) -> String {
+    let named = networks.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match networks.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
 
 /// Whether networks or Gateways of a member are those of others as well, without a time; nothing where they are not. What
 /// is refused comes first, and what is said of the first is the reason.
-pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
+fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
     let refused = claims.refused(cluster).cloned().unwrap_or_default();
     let contested = claims.contested(cluster).cloned().unwrap_or_default();
     let said = [

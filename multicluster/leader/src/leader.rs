@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
+use crate::approvals::KnownAccount;
 use crate::area::{Area, Rounds};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
@@ -73,22 +74,25 @@ async fn lead(
     stop: CancellationToken,
 ) -> Result<()> {
     let (set_events, sets) = mpsc::channel(BUFFER);
+    let (account_events, accounts) = mpsc::channel(BUFFER);
     let (announce_events, announces) = mpsc::channel(BUFFER);
     let (export_events, exports) = mpsc::channel(BUFFER);
     let (import_events, imports) = mpsc::channel(BUFFER);
     let (heard_events, heard) = mpsc::channel(1);
     let events = select_all([
         stream(sets).map(Event::ClusterSet).boxed(),
+        stream(accounts).map(Event::Account).boxed(),
         stream(announces).map(Event::Announce).boxed(),
         stream(exports).map(Event::Export).boxed(),
         stream(imports).map(Event::Import).boxed(),
         stream(heard).boxed(),
     ]);
-    let Requests { sets, announces, exports, imports } = requests.clone();
+    let Requests { sets, accounts, announces, exports, imports } = requests.clone();
     let config = Config::default;
     let round = AtomicU64::new(0);
     tokio::select! {
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
+        ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
         ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
         ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,

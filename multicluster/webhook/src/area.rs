@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::known::Known as Named;
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
+use antrea_mc_core::bindings::{Account, Approval, Bindings, Held};
+use antrea_mc_core::claims::{ClaimBook, Networks, recorded};
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{
     CLUSTER_ID_CLAIM, CLUSTER_SET_ID_CLAIM, ClusterClaim, ClusterSet,
 };
-use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
 use antrea_shared_api::multicluster::well_known::announce_name;
 use k8s_openapi::Metadata;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -36,8 +36,9 @@ pub enum Event {
 /// A Namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Area {
-    /// ServiceAccounts with the value of their annotation.
-    accounts: Named<Option<String>>,
+    accounts: Named<Account>,
+    /// What they bind to members.
+    bindings: Bindings,
     cluster_sets: Named<ClusterSet>,
     announces: Named<MemberClusterAnnounce>,
     /// By cluster, whatever the name.
@@ -47,7 +48,7 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Option<String>>, Denied> {
+    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Account>, Denied> {
         self.accounts.all().ok_or(Denied::Unknown("ServiceAccounts"))
     }
 
@@ -91,14 +92,15 @@ impl Area {
     pub(crate) fn learn(&mut self, event: Event) {
         match event {
             Event::Account(event) => {
-                learn(&mut self.accounts, event, |mut account| {
-                    let annotations = account.metadata.annotations.as_mut();
-                    let bound_to = annotations.and_then(|annotations| annotations.remove(CLUSTER_ID));
-                    Some((name(&account), bound_to))
-                });
+                learn(&mut self.accounts, event, |account| Some((name(&account), account.metadata.into())));
+                self.accounts_changed();
             }
             Event::ClusterSet(event) => {
+                let before = self.needs_approval();
                 learn(&mut self.cluster_sets, event, named);
+                if self.needs_approval() != before {
+                    self.update_all_claims();
+                }
             }
             Event::ClusterClaim(event) => {
                 learn(&mut self.cluster_claims, event, |claim| Some((name(&claim), claim.value)));
@@ -118,10 +120,43 @@ impl Area {
         }
     }
 
+    fn accounts_changed(&mut self) {
+        let bindings = Bindings::of(self.accounts.all().into_iter().flat_map(BTreeMap::values));
+        let concerned = bindings.differing(&self.bindings);
+        self.bindings = bindings;
+        self.update_claims(concerned.iter().map(ClusterId::as_str));
+    }
+
+    /// Whether the leader has written down what members had before networks needed approval. Until then they have all
+    /// that they claim: the leader leaves out what they may not have.
+    fn needs_approval(&self) -> bool {
+        let mut sets = self.cluster_sets.all().into_iter().flat_map(BTreeMap::values);
+        sets.any(|set| set.status.as_ref().is_some_and(|status| status.network_approval_since.is_some()))
+    }
+
+    fn approval_of(&self, cluster: &ClusterId) -> Approval {
+        let held = if self.needs_approval() {
+            self.announce_of(cluster).map(recorded).unwrap_or_default()
+        } else {
+            Held::Everything
+        };
+        Approval { binding: self.bindings.get(cluster).cloned().unwrap_or_default(), held }
+    }
+
+    fn update_all_claims(&mut self) {
+        let announced = self.announces.all().into_iter().flat_map(BTreeMap::values);
+        let announced = announced.map(|announce| announce.cluster_id.clone());
+        let infos = self.infos.all().into_iter().flat_map(BTreeMap::keys).cloned();
+        let clusters: BTreeSet<String> = announced.chain(infos).collect();
+        self.update_claims(clusters.iter().map(String::as_str));
+    }
+
     fn update_claims<'a>(&mut self, clusters: impl Iterator<Item = &'a str>) {
         for cluster in clusters.filter_map(|cluster| cluster.parse().ok()) {
+            let approval = self.approval_of(&cluster);
             let mut claims = std::mem::take(&mut self.claims);
-            claims.update(&cluster, self.announce_of(&cluster), self.info_of(&cluster));
+            let networks = Networks { announce: self.announce_of(&cluster), info: self.info_of(&cluster) };
+            claims.update(&cluster, networks, approval);
             self.claims = claims;
         }
         self.claims.settle();

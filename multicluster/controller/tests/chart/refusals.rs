@@ -111,4 +111,8 @@ fn values_that_do_not_fit_the_schema_are_named() {
     );
     check("clusterSet: {leaderAPIServer: 10.0.0.1}", "at '/clusterSet/leaderAPIServer'");
     check("memberCredentials: [{name: a}]", "missing property 'clusterID'");
+    check(
+        "memberCredentials: [{name: a, clusterID: a, networks: [10.97.0.0]}]",
+        "at '/memberCredentials/0/networks/0'",
+    );
 }

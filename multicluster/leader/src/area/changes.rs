@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use antrea_mc_core::claims::Networks;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::Change as LabelEvent;
 use antrea_mc_core::membership::{Change, Event as MemberEvent, Standing};
@@ -13,9 +14,9 @@ use tracing::info;
 
 use super::Area;
 use crate::action::Task;
-use crate::exports::Stale;
+use crate::exports::{Exports, Stale};
 use crate::labels::LabelChange;
-use crate::members::cluster_of;
+use crate::members::{Members, cluster_of};
 
 impl Area {
     pub(super) fn sets_changed(&mut self) {
@@ -31,8 +32,38 @@ impl Area {
             let changes = self.members.follow(name, &|_| None, now);
             self.members_changed(changes);
             if let Some(cluster) = cluster_of(name) {
+                self.note_record(&cluster);
                 self.update_claim(&cluster);
             }
+        }
+    }
+
+    /// Other networks are bound to these clusters.
+    pub(super) fn approvals_changed(&mut self, clusters: &BTreeSet<ClusterId>) {
+        if self.labels.is_none() {
+            return;
+        }
+        for cluster in clusters {
+            self.tasks.insert(Task::Announce(announce_name(cluster.as_str())));
+            self.note_record(cluster);
+            self.update_claim(cluster);
+        }
+    }
+
+    /// What members have stays theirs when networks begin to need approval.
+    pub(super) fn hold_networks(&mut self) {
+        if self.sets.approval_since().is_some() {
+            return;
+        }
+        for cluster in self.members.clusters() {
+            self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster));
+        }
+    }
+
+    /// The ClusterSet says when the announces of all members say what they had.
+    fn note_record(&mut self, cluster: &ClusterId) {
+        if self.approvals.note(cluster, self.members.announce_of(cluster)) {
+            self.sets_changed();
         }
     }
 
@@ -97,9 +128,9 @@ impl Area {
     /// Takes in what a cluster says of its networks and Gateways.
     pub(super) fn update_claim(&mut self, cluster: &ClusterId) {
         if self.labels.is_some() {
-            let (announce, info) =
-                (self.members.announce_of(cluster), self.exports.info_of(cluster.as_str()));
-            self.claims.update(cluster, announce, info);
+            let networks = networks_of(&self.members, &self.exports, cluster);
+            let approval = self.approvals.of(cluster, networks.announce);
+            self.claims.update(cluster, networks, approval);
             self.unsettled = true;
         }
     }
@@ -129,4 +160,8 @@ impl Area {
             self.sets_changed();
         }
     }
+}
+
+fn networks_of<'a>(members: &'a Members, exports: &'a Exports, cluster: &ClusterId) -> Networks<'a> {
+    Networks { announce: members.announce_of(cluster), info: exports.info_of(cluster.as_str()) }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::imports::web;
 use super::others::policy;
 use super::world::{NAMESPACE, World};
-use crate::merge;
+use crate::{Given, merge};
 
 /// Something that happens in a Common Area. Services are `web0` to `web2`, exporters `c0` to `c3`.
 #[derive(Clone, Debug)]
@@ -131,7 +131,8 @@ fn written(world: &World) -> Merged {
 }
 
 fn from_scratch(world: &World) -> Merged {
-    let merged = merge(NAMESPACE, world.all("ResourceExport"), Vec::new(), world.time);
+    let given = Given { exports: world.all("ResourceExport"), ..Given::default() };
+    let merged = merge(NAMESPACE, given, world.time);
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
     (merged.imports.into_iter().map(|(name, import)| (name, import.spec)).collect(), told.collect())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use antrea_mc_leader::merge;
+use antrea_mc_leader::{Given, merge};
 use antrea_shared_api::multicluster::Condition;
 use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport, ResourceImportSpec};
 use jiff::Timestamp;
@@ -140,7 +140,8 @@ async fn from_scratch(cluster: &Cluster) -> Result {
     let all = ListParams::default();
     let exports = cluster.api(AREA).list(&all).await.unwrap().items;
     let announces = cluster.api(AREA).list(&all).await.unwrap().items;
-    let merged = merge(AREA, exports, announces, Timestamp::now());
+    let given = Given { exports, announces, ..Given::default() };
+    let merged = merge(AREA, given, Timestamp::now());
     let imports = merged.imports.into_iter().map(|(name, import)| (name, import.spec));
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
     (imports.collect(), told.collect())
