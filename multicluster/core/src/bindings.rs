@@ -98,6 +98,11 @@ impl Bindings {
         bindings
     }
 
+    /// The members that have ServiceAccounts.
+    pub fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
+        self.0.keys()
+    }
+
     /// What is bound to a member.
     pub fn get(&self, cluster: &ClusterId) -> Option<&Binding> {
         self.0.get(cluster)

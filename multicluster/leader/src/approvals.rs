@@ -11,6 +11,7 @@ use antrea_mc_core::claims::{Networks, recorded, to_be_held};
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::v1alpha1::{MOST_HELD_NETWORKS, MemberClusterAnnounce};
 use ipnet::IpNet;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 use crate::objects::{Objects, Record, version_of};
@@ -59,6 +60,16 @@ impl Approvals {
         let concerned = self.bindings.differing(&bindings);
         self.bindings = bindings;
         concerned
+    }
+
+    /// The clusters that have ServiceAccounts.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
+        self.bindings.clusters()
+    }
+
+    /// Since when a cluster has a ServiceAccount.
+    pub(crate) fn since(&self, cluster: &ClusterId) -> Option<Timestamp> {
+        self.bindings.get(cluster)?.since
     }
 
     /// The member keeps what it has, as nobody has written down yet what members had.

@@ -2,7 +2,7 @@
 
 mod changes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_mc_core::claims::ClaimBook;
@@ -30,6 +30,8 @@ pub(crate) struct Area {
     sets: ClusterSets,
     approvals: Approvals,
     members: Members,
+    /// Since when clusters are members.
+    joined: BTreeMap<ClusterId, Timestamp>,
     claims: ClaimBook,
     exports: Exports,
     imports: Imports,
@@ -59,6 +61,7 @@ impl Area {
             sets: ClusterSets::default(),
             approvals: Approvals::default(),
             members: Members::new(times),
+            joined: BTreeMap::new(),
             claims: ClaimBook::default(),
             exports: Exports::default(),
             imports: Imports::default(),
@@ -200,9 +203,10 @@ impl Area {
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
         self.hold_networks();
-        let announced = self.members.clusters();
-        let clusters: BTreeSet<ClusterId> = announced.chain(self.exports.clusters_with_info()).collect();
+        let known = self.members.clusters().chain(self.approvals.clusters().cloned());
+        let clusters: BTreeSet<ClusterId> = known.chain(self.exports.clusters_with_info()).collect();
         for cluster in clusters {
+            self.note_joined(&cluster);
             self.update_claim(&cluster);
         }
         self.stale = self.exports.resources().cloned().collect();
@@ -215,6 +219,7 @@ impl Area {
         let withdrawn = self.members.withdrawn();
         let surroundings = Surroundings {
             withdrawn: &withdrawn,
+            joined: &self.joined,
             claims: self.claims.settled(),
             labels,
             namespace: &self.namespace,

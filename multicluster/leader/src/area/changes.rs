@@ -33,6 +33,7 @@ impl Area {
             self.members_changed(changes);
             if let Some(cluster) = cluster_of(name) {
                 self.note_record(&cluster);
+                self.note_joined(&cluster);
                 self.update_claim(&cluster);
             }
         }
@@ -46,6 +47,7 @@ impl Area {
         for cluster in clusters {
             self.tasks.insert(Task::Announce(announce_name(cluster.as_str())));
             self.note_record(cluster);
+            self.note_joined(cluster);
             self.update_claim(cluster);
         }
     }
@@ -58,6 +60,22 @@ impl Area {
         for cluster in self.members.clusters() {
             self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster));
         }
+    }
+
+    /// A cluster has been a member for as long as its announce, or the first of its ServiceAccounts, is there: an admin who
+    /// gives it another account makes nothing that it exports younger.
+    pub(super) fn note_joined(&mut self, cluster: &ClusterId) {
+        let announced = self.members.announce_of(cluster);
+        let announced = announced.and_then(|announce| announce.metadata.creation_timestamp.as_ref());
+        let joined = announced.map(|time| time.0).into_iter().chain(self.approvals.since(cluster)).min();
+        if self.joined.get(cluster).copied() == joined {
+            return;
+        }
+        match joined {
+            Some(joined) => self.joined.insert(cluster.clone(), joined),
+            None => self.joined.remove(cluster),
+        };
+        self.stale.extend(self.exports.resources_of(cluster.as_str()).cloned());
     }
 
     /// The ClusterSet says when the announces of all members say what they had.

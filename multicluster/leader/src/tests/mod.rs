@@ -1,5 +1,6 @@
 //! Common Areas as YAML in, what the leader does as text out.
 
+mod ages;
 mod cluster_sets;
 mod dropped;
 mod gateways;
