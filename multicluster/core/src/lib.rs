@@ -16,6 +16,7 @@ pub mod endpoints;
 pub mod export;
 pub mod ids;
 pub mod label_identity;
+pub mod limits;
 pub mod membership;
 pub mod merge;
 pub mod names;

@@ -9,6 +9,7 @@ use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::common_area::Surroundings;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::{LabelId, LabelIdentities};
+use antrea_mc_core::limits::{Limit, Limits};
 use antrea_mc_core::membership::{Event as MemberEvent, LeaseTimes};
 use antrea_mc_core::names::Resource;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ImportKind};
@@ -18,6 +19,7 @@ use crate::action::{Action, Task};
 use crate::approvals::Approvals;
 use crate::census::{Census, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
+use crate::condition::Told;
 use crate::event::{Answer, Event};
 use crate::exports::Exports;
 use crate::imports::Imports;
@@ -34,6 +36,9 @@ pub(crate) struct Area {
     joined: BTreeMap<ClusterId, Timestamp>,
     claims: ClaimBook,
     exports: Exports,
+    limits: Limits,
+    /// Members that have reached limits.
+    full: BTreeMap<ClusterId, Vec<Limit>>,
     imports: Imports,
     /// The numbers of labels; none before everything was listed once. Nothing is decided before that.
     labels: Option<LabelIdentities>,
@@ -55,7 +60,7 @@ pub(crate) struct Rounds {
 }
 
 impl Area {
-    pub(crate) fn new(namespace: &str, times: LeaseTimes) -> Self {
+    pub(crate) fn new(namespace: &str, times: LeaseTimes, limits: Limits) -> Self {
         Self {
             namespace: namespace.to_owned(),
             sets: ClusterSets::default(),
@@ -64,6 +69,8 @@ impl Area {
             joined: BTreeMap::new(),
             claims: ClaimBook::default(),
             exports: Exports::default(),
+            limits,
+            full: BTreeMap::new(),
             imports: Imports::default(),
             labels: None,
             stale: BTreeSet::new(),
@@ -164,12 +171,17 @@ impl Area {
             Task::Announce(name) => self
                 .members
                 .plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
-                .or_else(|| self.members.plan_status(name, &self.claims, &self.approvals, now)),
+                .or_else(|| self.members.plan_status(name, &self.told(), &self.approvals, now)),
             Task::ClusterSet(name) => {
-                let known = (&self.claims, &self.approvals);
+                let known = (&self.told(), &self.approvals);
                 self.sets.plan(name, &self.members.standings(), known, now)
             }
         }
+    }
+
+    /// What members are told.
+    fn told(&self) -> Told<'_> {
+        Told { namespace: &self.namespace, claims: &self.claims, limits: &self.limits, full: &self.full }
     }
 
     /// How much there is.

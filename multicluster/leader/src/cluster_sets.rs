@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::cluster_set::{earlier_standing, status};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::Standing;
@@ -19,7 +18,7 @@ use crate::action::Action;
 use crate::answers::Answers;
 use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{dated, of_member, whole_seconds};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::objects::{Objects, Record, version_of};
 
 /// A ClusterSet in a Namespace that is another's Common Area.
@@ -86,15 +85,13 @@ impl ClusterSets {
         &self,
         name: &str,
         members: &BTreeMap<&ClusterId, Standing>,
-        (claims, approvals): (&ClaimBook, &Approvals),
+        (told, approvals): (&Told<'_>, &Approvals),
         now: Timestamp,
     ) -> Option<Action> {
         let set = self.known.get(name).filter(|set| leads(set))?;
         let first = self.first()?;
-        let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
         let is_first = first.name() == name;
-        let said =
-            if is_first { of_members(members, claims, namespace) } else { not_the_first(first.name()) };
+        let said = if is_first { of_members(members, told) } else { not_the_first(first.name()) };
         let present = set.status.clone().unwrap_or_default();
         let before = self.answers.meant(name, &present);
         let begins = (is_first && approvals.are_recorded()).then(|| whole_seconds(now));
@@ -125,14 +122,10 @@ fn leads(set: &ClusterSet) -> bool {
         .any(|leader| leader.cluster_id == own || own.is_empty() && leader.server.is_empty())
 }
 
-fn of_members(
-    members: &BTreeMap<&ClusterId, Standing>,
-    claims: &ClaimBook,
-    namespace: &str,
-) -> ClusterSetStatus {
+fn of_members(members: &BTreeMap<&ClusterId, Standing>, told: &Told<'_>) -> ClusterSetStatus {
     let mut status = status(members.iter().map(|(cluster, standing)| (*cluster, *standing)));
     for (said, cluster) in status.cluster_statuses.iter_mut().zip(members.keys()) {
-        said.conditions.extend(of_member(claims, cluster, namespace));
+        said.conditions.extend(told.conditions(cluster));
     }
     status
 }

@@ -1,8 +1,11 @@
 //! What members are told, and since when it is so.
 
+use std::collections::BTreeMap;
+
 use antrea_mc_core::addresses::ClaimedNetwork;
 use antrea_mc_core::claims::{ClaimBook, Unapproved};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Limit, Limits};
 use antrea_shared_api::multicluster::well_known::bind_command;
 use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
 use ipnet::IpNet;
@@ -22,14 +25,53 @@ const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
 /// As many networks are named: whoever claims more has to look at its configuration.
 const NAMED: usize = 64;
 
-/// What is wrong with networks and Gateways of a member of the Common Area `namespace`, without times.
-pub(crate) fn of_member(claims: &ClaimBook, cluster: &ClusterId, namespace: &str) -> Vec<Condition> {
-    let unapproved = claims.unapproved(cluster).map(|networks| unapproved(networks, cluster, namespace));
-    conflict(claims, cluster).into_iter().chain(unapproved).collect()
+/// What is known of members and has to be told to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'a> {
+    /// Of the Common Area.
+    pub(crate) namespace: &'a str,
+    /// Who has which networks and Gateways.
+    pub(crate) claims: &'a ClaimBook,
+    /// How much a member may export.
+    pub(crate) limits: &'a Limits,
+    /// Members that have reached limits.
+    pub(crate) full: &'a BTreeMap<ClusterId, Vec<Limit>>,
+}
+
+impl Told<'_> {
+    /// What is wrong with a member, without times.
+    pub(crate) fn conditions(&self, cluster: &ClusterId) -> Vec<Condition> {
+        let unapproved = self.claims.unapproved(cluster);
+        let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
+        let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
+        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).collect()
+    }
+}
+
+/// Which limits a member has reached. What it exports stays, and may shrink.
+fn export_limit(limits: &Limits, reached: &[Limit]) -> Option<Condition> {
+    let (reason, _) = of_limit(limits, *reached.first()?);
+    let said: Vec<String> = reached.iter().map(|limit| of_limit(limits, *limit).1).collect();
+    let message = format!("the member exports as much as it may: {}", said.join("; "));
+    Some(holds(condition_type::EXPORT_LIMIT, reason, message))
+}
+
+fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
+    match limit {
+        Limit::Exports => (
+            "TooManyExports",
+            format!("{} Services, endpoints and ClusterInfos (leader.memberLimits.exports)", limits.exports),
+        ),
+        Limit::LabelIdentities => (
+            "TooManyLabels",
+            format!("{} sets of labels (leader.memberLimits.labelIdentities)", limits.label_identities),
+        ),
+        Limit::Bytes => ("TooLarge", format!("{} bytes (leader.memberLimits.bytes)", limits.bytes)),
+    }
 }
 
 /// Which networks of a member no admin has bound to it, and the command that does.
-fn unapproved(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
+fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
     let Unapproved { left_out, held, unreadable, wanted, account } = networks;
     let mut said = Vec::new();
     if !left_out.is_empty() {
@@ -47,13 +89,8 @@ fn unapproved(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Co
         ),
     };
     let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
-    Condition {
-        condition_type: condition_type::NETWORK_UNAPPROVED.to_owned(),
-        status: ConditionStatus::True,
-        reason: reason.to_owned(),
-        message: format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; ")),
-        last_transition_time: None,
-    }
+    let message = format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; "));
+    holds(condition_type::NETWORK_UNAPPROVED, reason, message)
 }
 
 fn listed(networks: &[ClaimedNetwork]) -> String {
@@ -76,13 +113,18 @@ fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
         (GATEWAY_CONTESTED, contested.gateways),
     ];
     let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
-    Some(Condition {
-        condition_type: condition_type::CONFLICT.to_owned(),
+    let message = said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; ");
+    Some(holds(condition_type::CONFLICT, reason, message))
+}
+
+fn holds(condition_type: &str, reason: &str, message: String) -> Condition {
+    Condition {
+        condition_type: condition_type.to_owned(),
         status: ConditionStatus::True,
-        reason: (*reason).to_owned(),
-        message: said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; "),
+        reason: reason.to_owned(),
+        message,
         last_transition_time: None,
-    })
+    }
 }
 
 /// The moment as objects have it, in seconds.

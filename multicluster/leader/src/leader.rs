@@ -7,6 +7,7 @@ use antrea_kit::backoff::jitter;
 use antrea_kit::keeper::stream;
 use antrea_kit::logging::chain;
 use antrea_kit::watch::watch;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use anyhow::Result;
 use futures::future::{BoxFuture, try_join_all};
@@ -46,6 +47,8 @@ pub struct LeaderConfig {
     pub namespaces: Vec<String>,
     /// How long members may be silent.
     pub times: LeaseTimes,
+    /// How much each of them may export.
+    pub limits: Limits,
     /// Where it says how much there is, once a second.
     pub censuses: Censuses,
 }
@@ -55,12 +58,12 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times, censuses } = config;
+    let LeaderConfig { namespaces, times, limits, censuses } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
         let told = (namespace.as_str(), &censuses);
-        lead(Area::new(namespace, times), requests, told, stop.clone()).instrument(span)
+        lead(Area::new(namespace, times, limits), requests, told, stop.clone()).instrument(span)
     });
     let ended = try_join_all(areas).await.map(drop);
     censuses.clear();

@@ -33,6 +33,7 @@ mod requests;
 #[cfg(test)]
 mod tests;
 
+pub use antrea_mc_core::limits::Limits;
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use census::{Census, Censuses};
 pub use leader::{LeaderConfig, run};

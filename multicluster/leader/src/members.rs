@@ -18,7 +18,7 @@ use crate::action::Action;
 use crate::answers::Answers;
 use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{dated, of_member, whole_seconds};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
 
@@ -182,18 +182,17 @@ impl Members {
     pub(crate) fn plan_status(
         &self,
         name: &str,
-        claims: &ClaimBook,
+        told: &Told<'_>,
         approvals: &Approvals,
         now: Timestamp,
     ) -> Option<Action> {
         let cluster = cluster_of(name)?;
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
-        let said = of_member(claims, &cluster, announce.metadata.namespace.as_deref().unwrap_or_default());
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
-            conditions: dated(said, &before.conditions, now),
-            gateways: held(claims, &cluster, &before.gateways, now),
+            conditions: dated(told.conditions(&cluster), &before.conditions, now),
+            gateways: held(told.claims, &cluster, &before.gateways, now),
             held_networks: approvals.record(&cluster, &before.held_networks),
         };
         if self.answers.satisfy(name, &wanted, &present) {

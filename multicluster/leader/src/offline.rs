@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use antrea_shared_api::multicluster::Condition;
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
@@ -44,7 +45,7 @@ pub fn merge(namespace: &str, given: Given, now: Timestamp) -> Merged {
     let Given { sets, accounts, announces, exports } = given;
     // Nobody's lease ends meanwhile: any moment will do.
     let moment = Instant::now();
-    let mut area = Area::new(namespace, LeaseTimes::default());
+    let mut area = Area::new(namespace, LeaseTimes::default(), Limits::default());
     let exports = exports.into_iter().map(|export| Export::from(ResourceExport { status: None, ..export }));
     let events = [
         Event::ClusterSet(WatchEvent::Resynced(sets)),

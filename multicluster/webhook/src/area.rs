@@ -7,6 +7,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::bindings::{Account, Approval, Bindings, Held};
 use antrea_mc_core::claims::{ClaimBook, Networks, recorded};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage};
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{
     CLUSTER_ID_CLAIM, CLUSTER_SET_ID_CLAIM, ClusterClaim, ClusterSet,
@@ -27,10 +28,27 @@ pub enum Event {
     ClusterSet(WatchEvent<ClusterSet>),
     /// Announces of a Common Area.
     Announce(WatchEvent<MemberClusterAnnounce>),
-    /// ResourceExports of a Common Area; others than ClusterInfo are not looked at, and need not be watched.
-    ClusterInfo(WatchEvent<Box<ResourceExport>>),
+    /// ResourceExports of a Common Area.
+    Export(WatchEvent<Exported>),
     /// ClusterClaims of any of these Namespaces, where the cluster has the kind. Nothing waits for them.
     ClusterClaim(WatchEvent<ClusterClaim>),
+}
+
+/// A ResourceExport, as far as webhooks look at it.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    name: String,
+    size: Size,
+    /// Of kind ClusterInfo alone.
+    info: Option<Box<ResourceExport>>,
+}
+
+impl From<ResourceExport> for Exported {
+    fn from(export: ResourceExport) -> Self {
+        let size = Size::of(&export);
+        let is_info = export.spec.kind == ExportKind::ClusterInfo;
+        Self { name: name(&export), size, info: is_info.then(|| Box::new(export)) }
+    }
 }
 
 /// A Namespace.
@@ -45,6 +63,8 @@ pub(crate) struct Area {
     infos: Named<Box<ResourceExport>>,
     cluster_claims: Named<String>,
     claims: ClaimBook,
+    /// Known when `infos` are.
+    usage: Usage,
 }
 
 impl Area {
@@ -65,6 +85,12 @@ impl Area {
         self.announces()?;
         self.infos.all().ok_or(Denied::Unknown("ResourceExports"))?;
         Ok(&self.claims)
+    }
+
+    /// How much each member exports.
+    pub(crate) fn usage(&self) -> Result<&Usage, Denied> {
+        self.infos.all().ok_or(Denied::Unknown("ResourceExports"))?;
+        Ok(&self.usage)
     }
 
     pub(crate) fn announce_of(&self, cluster: &ClusterId) -> Option<&MemberClusterAnnounce> {
@@ -110,13 +136,22 @@ impl Area {
                 let prefix = announce_name("");
                 self.update_claims(touched.iter().filter_map(|name| name.strip_prefix(&prefix)));
             }
-            Event::ClusterInfo(event) => {
-                let touched = learn(&mut self.infos, event, |export| {
-                    (export.spec.kind == ExportKind::ClusterInfo)
-                        .then(|| (export.spec.cluster_id.clone(), export))
-                });
-                self.update_claims(touched.iter().map(String::as_str));
+            Event::Export(event) => self.learn_exports(event),
+        }
+    }
+
+    fn learn_exports(&mut self, event: WatchEvent<Exported>) {
+        match &event {
+            WatchEvent::Resynced(all) => {
+                self.usage = Usage::default();
+                all.iter().for_each(|export| self.usage.set(&export.name, Some(export.size.clone())));
             }
+            WatchEvent::Applied(export) => self.usage.set(&export.name, Some(export.size.clone())),
+            WatchEvent::Deleted(export) => self.usage.set(&export.name, None),
+        }
+        let touched = learn(&mut self.infos, event, |export| Some((export.size.cluster, export.info?)));
+        if !touched.is_empty() {
+            self.update_claims(touched.iter().map(String::as_str));
         }
     }
 

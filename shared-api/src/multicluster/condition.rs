@@ -39,6 +39,8 @@ pub mod condition_type {
     /// Of a member, in ClusterSets and its announce, an addition to upstream's: it claims networks that no admin of the
     /// leader has bound to it.
     pub const NETWORK_UNAPPROVED: &str = "NetworkUnapproved";
+    /// Of a member, in the same places, an addition to upstream's: it exports as much as it may.
+    pub const EXPORT_LIMIT: &str = "ExportLimit";
 }
 
 /// Something that holds or does not.

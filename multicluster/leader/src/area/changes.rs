@@ -121,9 +121,27 @@ impl Area {
         for change in stale.labels {
             self.label_changed(change);
         }
+        for cluster in stale.used.iter().filter_map(|cluster| cluster.parse().ok()) {
+            self.note_usage(&cluster);
+        }
         for cluster in stale.infos.iter().filter_map(|cluster| cluster.parse().ok()) {
             self.update_claim(&cluster);
         }
+    }
+
+    /// A member is told when it reaches limits, and when it does not any more; not how much it exports.
+    fn note_usage(&mut self, cluster: &ClusterId) {
+        let reached = self.limits.reached(self.exports.used(cluster.as_str()));
+        if self.full.get(cluster).map(Vec::as_slice).unwrap_or_default() == reached {
+            return;
+        }
+        if reached.is_empty() {
+            self.full.remove(cluster);
+        } else {
+            self.full.insert(cluster.clone(), reached);
+        }
+        self.tasks.insert(Task::Announce(announce_name(cluster.as_str())));
+        self.sets_changed();
     }
 
     fn label_changed(&mut self, change: LabelChange) {

@@ -6,6 +6,7 @@ mod dropped;
 mod gateways;
 mod imports;
 mod laws;
+mod limits;
 mod members;
 mod networks;
 mod others;

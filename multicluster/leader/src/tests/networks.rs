@@ -169,6 +169,22 @@ fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
 }
 
 #[test]
+fn where_the_api_server_keeps_nothing_of_what_members_had_they_have_it_still() {
+    let mut world = world(SET);
+    world.dropped = vec!["heldNetworks", "networkApprovalSince"];
+    world.actions();
+    assert_eq!(world.actions(), "");
+    world.restart();
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    world.dropped.clear();
+    world.list_anew();
+    world.actions();
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
+}
+
+#[test]
 fn what_an_admin_bound_goes_before_what_an_older_member_says() {
     let older = announce("a", 0, "serviceCIDRs: [10.0.0.0/8]");
     let mut world = World::of(&(set() + &older + &b().concat()));

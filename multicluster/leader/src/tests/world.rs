@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use jiff::Timestamp;
@@ -24,6 +25,8 @@ pub(super) const NAMESPACE: &str = "antrea-multicluster";
 /// The objects of a Common Area by kind and name, and its leader.
 pub(super) struct World {
     pub(super) area: Area,
+    /// What members may export, once another leader begins.
+    pub(super) limits: Limits,
     objects: BTreeMap<(String, String), Value>,
     version: u64,
     pub(super) now: Instant,
@@ -36,7 +39,8 @@ impl World {
     /// A leader begins in a Common Area with these objects. What it does first has to be asked for.
     pub(super) fn of(yaml: &str) -> Self {
         let mut world = Self {
-            area: Area::new(NAMESPACE, LeaseTimes::default()),
+            area: Area::new(NAMESPACE, LeaseTimes::default(), Limits::default()),
+            limits: Limits::default(),
             objects: BTreeMap::new(),
             version: 0,
             now: Instant::now(),
@@ -52,7 +56,7 @@ impl World {
 
     /// The leader ends, and another one begins.
     pub(super) fn restart(&mut self) {
-        self.area = Area::new(NAMESPACE, LeaseTimes::default());
+        self.area = Area::new(NAMESPACE, LeaseTimes::default(), self.limits);
         self.list_anew();
     }
 

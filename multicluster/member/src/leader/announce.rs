@@ -17,7 +17,8 @@ use crate::export::Networks;
 use crate::send::FIELD_MANAGER;
 
 /// Conditions that the leader has of its members.
-const TOLD: [&str; 2] = [condition_type::CONFLICT, condition_type::NETWORK_UNAPPROVED];
+const TOLD: [&str; 3] =
+    [condition_type::CONFLICT, condition_type::NETWORK_UNAPPROVED, condition_type::EXPORT_LIMIT];
 
 /// What may be missing from a configuration.
 const OPTIONAL: [&str; 3] = ["serviceCIDRs", "podCIDRs", "version"];

@@ -3,7 +3,7 @@
 use antrea_kit::watch::WatchEvent;
 
 use super::exports::{ENDPOINTS, INFO, check, check_in, update, with};
-use super::{EAST, LEADER_SET, answer, known, objects};
+use super::{EAST, LEADER_SET, answer, exported, known, objects};
 use crate::{Event, Hook, Known};
 
 #[test]
@@ -50,7 +50,7 @@ fn a_member_that_announced_no_networks_exports_what_nobody_else_has() {
     // Its ClusterInfo counts as an announce of networks.
     let known = known();
     let info = INFO.replace("east", "old").replace("10.1.0.0/16", "10.3.0.0/16");
-    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&info).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&info).remove(0)))));
     check_in(&known, "mc/old-token", "create", &of_old("10.3.0.1"), "allowed");
     check_in(
         &known,
@@ -111,7 +111,7 @@ fn pods_that_others_may_reach_have_networks_of_their_own() {
     let of_west = INFO
         .replace("east", "west")
         .replace("serviceCIDR: 10.1.0.0/16", "serviceCIDR: 10.2.0.0/16, podCIDRs: [10.102.0.0/16]");
-    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&of_west).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&of_west).remove(0)))));
     check_in(
         &known,
         "mc/old-token",

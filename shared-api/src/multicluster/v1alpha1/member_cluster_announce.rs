@@ -67,7 +67,7 @@ object!(
 #[serde(rename_all = "camelCase", default)]
 pub struct MemberClusterAnnounceStatus {
     /// `Conflict`, where networks or Gateways of the member are those of another as well; `NetworkUnapproved`, where no
-    /// admin has bound networks to it that need that.
+    /// admin has bound networks to it that need that; `ExportLimit`, where it exports as much as it may.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
     /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it.
