@@ -20,6 +20,10 @@
     controller.leader.namespaces: []
     controller.leader.memberLease: 5m
     controller.leader.memberSilence: 30s
+    controller.leader.memberLimits.exports: 10000
+    controller.leader.memberLimits.labelIdentities: 20000
+    controller.leader.memberLimits.bytes: 64Mi
+    controller.leader.memberLimits.objectBytes: 1Mi
     memberCredentials: []
 {{- else if not .Values.clusterSet.tokenSecretName -}}
 - because: this cluster joins its own ClusterSet only with clusterSet.tokenSecretName

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::deploy::Deploy;
 use crate::get::Get;
-use crate::values::{Lifetime, duration, id, lifetime};
+use crate::values::{Lifetime, duration, id, lifetime, networks};
 
 /// The command line of a ClusterSet.
 #[derive(Debug, Parser)]
@@ -169,6 +169,11 @@ pub(crate) struct CreateMemberToken {
     /// The Namespace of the Common Area
     #[arg(short, long)]
     pub(crate) namespace: String,
+
+    /// The networks of Services and Pods that the member may have, as 10.96.0.0/16,10.10.0.0/16: these and no others.
+    /// Without them it may have private ones
+    #[arg(long, value_name = "CIDR,...", value_parser = networks)]
+    pub(crate) networks: Option<String>,
 
     /// Write the manifest of the Secret for the member to this file
     #[arg(short, long, value_name = "FILE")]

@@ -4,11 +4,13 @@ use std::io::Write;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
+use antrea_shared_api::multicluster::well_known::annotation::NETWORKS;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::PostParams;
+use serde_json::json;
 
 use crate::cli::{CreateMemberToken, DeleteMemberToken};
 use crate::cluster::{Cluster, Created, Kind, plain};
@@ -47,11 +49,13 @@ async fn create_all(
     created: &mut Created,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let CreateMemberToken { name, cluster_id, namespace, output_file, lifetime } = options;
-    let token = MemberToken { name, namespace, cluster_id };
+    let CreateMemberToken { name, cluster_id, namespace, networks, output_file, lifetime } = options;
+    let token = MemberToken { name, namespace, cluster_id, networks: networks.as_deref() };
     let accounts: Vec<ServiceAccount> = cluster.list(Some(namespace)).await?;
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;
+    } else if let Some(networks) = networks {
+        bind(cluster, token, networks, out).await?;
     }
     create_one(cluster, &token.role_binding(), created, out).await?;
     match lifetime {
@@ -66,6 +70,14 @@ async fn create_all(
         output::save(path, &output::yaml(&credential.manifest(name))?)?;
         writeln!(out, "Saved member token Secret to file: {}", path.display())?;
     }
+    Ok(())
+}
+
+/// Binds these networks to a member that is there already, in the place of others.
+async fn bind(cluster: &Cluster, token: MemberToken<'_>, networks: &str, out: &mut dyn Write) -> Result<()> {
+    let annotations = json!({ "metadata": { "annotations": { NETWORKS: networks } } });
+    cluster.patch::<ServiceAccount>(token.namespace, token.name, &annotations).await?;
+    writeln!(out, "ServiceAccount {:?} is bound to networks {networks}", token.name)?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use antrea_shared_api::validation::values;
+use ipnet::IpNet;
 
 /// How long a token is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,15 @@ pub(crate) const WEEK: Lifetime = Lifetime::Limited(Duration::from_secs(7 * 24 *
 /// A DNS label.
 pub(crate) fn id(text: &str) -> Result<String, String> {
     values::id(text).map_or_else(|| Ok(text.to_owned()), Err)
+}
+
+/// `10.96.0.0/16,10.10.0.0/16`, as it stands in an annotation.
+pub(crate) fn networks(text: &str) -> Result<String, String> {
+    let network = |text: &str| text.trim().parse::<IpNet>().map(|network| network.trunc().to_string());
+    let networks: Result<Vec<String>, _> = text.split(',').map(network).collect();
+    networks
+        .map(|networks| networks.join(","))
+        .map_err(|_| "expected CIDRs, as 10.96.0.0/16,10.10.0.0/16".to_owned())
 }
 
 /// `168h`, or `never`.

@@ -75,6 +75,7 @@ fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Se
         controller: identity.namespace.clone(),
         agent: NAMESPACE.to_owned(),
         common_areas: roles.common_areas().to_vec(),
+        limits: config.leader.limits,
         member: roles.member_namespace().map(str::to_owned),
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);

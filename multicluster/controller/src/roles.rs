@@ -50,6 +50,7 @@ impl Roles {
         let leader = mode.leads().then(|| LeaderConfig {
             namespaces: common_areas(config, own),
             times: config.leader.times,
+            limits: config.leader.limits,
             censuses: Censuses::default(),
         });
         let member = mode.is_member().then(|| Membership {

@@ -7,6 +7,7 @@
 //! member's side: what becomes of a ServiceExport.
 
 pub mod addresses;
+pub mod bindings;
 pub mod claims;
 pub mod cluster_set;
 pub mod common_area;
@@ -15,6 +16,7 @@ pub mod endpoints;
 pub mod export;
 pub mod ids;
 pub mod label_identity;
+pub mod limits;
 pub mod membership;
 pub mod merge;
 pub mod names;

@@ -177,6 +177,7 @@ proptest! {
             let got = match settled.check(&claim.cluster, address) {
                 Ok(()) => "Ok",
                 Err(AddressRefused::NotOwn { .. }) => "NotOwn",
+                Err(AddressRefused::NotBound { .. }) => "NotBound",
                 Err(AddressRefused::Foreign { .. }) => "Foreign",
                 Err(AddressRefused::Unusable(_)) => "Unusable",
             };

@@ -1,6 +1,6 @@
 //! A Common Area: takes ResourceExports as YAML, and prints what comes of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(crate) struct Area {
     area: CommonArea,
     pub(crate) withdrawn: BTreeSet<ClusterId>,
+    pub(crate) joined: BTreeMap<ClusterId, jiff::Timestamp>,
     pub(crate) claims: Claims,
     pub(crate) labels: LabelIdentities,
 }
@@ -25,6 +26,7 @@ impl Area {
         let mut area = Self {
             area: CommonArea::default(),
             withdrawn: BTreeSet::new(),
+            joined: BTreeMap::new(),
             claims: Claims::default(),
             labels: LabelIdentities::default(),
         };
@@ -46,6 +48,7 @@ impl Area {
     pub(crate) fn text(&self) -> String {
         let surroundings = Surroundings {
             withdrawn: &self.withdrawn,
+            joined: &self.joined,
             claims: &self.claims,
             labels: &self.labels,
             namespace: "antrea-multicluster",

@@ -44,6 +44,7 @@ fn check(yaml: &str) {
     recorded.exports.iter().for_each(|export| drop(area.apply(export)));
     let surroundings = Surroundings {
         withdrawn: &BTreeSet::new(),
+        joined: &BTreeMap::new(),
         claims: &Claims::default(),
         labels: &labels(&recorded),
         namespace: "antrea-multicluster",

@@ -2,21 +2,24 @@
 
 mod changes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::common_area::Surroundings;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::{LabelId, LabelIdentities};
+use antrea_mc_core::limits::{Limit, Limits};
 use antrea_mc_core::membership::{Event as MemberEvent, LeaseTimes};
 use antrea_mc_core::names::Resource;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ImportKind};
 use jiff::Timestamp;
 
 use crate::action::{Action, Task};
+use crate::approvals::Approvals;
 use crate::census::{Census, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
+use crate::condition::Told;
 use crate::event::{Answer, Event};
 use crate::exports::Exports;
 use crate::imports::Imports;
@@ -27,9 +30,15 @@ use crate::members::Members;
 pub(crate) struct Area {
     namespace: String,
     sets: ClusterSets,
+    approvals: Approvals,
     members: Members,
+    /// Since when clusters are members.
+    joined: BTreeMap<ClusterId, Timestamp>,
     claims: ClaimBook,
     exports: Exports,
+    limits: Limits,
+    /// Members that have reached limits.
+    full: BTreeMap<ClusterId, Vec<Limit>>,
     imports: Imports,
     /// The numbers of labels; none before everything was listed once. Nothing is decided before that.
     labels: Option<LabelIdentities>,
@@ -52,13 +61,17 @@ pub(crate) struct Rounds {
 }
 
 impl Area {
-    pub(crate) fn new(namespace: &str, times: LeaseTimes) -> Self {
+    pub(crate) fn new(namespace: &str, times: LeaseTimes, limits: Limits) -> Self {
         Self {
             namespace: namespace.to_owned(),
             sets: ClusterSets::default(),
+            approvals: Approvals::default(),
             members: Members::new(times),
+            joined: BTreeMap::new(),
             claims: ClaimBook::default(),
             exports: Exports::default(),
+            limits,
+            full: BTreeMap::new(),
             imports: Imports::default(),
             labels: None,
             stale: BTreeSet::new(),
@@ -75,6 +88,10 @@ impl Area {
             Event::ClusterSet(event) => {
                 self.sets.learn(event);
                 self.sets_changed();
+            }
+            Event::Account(event) => {
+                let clusters = self.approvals.learn(event);
+                self.approvals_changed(&clusters);
             }
             Event::Announce(event) => {
                 let names = self.members.learn(event);
@@ -156,9 +173,17 @@ impl Area {
             Task::Announce(name) => self
                 .members
                 .plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
-                .or_else(|| self.members.plan_status(name, &self.claims, now)),
-            Task::ClusterSet(name) => self.sets.plan(name, &self.members.standings(), &self.claims, now),
+                .or_else(|| self.members.plan_status(name, &self.told(), &self.approvals, now)),
+            Task::ClusterSet(name) => {
+                let known = (&self.told(), &self.approvals);
+                self.sets.plan(name, &self.members.standings(), known, now)
+            }
         }
+    }
+
+    /// What members are told.
+    fn told(&self) -> Told<'_> {
+        Told { namespace: &self.namespace, claims: &self.claims, limits: &self.limits, full: &self.full }
     }
 
     /// How much there is.
@@ -175,6 +200,7 @@ impl Area {
     /// Decides for the first time, once everything is known. Whether it is.
     fn begin(&mut self, now: Instant) -> bool {
         let complete = self.sets.is_complete()
+            && self.approvals.is_complete()
             && self.members.is_complete()
             && self.exports.is_complete()
             && self.imports.is_complete();
@@ -191,9 +217,11 @@ impl Area {
         self.labels = Some(labels);
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
-        let announced = self.members.clusters();
-        let clusters: BTreeSet<ClusterId> = announced.chain(self.exports.clusters_with_info()).collect();
+        self.hold_networks();
+        let known = self.members.clusters().chain(self.approvals.clusters().cloned());
+        let clusters: BTreeSet<ClusterId> = known.chain(self.exports.clusters_with_info()).collect();
         for cluster in clusters {
+            self.note_joined(&cluster);
             self.update_claim(&cluster);
         }
         self.stale = self.exports.resources().cloned().collect();
@@ -206,6 +234,7 @@ impl Area {
         let withdrawn = self.members.withdrawn();
         let surroundings = Surroundings {
             withdrawn: &withdrawn,
+            joined: &self.joined,
             claims: self.claims.settled(),
             labels,
             namespace: &self.namespace,

@@ -4,6 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
+use crate::approvals::KnownAccount;
 use crate::export::Export;
 
 /// Everything that can wake the leader up.
@@ -11,6 +12,8 @@ use crate::export::Export;
 pub(crate) enum Event {
     /// Of the watch of ClusterSets.
     ClusterSet(WatchEvent<ClusterSet>),
+    /// Of the watch of ServiceAccounts.
+    Account(WatchEvent<KnownAccount>),
     /// Of the watch of MemberClusterAnnounces.
     Announce(WatchEvent<MemberClusterAnnounce>),
     /// Of the watch of ResourceExports.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings, Verdict};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage, Used};
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::{Payload, export_conditions, parse_export, resource_of};
 use antrea_shared_api::multicluster::Condition;
@@ -31,6 +32,8 @@ pub(crate) struct Stale {
     pub(crate) infos: BTreeSet<String>,
     /// Clusters that export less than before.
     pub(crate) fewer: BTreeSet<String>,
+    /// Clusters that export more or less than before.
+    pub(crate) used: BTreeSet<String>,
 }
 
 /// The ResourceExports of a Common Area.
@@ -41,6 +44,7 @@ pub(crate) struct Exports {
     labels: LabelExports,
     infos: BTreeMap<String, ResourceExport>,
     by_cluster: BTreeMap<String, BTreeSet<String>>,
+    usage: Usage,
     clusters: BTreeMap<String, String>,
     said: BTreeMap<String, Vec<Condition>>,
     answers: Answers<ResourceExportStatus>,
@@ -154,6 +158,11 @@ impl Exports {
         self.by_cluster.contains_key(cluster)
     }
 
+    /// How much a cluster exports.
+    pub(crate) fn used(&self, cluster: &str) -> Used {
+        self.usage.of(cluster)
+    }
+
     /// What brings an export in line, if something has to.
     pub(crate) fn plan(&self, name: &str, now: Timestamp) -> Option<Action> {
         let known = self.known.get(name)?;
@@ -199,6 +208,8 @@ impl Exports {
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
+        self.usage.set(name, Some(Size::of(&object)));
+        stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
         self.by_cluster.entry(cluster.clone()).or_default().insert(name.to_owned());
         stale.resources.extend(self.common_area.apply(&object));
@@ -222,6 +233,7 @@ impl Exports {
         self.said.remove(name);
         self.answers.forget(name);
         self.orphans.remove(name);
+        self.usage.set(name, None);
         let Some(cluster) = self.clusters.remove(name) else { return };
         if let Some(names) = self.by_cluster.get_mut(&cluster) {
             names.remove(name);
@@ -233,6 +245,7 @@ impl Exports {
             self.infos.remove(&cluster);
             stale.infos.insert(cluster.clone());
         }
+        stale.used.insert(cluster.clone());
         stale.fewer.insert(cluster);
     }
 }

@@ -7,6 +7,7 @@ use antrea_kit::backoff::jitter;
 use antrea_kit::keeper::stream;
 use antrea_kit::logging::chain;
 use antrea_kit::watch::watch;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use anyhow::Result;
 use futures::future::{BoxFuture, try_join_all};
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
+use crate::approvals::KnownAccount;
 use crate::area::{Area, Rounds};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
@@ -45,6 +47,8 @@ pub struct LeaderConfig {
     pub namespaces: Vec<String>,
     /// How long members may be silent.
     pub times: LeaseTimes,
+    /// How much each of them may export.
+    pub limits: Limits,
     /// Where it says how much there is, once a second.
     pub censuses: Censuses,
 }
@@ -54,12 +58,12 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times, censuses } = config;
+    let LeaderConfig { namespaces, times, limits, censuses } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
         let told = (namespace.as_str(), &censuses);
-        lead(Area::new(namespace, times), requests, told, stop.clone()).instrument(span)
+        lead(Area::new(namespace, times, limits), requests, told, stop.clone()).instrument(span)
     });
     let ended = try_join_all(areas).await.map(drop);
     censuses.clear();
@@ -73,22 +77,25 @@ async fn lead(
     stop: CancellationToken,
 ) -> Result<()> {
     let (set_events, sets) = mpsc::channel(BUFFER);
+    let (account_events, accounts) = mpsc::channel(BUFFER);
     let (announce_events, announces) = mpsc::channel(BUFFER);
     let (export_events, exports) = mpsc::channel(BUFFER);
     let (import_events, imports) = mpsc::channel(BUFFER);
     let (heard_events, heard) = mpsc::channel(1);
     let events = select_all([
         stream(sets).map(Event::ClusterSet).boxed(),
+        stream(accounts).map(Event::Account).boxed(),
         stream(announces).map(Event::Announce).boxed(),
         stream(exports).map(Event::Export).boxed(),
         stream(imports).map(Event::Import).boxed(),
         stream(heard).boxed(),
     ]);
-    let Requests { sets, announces, exports, imports } = requests.clone();
+    let Requests { sets, accounts, announces, exports, imports } = requests.clone();
     let config = Config::default;
     let round = AtomicU64::new(0);
     tokio::select! {
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
+        ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
         ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
         ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,

@@ -16,8 +16,9 @@ use tracing::warn;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{conflict, dated, whole_seconds};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
 
@@ -178,15 +179,21 @@ impl Members {
     }
 
     /// What tells a member of its networks and Gateways, if it has not been told.
-    pub(crate) fn plan_status(&self, name: &str, claims: &ClaimBook, now: Timestamp) -> Option<Action> {
+    pub(crate) fn plan_status(
+        &self,
+        name: &str,
+        told: &Told<'_>,
+        approvals: &Approvals,
+        now: Timestamp,
+    ) -> Option<Action> {
         let cluster = cluster_of(name)?;
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
-        let said = conflict(claims, &cluster).into_iter().collect();
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
-            conditions: dated(said, &before.conditions, now),
-            gateways: held(claims, &cluster, &before.gateways, now),
+            conditions: dated(told.conditions(&cluster), &before.conditions, now),
+            gateways: held(told.claims, &cluster, &before.gateways, now),
+            held_networks: approvals.record(&cluster, &before.held_networks),
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;

@@ -98,13 +98,15 @@ fn a_token_says_when_it_expires() {
 }
 
 #[test]
-fn the_cluster_set_says_what_collides_with_other_members() {
+fn the_cluster_set_says_what_the_leader_says_of_the_member() {
     let cluster = Cluster::of(SET);
     let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
     let conflict = Condition::new("Conflict", "True", "NetworkRefused", "10.2.0.0/24 is of cluster west");
+    let unapproved = Condition::new("NetworkUnapproved", "True", "NotBound", "1.1.1.0/24 is bound to nobody");
     let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
-    let said = |link, conflict| {
-        let status = status(set, &Said { link, not_renewed: None, conflict }, "east", Timestamp::UNIX_EPOCH);
+    let told = [conflict, unapproved];
+    let said = |link, told| {
+        let status = status(set, &Said { link, not_renewed: None, told }, "east", Timestamp::UNIX_EPOCH);
         let all = status["conditions"].as_array().unwrap().clone();
         let line = |of: &serde_json::Value| {
             let part = |name: &str| of[name].as_str().unwrap_or_default().to_owned();
@@ -113,11 +115,11 @@ fn the_cluster_set_says_what_collides_with_other_members() {
         all.iter().map(line).collect::<String>()
     };
     assert_eq!(
-        said(&Link::Connected, Some(&conflict)),
-        "Ready=True \nCredentialExpired=False TokenValid\nConflict=True NetworkRefused\n"
+        said(&Link::Connected, &told),
+        "Ready=True \nCredentialExpired=False TokenValid\nConflict=True NetworkRefused\nNetworkUnapproved=True NotBound\n"
     );
-    assert_eq!(said(&Link::Connected, None), "Ready=True \nCredentialExpired=False TokenValid\n");
-    assert_eq!(said(&taken, Some(&conflict)), "Ready=False \nConflict=True DuplicateClusterID\n");
+    assert_eq!(said(&Link::Connected, &[]), "Ready=True \nCredentialExpired=False TokenValid\n");
+    assert_eq!(said(&taken, &told), "Ready=False \nConflict=True DuplicateClusterID\n");
 }
 
 #[test]
@@ -142,7 +144,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let said = Said { link: &link, not_renewed, conflict: None };
+        let said = Said { link: &link, not_renewed, told: &[] };
         let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use antrea_mc_core::limits::Limits;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
 use crate::area::{Area, Event};
@@ -17,6 +18,8 @@ pub struct Installation {
     pub agent: String,
     /// Of a leader: its Common Areas.
     pub common_areas: Vec<String>,
+    /// Of a leader: how much each member may export.
+    pub limits: Limits,
     /// Of a member: where its ClusterSet and its Gateways are.
     pub member: Option<String>,
 }

@@ -36,6 +36,11 @@ pub mod condition_type {
     /// Reasons are those of the condition of the same name of a ServiceExport (KEP-1645). Of a member, in ClusterSets and
     /// its announce: its networks overlap with those of another.
     pub const CONFLICT: &str = "Conflict";
+    /// Of a member, in ClusterSets and its announce, an addition to upstream's: it claims networks that no admin of the
+    /// leader has bound to it.
+    pub const NETWORK_UNAPPROVED: &str = "NetworkUnapproved";
+    /// Of a member, in the same places, an addition to upstream's: it exports as much as it may.
+    pub const EXPORT_LIMIT: &str = "ExportLimit";
 }
 
 /// Something that holds or does not.

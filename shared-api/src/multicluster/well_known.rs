@@ -14,6 +14,8 @@ pub mod annotation {
     pub const GATEWAY_IP: &str = "multicluster.antrea.io/gateway-ip";
     /// Of a ServiceAccount in the Common Area: the member that it belongs to.
     pub const CLUSTER_ID: &str = "multicluster.antrea.io/cluster-id";
+    /// Of the same: the networks that the member may have, joined by commas. Without it these are private ones.
+    pub const NETWORKS: &str = "multicluster.antrea.io/networks";
     /// Of what antctl made, and may remove.
     pub const CREATED_BY_ANTCTL: &str = "multicluster.antrea.io/created-by-antctl";
 }
@@ -49,4 +51,12 @@ pub const DERIVED_PREFIX: &str = "antrea-mc-";
 /// The name of the MemberClusterAnnounce of a cluster.
 pub fn announce_name(cluster_id: &str) -> String {
     format!("member-announce-from-{cluster_id}")
+}
+
+/// The command that binds these networks, and no others, to the member that a ServiceAccount belongs to.
+pub fn bind_command(namespace: &str, account: &str, networks: &str) -> String {
+    format!(
+        "kubectl annotate serviceaccount --namespace {namespace} {account} --overwrite {}={networks}",
+        annotation::NETWORKS
+    )
 }

@@ -14,12 +14,13 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
         member: Some("kube-system".to_owned()),
+        ..Installation::default()
     });
     let set = json!({ "metadata": { "name": "set" }, "spec": { "clusterID": "hub", "leaders": [{ "clusterID": "hub" }] } });
     known.learn("mc", Event::Account(all(json!([account("east"), account("west")]))));
     known.learn("mc", Event::ClusterSet(all(json!([set]))));
     known.learn("mc", Event::Announce(all(json!([announce("east")]))));
-    known.learn("mc", Event::ClusterInfo(all(json!([]))));
+    known.learn("mc", Event::Export(WatchEvent::Resynced(Vec::new())));
     known.learn("kube-system", Event::ClusterSet(all(json!([]))));
     known
 });

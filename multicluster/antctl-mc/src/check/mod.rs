@@ -1,6 +1,7 @@
 //! `check`: looks for what keeps clusters from reaching each other. What a check says is decided on values that were
 //! read before.
 
+mod approval;
 mod clock;
 mod finding;
 mod mtu;
@@ -18,6 +19,7 @@ use antrea_shared_api::multicluster::{ConditionStatus, condition_type};
 use anyhow::Result;
 use clock::Heartbeat;
 use finding::Finding;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::ResourceExt;
 
 use crate::cli::CheckOptions;
@@ -51,11 +53,13 @@ async fn of_leader(cluster: &Cluster, set: &ClusterSet) -> Result<Vec<Finding>> 
     let namespace = set.namespace().unwrap_or_default();
     let mut announces: Vec<MemberClusterAnnounce> = cluster.list(Some(&namespace)).await?;
     announces.retain(|announce| announce.cluster_set_id == set.name_any());
-    let networks = read::exported_networks(cluster, &namespace, &announces).await?;
+    let networks = networks::merged(read::exported_networks(cluster, &namespace, &announces).await?);
+    let accounts: Vec<ServiceAccount> = cluster.list(Some(&namespace)).await?;
     let versions: Vec<(String, String)> =
         announces.iter().map(|of| (of.cluster_id.clone(), of.version.clone())).collect();
     let mut findings = reach::check_members(set);
-    findings.extend(networks::check(&networks::merged(networks)));
+    findings.extend(networks::check(&networks));
+    findings.extend(approval::check(&namespace, &accounts, &networks));
     findings.extend(versions::check(env!("CARGO_PKG_VERSION"), &versions));
     findings.extend(clock::check_members(read::time(&cluster.client).await, &heartbeats(set, &announces)));
     Ok(findings)
@@ -87,6 +91,7 @@ async fn of_member(cluster: &Cluster, set: &ClusterSet, antrea: &str) -> Result<
     let mut findings = vec![reach::check_leader(&leader.server, &leader.secret, &answer)];
     findings.extend(reach::check_gateway(&gateways));
     findings.extend(networks::check(&networks::merged(networks)));
+    findings.extend(approval::check_told(set));
     findings.push(clock::check_leader(read::time(&cluster.client).await, answer.time()));
     findings.push(mtu::check(config.as_deref()));
     Ok(findings)

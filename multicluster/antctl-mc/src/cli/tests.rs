@@ -20,6 +20,7 @@ fn commands_and_flags_are_those_of_upstream() {
         "mc leave --clusterset cs1",
         "mc destroy --clusterset cs1 -n mc",
         "mc create membertoken tok5 -n mc --cluster-id c5 -o tok5.yaml",
+        "mc create membertoken tok5 -n mc --cluster-id c5 --networks 10.96.0.0/16,fd00::/64",
         "mc delete membertoken tok5 -n mc",
         "mc deploy leadercluster -n mc --antrea-version latest",
         "mc deploy membercluster -f member.yml",
@@ -43,6 +44,10 @@ fn what_cannot_be_meant_is_refused() {
         ("mc create membertoken a -n mc --cluster-id c5 --lifetime 5m", "ten minutes at least"),
         ("mc create membertoken a -n mc --cluster-id c5 --lifetime long", "expected a time, as 90s"),
         ("mc create membertoken a --cluster-id c5", "--namespace"),
+        (
+            "mc create membertoken a -n mc --cluster-id c5 --networks 10.96.0.0",
+            "expected CIDRs, as 10.96.0.0/16",
+        ),
         ("mc get clusterset -A -n mc", "cannot be used with"),
         ("mc get joinconfig", "--namespace"),
         ("mc deploy leadercluster", "--namespace"),

@@ -1,6 +1,6 @@
 //! What lets a member into the Common Area: a ServiceAccount that is bound to the cluster's ID, and its rights.
 
-use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
+use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, NETWORKS};
 use anyhow::{Result, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -25,6 +25,8 @@ pub(crate) struct MemberToken<'a> {
     /// The Common Area.
     pub(crate) namespace: &'a str,
     pub(crate) cluster_id: &'a str,
+    /// The networks that it may have, joined by commas; private ones without.
+    pub(crate) networks: Option<&'a str>,
 }
 
 impl MemberToken<'_> {
@@ -32,6 +34,7 @@ impl MemberToken<'_> {
         let mut metadata = made_by_antctl(self.namespace, self.name);
         let annotations = metadata.annotations.get_or_insert_default();
         annotations.insert(CLUSTER_ID.to_owned(), self.cluster_id.to_owned());
+        annotations.extend(self.networks.map(|networks| (NETWORKS.to_owned(), networks.to_owned())));
         ServiceAccount { metadata, ..ServiceAccount::default() }
     }
 
@@ -97,13 +100,18 @@ pub(crate) fn member(account: &ServiceAccount) -> Option<&str> {
     account.annotations().get(CLUSTER_ID).map(String::as_str)
 }
 
+/// The networks that a ServiceAccount binds to its member; nothing where it binds none.
+pub(crate) fn bound_networks(account: &ServiceAccount) -> Option<&str> {
+    account.annotations().get(NETWORKS).map(String::as_str)
+}
+
 /// Whether a ServiceAccount has to be made for the member, among those that are there.
 ///
 /// # Errors
 /// When the ID or the name belongs to somebody else. IDs of which one is the other with a dash and more behind it are
 /// refused as upstream's leaders refuse them: names of objects would not tell the members apart.
 pub(crate) fn is_new(wanted: MemberToken<'_>, accounts: &[ServiceAccount]) -> Result<bool> {
-    let MemberToken { name, namespace, cluster_id } = wanted;
+    let MemberToken { name, namespace, cluster_id, .. } = wanted;
     let own = accounts.iter().find(|account| account.name_any() == name);
     match own.map(member) {
         Some(Some(other)) if other != cluster_id => bail!(
@@ -140,7 +148,7 @@ mod tests {
     use super::*;
 
     const TOK5: MemberToken<'static> =
-        MemberToken { name: "tok5", namespace: "antrea-multicluster", cluster_id: "c5" };
+        MemberToken { name: "tok5", namespace: "antrea-multicluster", cluster_id: "c5", networks: None };
 
     fn yaml(objects: &[String]) -> String {
         objects.join("---\n")

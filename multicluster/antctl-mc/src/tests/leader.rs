@@ -79,6 +79,22 @@ async fn a_token_that_cannot_be_saved_is_in_no_file() {
 }
 
 #[tokio::test]
+async fn a_member_token_binds_networks_also_later() {
+    let leader = Lab::new(EMPTY);
+    leader.run(&format!("{CREATE} --networks 10.97.0.7/16,203.0.113.0/24")).await;
+    let bound = async || {
+        let account = leader.cluster.find::<ServiceAccount>("antrea-multicluster", "tok5").await.unwrap();
+        account.unwrap().annotations().get("multicluster.antrea.io/networks").cloned()
+    };
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16,203.0.113.0/24"));
+    leader.run(CREATE).await;
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16,203.0.113.0/24"), "without the flag it stays");
+    let said = leader.run(&format!("{CREATE} --networks 10.97.0.0/16")).await;
+    assert!(said.starts_with("ServiceAccount \"tok5\" is bound to networks 10.97.0.0/16\n"), "{said}");
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16"));
+}
+
+#[tokio::test]
 async fn a_token_that_never_expires_is_made_as_upstream_makes_it() {
     let leader = Lab::new(EMPTY);
     assert_eq!(

@@ -42,11 +42,23 @@ section! {
 }
 
 section! {
+    /// `leader.memberLimits`: how much each member may export.
+    MemberLimits {
+        exports: i64 = "exports", 10_000;
+        label_identities: i64 = "labelIdentities", 20_000;
+        bytes: String = "bytes", "64Mi";
+        object_bytes: String = "objectBytes", "1Mi";
+    }
+}
+
+section! {
     /// `leader`: the Common Areas.
     Leader {
         namespaces: Vec<Spanned<String>> = "namespaces", [];
         member_lease: String = "memberLease", "5m";
         member_silence: String = "memberSilence", "30s";
+    } with sections {
+        member_limits: MemberLimits = "memberLimits";
     }
 }
 

@@ -17,7 +17,7 @@ use antrea_config_file::{ConfigError, Problems, parse};
 #[cfg(test)]
 use antrea_config_file::{Key, Section};
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_leader::LeaseTimes;
+use antrea_mc_leader::{LeaseTimes, Limits};
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
 use ipnet::IpNet;
@@ -26,7 +26,8 @@ use serde_saphyr::Spanned;
 use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
-    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
+    ApiVersion, Bytes, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence,
+    Span,
 };
 
 /// What the file says.
@@ -72,6 +73,8 @@ pub(crate) struct Leader {
     pub(crate) namespaces: Vec<String>,
     /// How long members may be silent.
     pub(crate) times: LeaseTimes,
+    /// How much each of them may export.
+    pub(crate) limits: Limits,
 }
 
 /// Of a member.
@@ -155,8 +158,33 @@ impl Leader {
         let lease = time(&file.member_lease, "leader.memberLease", usual.lease);
         let times = LeaseTimes { silent_after, lease };
         refuse_short_lease(file, times, problems);
-        Self { namespaces, times }
+        Self { namespaces, times, limits: limits(&file.member_limits, problems) }
     }
+}
+
+fn limits(file: &file::MemberLimits, problems: &mut Problems) -> Limits {
+    let usual = Limits::default();
+    let mut number = |setting, key, usual| number(setting, key, problems).unwrap_or(usual);
+    let exports = number(&file.exports, "leader.memberLimits.exports", usual.exports);
+    let key = "leader.memberLimits.labelIdentities";
+    let label_identities = number(&file.label_identities, key, usual.label_identities);
+    let mut bytes = |setting, key, usual| parsed(setting, key, problems).map_or(usual, |Bytes(bytes)| bytes);
+    Limits {
+        exports,
+        label_identities,
+        bytes: bytes(&file.bytes, "leader.memberLimits.bytes", usual.bytes),
+        object_bytes: bytes(&file.object_bytes, "leader.memberLimits.objectBytes", usual.object_bytes),
+    }
+}
+
+/// A number of things; none at all would be no limit but an end.
+fn number(setting: &Setting<i64>, key: &str, problems: &mut Problems) -> Option<usize> {
+    let value = setting.as_ref()?;
+    let number = usize::try_from(value.value).ok().filter(|number| *number > 0);
+    if number.is_none() {
+        refuse(problems, key, value, "a number of 1 or more is wanted");
+    }
+    number
 }
 
 /// Members are called silent first, and their endpoints are withdrawn after that.

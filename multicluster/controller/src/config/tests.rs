@@ -24,7 +24,8 @@ fn a_file_that_says_nothing_has_upstreams_defaults() {
     assert_eq!(nothing.metrics, Listen::Off);
     assert_eq!(nothing.webhook, Webhook { port: 9443, host: None });
     assert_eq!(nothing.election, Election::InPods);
-    assert_eq!(nothing.leader, Leader { namespaces: Vec::new(), times: LeaseTimes::default() });
+    let (times, limits) = (LeaseTimes::default(), Limits::default());
+    assert_eq!(nothing.leader, Leader { namespaces: Vec::new(), times, limits });
     let Member { service_cidrs, pod_cidrs, precedence, addresses, label_identities, .. } = nothing.member;
     assert_eq!((service_cidrs, pod_cidrs), (None, Vec::new()));
     assert_eq!(precedence, NodeIpKind::Internal);
@@ -66,7 +67,9 @@ podCIDRs: [10.10.0.0/16, 10.20.0.7/16]
 gatewayIPPrecedence: public
 endpointIPType: podip
 enableStretchedNetworkPolicy: true
-leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s}
+leader:
+  {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s,
+   memberLimits: {exports: 3, labelIdentities: 4, bytes: 2Gi, objectBytes: '5000'}}
 leaderElection: {leaderElect: false}
 member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
@@ -77,7 +80,8 @@ member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
     assert_eq!(all.webhook, webhook);
     assert_eq!(all.election, Election::Never);
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
-    assert_eq!(all.leader, Leader { namespaces: vec!["a".to_owned(), "b".to_owned()], times });
+    let limits = Limits { exports: 3, label_identities: 4, bytes: 2 << 30, object_bytes: 5000 };
+    assert_eq!(all.leader, Leader { namespaces: vec!["a".to_owned(), "b".to_owned()], times, limits });
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let member = Member {
@@ -92,7 +96,7 @@ member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
     };
     assert_eq!(all.member, member);
     let keys = Config::keys();
-    assert_eq!(keys.len(), 19, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 23, "a key was added: set it above, too: {keys:?}");
 }
 
 #[test]
@@ -113,7 +117,7 @@ fn keys_that_are_not_there_are_told_with_the_nearest() {
     refused(
         "leader:\n  memberlease: 5m\n",
         "2:3: memberlease: there is no such key, did you mean memberLease? Allowed here: namespaces, memberLease, \
-         memberSilence",
+         memberSilence, memberLimits",
     );
     refused(
         "leaderElection:\n  resourceName: a\n",
@@ -192,4 +196,22 @@ fn endpoints_of_a_member_are_not_withdrawn_before_it_is_called_silent() {
         "leader: {memberSilence: 10m}\n",
         "1:25: leader.memberSilence \"10m\": must be as long as leader.memberLease at most, 300s",
     );
+}
+
+#[test]
+fn limits_of_members_are_numbers_and_sizes() {
+    for number in ["0", "-1"] {
+        refused(
+            &format!("leader: {{memberLimits: {{exports: {number}}}}}\n"),
+            &format!("1:34: leader.memberLimits.exports {number}: a number of 1 or more is wanted"),
+        );
+    }
+    for size in ["64MB", "1023", "0Ki", "-1Mi", "99999999999Gi"] {
+        refused(
+            &format!("leader: {{memberLimits: {{bytes: '{size}'}}}}\n"),
+            &format!(
+                "1:32: leader.memberLimits.bytes \"{size}\": a size of 1Ki or more is wanted, as in 512Ki, 64Mi or 1Gi"
+            ),
+        );
+    }
 }

@@ -174,3 +174,22 @@ impl FromStr for Lifetime {
             .ok_or("a time of 10m or more is wanted, as in 24h or 168h: API servers grant no shorter ones")
     }
 }
+
+/// A size of 1 KiB or more.
+pub(super) struct Bytes(pub(super) usize);
+
+impl FromStr for Bytes {
+    type Err = &'static str;
+
+    /// As Kubernetes writes quantities with units of 1,024: `64Mi`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WANTED: &str = "a size of 1Ki or more is wanted, as in 512Ki, 64Mi or 1Gi";
+        let units = [("Ki", 10), ("Mi", 20), ("Gi", 30)];
+        let (number, shift) = units
+            .into_iter()
+            .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+            .unwrap_or((text, 0));
+        let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+        bytes.filter(|bytes| *bytes >= 1 << 10).map(Self).ok_or(WANTED)
+    }
+}

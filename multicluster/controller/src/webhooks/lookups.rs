@@ -2,10 +2,9 @@
 
 use antrea_kit::health::Check;
 use antrea_kit::watch::{WatchEvent, watch};
-use antrea_mc_webhook::{Event, Installation, Known};
+use antrea_mc_webhook::{Event, Exported, Installation, Known};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{ClusterClaim, ClusterSet};
-use antrea_shared_api::multicluster::well_known::label;
 use anyhow::Result;
 use futures::FutureExt;
 use futures::future::{BoxFuture, try_join_all};
@@ -31,9 +30,6 @@ pub(super) struct Lookups {
     pub(super) check: Check,
 }
 
-/// What a member exports of itself.
-const CLUSTER_INFO: &str = "ClusterInfo";
-
 impl Lookups {
     /// Watches until `stop`.
     ///
@@ -54,19 +50,11 @@ impl Lookups {
         namespace: &'a str,
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
-        let kind = format!("{}={CLUSTER_INFO}", label::SOURCE_KIND);
-        let infos = Config::default().labels(&kind);
         let mut watches = self.cluster_set(client, namespace, stop);
         watches.extend([
-            self.look::<ServiceAccount>(client, namespace, Config::default(), Event::Account, stop),
-            self.look::<MemberClusterAnnounce>(client, namespace, Config::default(), Event::Announce, stop),
-            self.look::<ResourceExport>(
-                client,
-                namespace,
-                infos,
-                |event| Event::ClusterInfo(boxed(event)),
-                stop,
-            ),
+            self.look(client, namespace, plain::<ServiceAccount>, Event::Account, stop),
+            self.look(client, namespace, plain::<MemberClusterAnnounce>, Event::Announce, stop),
+            self.look(client, namespace, sized, Event::Export, stop),
         ]);
         watches
     }
@@ -78,9 +66,8 @@ impl Lookups {
         namespace: &'a str,
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
-        let sets = self.look::<ClusterSet>(client, namespace, Config::default(), Event::ClusterSet, stop);
-        let of_claims =
-            self.look::<ClusterClaim>(client, namespace, Config::default(), Event::ClusterClaim, stop);
+        let sets = self.look(client, namespace, plain::<ClusterSet>, Event::ClusterSet, stop);
+        let of_claims = self.look(client, namespace, plain::<ClusterClaim>, Event::ClusterClaim, stop);
         let (client, stop) = (client.clone(), stop.clone());
         let claims = async move {
             match stop.run_until_cancelled(claims::served(&client)).await {
@@ -91,12 +78,13 @@ impl Lookups {
         vec![sets, claims.boxed()]
     }
 
-    fn look<'a, K>(
+    /// Follows objects, of each of which `keep` says what is kept.
+    fn look<'a, K, T>(
         &'a self,
         client: &Client,
         namespace: &'a str,
-        config: Config,
-        event: fn(WatchEvent<K>) -> Event,
+        keep: fn(K) -> Option<T>,
+        event: fn(WatchEvent<T>) -> Event,
         stop: &CancellationToken,
     ) -> BoxFuture<'a, Result<()>>
     where
@@ -106,10 +94,11 @@ impl Lookups {
             + Debug
             + Send
             + 'static,
+        T: Send + 'static,
     {
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let watching =
-            watch(Api::namespaced(client.clone(), namespace), config, plain::<K>, sender, stop.clone());
+        let objects = Api::namespaced(client.clone(), namespace);
+        let watching = watch(objects, Config::default(), keep, sender, stop.clone());
         let learning = async move {
             while let Some(told) = events.recv().await {
                 self.known.learn(namespace, event(told));
@@ -128,10 +117,7 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-fn boxed<T>(event: WatchEvent<T>) -> WatchEvent<Box<T>> {
-    match event {
-        WatchEvent::Resynced(all) => WatchEvent::Resynced(all.into_iter().map(Box::new).collect()),
-        WatchEvent::Applied(object) => WatchEvent::Applied(Box::new(object)),
-        WatchEvent::Deleted(object) => WatchEvent::Deleted(Box::new(object)),
-    }
+/// There are many ResourceExports, and each replica knows them: of most no more is kept than how large they are.
+fn sized(export: ResourceExport) -> Option<Exported> {
+    plain(export).map(Exported::from)
 }

@@ -67,6 +67,20 @@ fn common_areas_stay_and_may_be_somebody_elses() {
 }
 
 #[test]
+fn networks_of_members_stand_at_their_service_accounts() {
+    let Some(chart) = Chart::open() else { return };
+    let members =
+        "{name: a, clusterID: a, networks: [10.97.0.0/16, 'fd00:97::/112']}, {name: b, clusterID: b}";
+    let objects = chart.mode("leader", &format!("memberCredentials: [{members}]"));
+    let bound = |name: &str| {
+        let annotations = &find(&objects, "ServiceAccount", name)["metadata"]["annotations"];
+        annotations["multicluster.antrea.io/networks"].clone()
+    };
+    assert_eq!(bound("a"), "10.97.0.0/16,fd00:97::/112");
+    assert_eq!(bound("b"), Value::Null, "what kubectl has written there stays");
+}
+
+#[test]
 fn a_pod_has_no_rights_on_its_node() {
     let Some(chart) = Chart::open() else { return };
     for (mode, _) in MODES {

@@ -1,13 +1,17 @@
 //! What comes of the exports of one resource, by the kind of the resource.
 
+use std::borrow::Cow;
+
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::{ImportKind, ResourceImportSpec};
 
 use super::{CommonArea, Known, Outcome, Surroundings, Verdict};
 use crate::conflict::Conflict;
+use crate::export::Export;
 use crate::ids::ClusterId;
 use crate::merge::{self, MergedService, WholeExport};
 use crate::names::{Resource, import_name};
+use crate::service::ExportedService;
 use crate::wire::{ParsedExport, import_endpoints, import_service};
 
 use super::cluster_info::cluster_info;
@@ -24,7 +28,7 @@ impl CommonArea {
             outcome.exporters.insert(name.to_owned(), verdict);
         }
         match resource {
-            Resource::Service(_) => self.merge_service(resource, &mut outcome),
+            Resource::Service(_) => self.merge_service(resource, surroundings, &mut outcome),
             Resource::Endpoints(_) => self.merge_endpoints(resource, surroundings, &mut outcome),
             Resource::ClusterInfo(_) => self.merge_cluster_info(resource, surroundings, &mut outcome),
             Resource::LabelIdentity(_) => self.merge_labels(resource, surroundings, &mut outcome),
@@ -33,8 +37,8 @@ impl CommonArea {
         outcome
     }
 
-    fn merge_service(&self, resource: &Resource, outcome: &mut Outcome) {
-        let Some(merged) = self.merged_service(resource) else { return };
+    fn merge_service(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
+        let Some(merged) = self.merged_service(resource, surroundings) else { return };
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
             verdict.refused = refusal(&merged, cluster);
@@ -46,7 +50,7 @@ impl CommonArea {
 
     fn merge_endpoints(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
         let Resource::Endpoints(service) = resource else { return };
-        let service = self.merged_service(&Resource::Service(service.clone()));
+        let service = self.merged_service(&Resource::Service(service.clone()), surroundings);
         let is_exported = service.is_some();
         let service = service.unwrap_or_default();
         let exports: Vec<_> =
@@ -122,10 +126,10 @@ impl CommonArea {
         });
     }
 
-    fn merged_service(&self, resource: &Resource) -> Option<MergedService> {
-        let exports: Vec<_> =
-            self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.service()).collect();
-        merge::service(&exports)
+    fn merged_service(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> Option<MergedService> {
+        let exports = self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.service());
+        let exports: Vec<_> = exports.map(|export| no_older_than_its_member(export, surroundings)).collect();
+        merge::service(&exports.iter().map(Cow::as_ref).collect::<Vec<_>>())
     }
 
     fn of(&self, resource: &Resource) -> impl Iterator<Item = (&str, &Known)> {
@@ -139,6 +143,17 @@ impl CommonArea {
 
     fn exporters_of(&self, resource: &Resource) -> impl Iterator<Item = (&str, &ClusterId)> {
         self.parsed(resource).filter_map(|(name, parsed)| Some((name, parsed.payload.cluster()?)))
+    }
+}
+
+/// A cluster exports nothing before it is a member, whatever it says.
+fn no_older_than_its_member<'a>(
+    export: &'a Export<ExportedService>,
+    surroundings: &Surroundings<'_>,
+) -> Cow<'a, Export<ExportedService>> {
+    match surroundings.joined.get(&export.cluster) {
+        Some(joined) if export.created < *joined => Cow::Owned(Export { created: *joined, ..export.clone() }),
+        _ => Cow::Borrowed(export),
     }
 }
 

@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::approvals::KnownAccount;
 use crate::area::Area;
 use crate::event::Event;
 use crate::export::Export;
@@ -22,6 +25,8 @@ pub(super) const NAMESPACE: &str = "antrea-multicluster";
 /// The objects of a Common Area by kind and name, and its leader.
 pub(super) struct World {
     pub(super) area: Area,
+    /// What members may export, once another leader begins.
+    pub(super) limits: Limits,
     objects: BTreeMap<(String, String), Value>,
     version: u64,
     pub(super) now: Instant,
@@ -34,7 +39,8 @@ impl World {
     /// A leader begins in a Common Area with these objects. What it does first has to be asked for.
     pub(super) fn of(yaml: &str) -> Self {
         let mut world = Self {
-            area: Area::new(NAMESPACE, LeaseTimes::default()),
+            area: Area::new(NAMESPACE, LeaseTimes::default(), Limits::default()),
+            limits: Limits::default(),
             objects: BTreeMap::new(),
             version: 0,
             now: Instant::now(),
@@ -50,7 +56,7 @@ impl World {
 
     /// The leader ends, and another one begins.
     pub(super) fn restart(&mut self) {
-        self.area = Area::new(NAMESPACE, LeaseTimes::default());
+        self.area = Area::new(NAMESPACE, LeaseTimes::default(), self.limits);
         self.list_anew();
     }
 
@@ -58,6 +64,7 @@ impl World {
     pub(super) fn list_anew(&mut self) {
         let events = [
             Event::ClusterSet(WatchEvent::Resynced(self.all("ClusterSet"))),
+            Event::Account(WatchEvent::Resynced(self.all_accounts())),
             Event::Announce(WatchEvent::Resynced(self.all("MemberClusterAnnounce"))),
             Event::Export(WatchEvent::Resynced(self.all_exports())),
             Event::Import(WatchEvent::Resynced(self.all("ResourceImport"))),
@@ -162,6 +169,7 @@ impl World {
         self.objects.remove(&(kind.to_owned(), name.to_owned()));
         let event = match kind {
             "ClusterSet" => Event::ClusterSet(WatchEvent::Deleted(*read(&object))),
+            "ServiceAccount" => Event::Account(WatchEvent::Deleted(account(&object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Deleted(*read(&object))),
             "ResourceExport" => Event::Export(WatchEvent::Deleted(export(&object))),
             _ => Event::Import(WatchEvent::Deleted(read(&object))),
@@ -172,6 +180,7 @@ impl World {
     fn tell(&mut self, object: &Value) {
         let event = match object["kind"].as_str().unwrap() {
             "ClusterSet" => Event::ClusterSet(WatchEvent::Applied(*read(object))),
+            "ServiceAccount" => Event::Account(WatchEvent::Applied(account(object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Applied(*read(object))),
             "ResourceExport" => Event::Export(WatchEvent::Applied(export(object))),
             _ => Event::Import(WatchEvent::Applied(read(object))),
@@ -182,6 +191,10 @@ impl World {
     pub(super) fn all<T: DeserializeOwned>(&self, kind: &str) -> Vec<T> {
         let of_kind = self.objects.iter().filter(|((of, _), _)| of == kind);
         of_kind.map(|(_, object)| serde_json::from_value(object.clone()).unwrap()).collect()
+    }
+
+    fn all_accounts(&self) -> Vec<KnownAccount> {
+        self.all::<ServiceAccount>("ServiceAccount").into_iter().map(KnownAccount::from).collect()
     }
 
     fn all_exports(&self) -> Vec<Export> {
@@ -195,6 +208,10 @@ impl World {
 
 fn export(object: &Value) -> Export {
     Export::from(*read::<ResourceExport>(object))
+}
+
+fn account(object: &Value) -> KnownAccount {
+    KnownAccount::from(*read::<ServiceAccount>(object))
 }
 
 fn read<T: DeserializeOwned>(object: &Value) -> Box<T> {

@@ -91,8 +91,8 @@ struct Connection {
     joined: Option<(Target, Client)>,
     number: u64,
     link: Link,
-    /// What the leader said last of our networks.
-    conflict: Option<Condition>,
+    /// What the leader said last of this cluster.
+    told: Vec<Condition>,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
     /// Consecutive heartbeats without any answer.
@@ -123,7 +123,7 @@ impl Connection {
             joined: None,
             number: 0,
             link: Link::Connecting,
-            conflict: None,
+            told: Vec::new(),
             lost: 0,
             silent: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
@@ -188,8 +188,7 @@ impl Connection {
             return;
         };
         let leader = text(set, "/spec/leaders/0/clusterID");
-        let said =
-            Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
+        let said = Said { link: &self.link, not_renewed: self.renewal.problem(), told: &self.told };
         let wanted = status(set, &said, leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients::new(self.local.clone());

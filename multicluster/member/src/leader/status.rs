@@ -52,13 +52,13 @@ pub struct Said<'a> {
     pub link: &'a Link,
     /// Why the token cannot be renewed.
     pub not_renewed: Option<&'a str>,
-    /// What the leader said last of our networks.
-    pub conflict: Option<&'a Condition>,
+    /// What the leader said last of this cluster.
+    pub told: &'a [Condition],
 }
 
 /// The status of a ClusterSet.
 pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
-    let Said { link, not_renewed, conflict } = *said;
+    let Said { link, not_renewed, told } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -72,7 +72,10 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
-    own.extend(taken(link).or_else(|| conflict.cloned()));
+    match taken(link) {
+        Some(taken) => own.push(taken),
+        None => own.extend_from_slice(told),
+    }
     let all = |existing: &[Value], wanted: &[Condition]| -> Value {
         wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
     };

@@ -64,7 +64,7 @@ impl Connection {
 
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
-        (self.link, self.conflict) = (Link::Connecting, None);
+        (self.link, self.told) = (Link::Connecting, Vec::new());
         let Some((target, client)) = self.joined.take() else { return };
         let local = self.local.clone();
         tokio::spawn(async move {

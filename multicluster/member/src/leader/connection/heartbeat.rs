@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::{Connection, HEARTBEAT, PATIENCE};
-use crate::leader::announce::{announce, conflict, send};
+use crate::leader::announce::{announce, send, told};
 use crate::leader::identity::{is_anothers, own_uid};
 use crate::leader::{Link, Target};
 
@@ -63,7 +63,7 @@ impl Connection {
         };
         match send(client, &announce(target, &self.facts, &uid, now)).await {
             Ok(answer) => {
-                self.conflict = conflict(&answer);
+                self.told = told(&answer);
                 Link::Connected
             }
             Err(error) if is_anothers(&error, client, target, &uid).await => {

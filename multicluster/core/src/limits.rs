@@ -1,0 +1,241 @@
+//! How much a member may export, and how much it does.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport};
+
+use crate::ids::ClusterId;
+
+/// How much a member may export (`leader.memberLimits`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many ResourceExports, but for those of labels.
+    pub exports: usize,
+    /// How many of labels.
+    pub label_identities: usize,
+    /// How large all of them are together, in bytes of JSON.
+    pub bytes: usize,
+    /// How large one of them is.
+    pub object_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { exports: 10_000, label_identities: 20_000, bytes: 64 << 20, object_bytes: 1 << 20 }
+    }
+}
+
+/// A limit that a member has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Of ResourceExports, but for those of labels.
+    Exports,
+    /// Of those of labels.
+    LabelIdentities,
+    /// Of the size of all.
+    Bytes,
+}
+
+/// Why a member may not export something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverLimit {
+    /// It exports as many Services as it may.
+    #[error(
+        "cluster {cluster} exports {used} of {limit} Services, endpoints and ClusterInfos: an admin of the leader may \
+         raise leader.memberLimits.exports"
+    )]
+    Exports {
+        /// The member.
+        cluster: ClusterId,
+        /// What it exports.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// It exports as many sets of labels as it may.
+    #[error(
+        "cluster {cluster} exports {used} of {limit} sets of labels: an admin of the leader may raise \
+         leader.memberLimits.labelIdentities"
+    )]
+    LabelIdentities {
+        /// The member.
+        cluster: ClusterId,
+        /// What it exports.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// All that it exports would be too large.
+    #[error(
+        "with this cluster {cluster} would export {used} of {limit} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes"
+    )]
+    Bytes {
+        /// The member.
+        cluster: ClusterId,
+        /// What it would export.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// The object is too large.
+    #[error(
+        "the ResourceExport has {used} of {limit} bytes: an admin of the leader may raise leader.memberLimits.objectBytes"
+    )]
+    Object {
+        /// How large it is.
+        used: usize,
+        /// How large it may be.
+        limit: usize,
+    },
+}
+
+/// What counts of a ResourceExport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The exporter, as it is written.
+    pub cluster: String,
+    /// The kind.
+    pub kind: ExportKind,
+    /// How many bytes of JSON it has, but for its status and what only the API server writes.
+    pub bytes: usize,
+}
+
+impl Size {
+    /// How large a ResourceExport is.
+    pub fn of(export: &ResourceExport) -> Self {
+        let metadata = &export.metadata;
+        let members =
+            (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
+        let mut bytes = Count(0);
+        // Counting does not fail, nor does the JSON of what was read from JSON.
+        let _ = serde_json::to_writer(&mut bytes, &(members, &export.spec));
+        Self { cluster: export.spec.cluster_id.clone(), kind: export.spec.kind.clone(), bytes: bytes.0 }
+    }
+}
+
+/// Counts what is written into it.
+struct Count(usize);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How much a member exports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// How many ResourceExports, but for those of labels.
+    pub exports: usize,
+    /// How many of labels.
+    pub label_identities: usize,
+    /// How large they are together.
+    pub bytes: usize,
+}
+
+/// How much each member exports.
+#[derive(Clone, Debug, Default)]
+pub struct Usage {
+    /// By the names of the ResourceExports.
+    sizes: BTreeMap<String, Size>,
+    by_cluster: BTreeMap<String, Used>,
+}
+
+impl Usage {
+    /// The ResourceExport of this name is so large, or it is not there.
+    pub fn set(&mut self, name: &str, size: Option<Size>) {
+        if let Some(before) = self.sizes.remove(name) {
+            self.take_out(&before);
+        }
+        if let Some(size) = size {
+            let used = self.by_cluster.entry(size.cluster.clone()).or_default();
+            *counted(used, &size.kind) += 1;
+            used.bytes += size.bytes;
+            self.sizes.insert(name.to_owned(), size);
+        }
+    }
+
+    /// How much a cluster exports.
+    pub fn of(&self, cluster: &str) -> Used {
+        self.by_cluster.get(cluster).copied().unwrap_or_default()
+    }
+
+    fn take_out(&mut self, size: &Size) {
+        let Some(used) = self.by_cluster.get_mut(&size.cluster) else { return };
+        *counted(used, &size.kind) -= 1;
+        used.bytes -= size.bytes;
+        if *used == Used::default() {
+            self.by_cluster.remove(&size.cluster);
+        }
+    }
+}
+
+fn counted<'a>(used: &'a mut Used, kind: &ExportKind) -> &'a mut usize {
+    match kind {
+        ExportKind::LabelIdentity => &mut used.label_identities,
+        _ => &mut used.exports,
+    }
+}
+
+impl Limits {
+    /// Those that a member has reached.
+    pub fn reached(&self, used: Used) -> Vec<Limit> {
+        let all = [
+            (Limit::Exports, used.exports >= self.exports),
+            (Limit::LabelIdentities, used.label_identities >= self.label_identities),
+            (Limit::Bytes, used.bytes >= self.bytes),
+        ];
+        all.into_iter().filter(|(_, is_reached)| *is_reached).map(|(limit, _)| limit).collect()
+    }
+
+    /// Whether a cluster that exports `used` may export `new`, in the place of `old` where that is there. What was there
+    /// before may stay, and shrink. A ClusterInfo of a bounded size is let in always: a member that exports much keeps its
+    /// Gateway.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(
+        &self,
+        cluster: &ClusterId,
+        used: Used,
+        old: Option<&Size>,
+        new: &Size,
+    ) -> Result<(), OverLimit> {
+        let before = old.map_or(0, |old| old.bytes);
+        if new.bytes > self.object_bytes && new.bytes > before {
+            return Err(OverLimit::Object { used: new.bytes, limit: self.object_bytes });
+        }
+        if new.kind == ExportKind::ClusterInfo {
+            return Ok(());
+        }
+        if old.is_none() {
+            self.check_number(cluster, used, &new.kind)?;
+        }
+        let after = used.bytes.saturating_sub(before) + new.bytes;
+        if after > self.bytes && new.bytes > before {
+            return Err(OverLimit::Bytes { cluster: cluster.clone(), used: after, limit: self.bytes });
+        }
+        Ok(())
+    }
+
+    fn check_number(&self, cluster: &ClusterId, used: Used, kind: &ExportKind) -> Result<(), OverLimit> {
+        let cluster = cluster.clone();
+        match (kind, used.label_identities, used.exports) {
+            (ExportKind::LabelIdentity, used, _) if used >= self.label_identities => {
+                Err(OverLimit::LabelIdentities { cluster, used, limit: self.label_identities })
+            }
+            (ExportKind::LabelIdentity, ..) => Ok(()),
+            (_, _, used) if used >= self.exports => {
+                Err(OverLimit::Exports { cluster, used, limit: self.exports })
+            }
+            _ => Ok(()),
+        }
+    }
+}
