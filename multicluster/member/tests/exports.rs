@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_core::names::Naming;
 use antrea_mc_member::export::{Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
@@ -20,11 +19,7 @@ pub(crate) fn exporter() -> Exporter {
             service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
             pod_cidrs: vec!["10.10.0.0/16".parse().unwrap()],
         },
-        membership: Membership::Joined {
-            area: "area".to_owned(),
-            naming: Naming::Upstream,
-            unreachable: None,
-        },
+        membership: Membership::Joined { area: "area".to_owned(), unreachable: None },
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
         withdrawals: Withdrawals::default(),
@@ -137,30 +132,6 @@ fn nothing_is_exported_of_namespaces_that_are_excluded() {
 fn exports_of_other_clusters_are_left_alone() {
     let other = "{kind: ResourceExport, metadata: {name: east-shop-web-service, namespace: area}, spec: {clusterID: east, kind: Service, namespace: shop, name: web}}";
     assert_eq!(Cluster::of(other).settle(&exporter()), "");
-}
-
-#[test]
-fn two_services_never_share_an_export() {
-    let other = EXPORT
-        .replace("shop", "shop-web")
-        .replace("name: web", "name: api")
-        .replace("service-name: web", "service-name: api");
-    let first =
-        EXPORT.replace("name: web", "name: web-api").replace("service-name: web", "service-name: web-api");
-    let mut cluster = Cluster::of(&first);
-    cluster.settle(&exporter());
-    cluster.apply(&other);
-    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"
-    patch status of ServiceExport shop-web/api
-    create Event shop-web/api.18fae2770ae99400
-    problem: ResourceExport area/west-shop-web-api-service already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart
-    ");
-    let ours = Membership::Joined { area: "area".to_owned(), naming: Naming::Unambiguous, unreachable: None };
-    insta::assert_snapshot!(cluster.settle_briefly(&Exporter { membership: ours, ..exporter() }), @"
-    create ResourceExport area/west-shop-web-api-service-aa6923a0767ee4e4
-    create ResourceExport area/west-shop-web-api-endpoints-b15b21aa894e3044
-    patch status of ServiceExport shop-web/api
-    ");
 }
 
 pub(crate) const GATEWAY: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}, gatewayIP: 172.18.0.5, internalIP: 172.18.0.5}";

@@ -6,6 +6,7 @@ mod gateways;
 mod imports;
 mod laws;
 mod members;
+mod names;
 mod others;
 mod takeover;
 mod world;
