@@ -25,4 +25,5 @@ mod skew;
 mod stage;
 mod standard;
 mod takeover;
+mod tunnels;
 mod walk;

@@ -164,6 +164,23 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
 }
 
 #[test]
+fn the_cluster_info_says_which_tunnel_the_gateway_has() {
+    let with = |tunnel: &str| GATEWAY.replace("internalIP:", &format!("status: {{{tunnel}}}, internalIP:"));
+    let mut cluster = Cluster::of(GATEWAY);
+    assert!(!cluster.settle(&exporter()).contains("tunnel"), "its agent does not say");
+    cluster.apply(&with("probe: {}, tunnel: {type: vxlan, port: 4789}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"vxlan","port":4789}}
+    "#);
+    cluster.apply(&with("probe: {}, tunnel: {type: gre}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"gre","port":null}}
+    "#);
+}
+
+#[test]
 fn what_cannot_be_read_is_not_withdrawn() {
     let check = |mut cluster: Cluster, unreadable: &str, named: &str| {
         cluster.apply(unreadable);

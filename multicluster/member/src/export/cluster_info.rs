@@ -70,6 +70,8 @@ fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo 
         service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
         gateway_infos: std::iter::once(active).chain(next).map(gateway_info).collect(),
         pod_cidrs: texts(&exporter.networks.pod_cidrs),
+        // The agent of the Node knows; one of an older version, or of upstream's, does not say.
+        tunnel: active.status.as_ref().and_then(|status| status.tunnel.clone()),
         wire_guard: active.wire_guard.clone(),
     }
 }
