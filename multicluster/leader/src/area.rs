@@ -38,6 +38,7 @@ pub(crate) struct Area {
     unsettled: bool,
     /// Resources with addresses that are left out.
     partly_imported: BTreeSet<Resource>,
+    merges: usize,
     tasks: BTreeSet<Task>,
 }
 
@@ -63,6 +64,7 @@ impl Area {
             stale: BTreeSet::new(),
             unsettled: false,
             partly_imported: BTreeSet::new(),
+            merges: 0,
             tasks: BTreeSet::new(),
         }
     }
@@ -166,6 +168,7 @@ impl Area {
             members: count(self.members.standings().into_values().map(standing)),
             exports: count(self.exports.kinds().map(|of| kind(of.as_str(), ExportKind::KNOWN))),
             imports: count(kinds),
+            merges: self.merges,
         }
     }
 
@@ -208,6 +211,7 @@ impl Area {
             namespace: &self.namespace,
         };
         for resource in std::mem::take(&mut self.stale) {
+            self.merges += 1;
             let outcome = self.exports.merge(&resource, &surroundings);
             if outcome.exporters.values().any(|verdict| !verdict.addresses.is_empty()) {
                 self.partly_imported.insert(resource.clone());

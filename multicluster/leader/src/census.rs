@@ -14,6 +14,8 @@ pub struct Census {
     pub exports: BTreeMap<&'static str, usize>,
     /// ResourceImports, by kind.
     pub imports: BTreeMap<&'static str, usize>,
+    /// How often the exports of a resource were merged since the leader began.
+    pub merges: usize,
 }
 
 /// What the leader counted last, by the Namespace of the Common Area; nothing while nobody leads.

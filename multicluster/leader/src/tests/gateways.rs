@@ -59,7 +59,16 @@ fn a_member_whose_only_gateway_is_that_of_another_has_none() {
     tell old-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster new
     "#);
     names_gateways(&mut world, "new", &["172.18.1.2"]);
-    insta::assert_snapshot!(world.actions(), @"");
+    insta::assert_snapshot!(world.actions(), @r#"
+    change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.2}]}}
+    create ResourceImport old-clusterinfo {name: old-clusterinfo, namespace: antrea-multicluster, kind: ClusterInfo, clusterinfo: {clusterID: old, serviceCIDR: 10.103.0.0/16, gatewayInfos: [{gatewayIP: 172.18.1.1}]}}
+    ClusterSet cs1: 2/2 Ready=True
+        new: Ready=True Connected Member Connected
+        old: Ready=True Connected Member Connected
+    tell member-announce-from-new: Gateway 172.18.1.2
+    tell member-announce-from-old: Gateway 172.18.1.1
+    tell old-clusterinfo: Succeeded=True
+    "#);
 }
 
 #[test]
@@ -88,7 +97,16 @@ fn what_two_members_named_before_it_was_written_down_is_that_of_the_older_one() 
 fn no_network_is_around_the_gateway_of_an_older_member() {
     let mut world = two();
     world.apply(&announce("third", 9, "serviceCIDRs: [172.18.0.0/16]"));
-    insta::assert_snapshot!(world.actions(), @"");
+    insta::assert_snapshot!(world.actions(), @r#"
+    ClusterSet cs1: 3/3 Ready=True
+        new: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+        old: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+        third: Ready=True Connected Member Connected | Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
+    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    keep finalizers ["memberclusterannounce.finalizer.antrea.io/third"] of MemberClusterAnnounce member-announce-from-third
+    tell member-announce-from-third: Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
+    "#);
 }
 
 #[test]
@@ -96,11 +114,34 @@ fn a_gateway_that_moves_merges_no_endpoints() {
     let mut world = two();
     world.apply(&super::imports::web("new", 80, "10.101.0.1", 5));
     world.actions();
+    let before = world.area.census().merges;
     names_gateways(&mut world, "new", &["172.18.1.7"]);
     insta::assert_snapshot!(world.actions(), @r#"
     change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.7}]}}
     tell member-announce-from-new: Gateway 172.18.1.7
     "#);
+    assert_eq!(
+        world.area.census().merges - before,
+        2,
+        "its ClusterInfo, as what it says and as what stands of it"
+    );
+}
+
+#[test]
+fn a_member_that_joins_has_its_own_exports_merged_and_no_others() {
+    let mut world = two();
+    for number in 0..20 {
+        world
+            .apply(&super::imports::web("old", 80, "10.103.0.1", 5).replace("web", &format!("web-{number}")));
+    }
+    world.actions();
+    let before = world.area.census().merges;
+    world.apply(&announce("third", 9, "serviceCIDRs: [10.104.0.0/16]"));
+    world.apply(&cluster_info("third", 10, "10.104.0.0/16", "172.18.4.1"));
+    world.apply(&super::imports::web("third", 80, "10.104.0.1", 11));
+    world.actions();
+    let merges = world.area.census().merges - before;
+    assert!(merges <= 6, "{merges} merges for a Service, its endpoints and a ClusterInfo");
 }
 
 #[test]
