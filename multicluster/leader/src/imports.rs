@@ -92,10 +92,13 @@ impl Imports {
         let is_it = |name: &&str| self.wanted.get(*name).is_some_and(|wanted| wanted.resource == *resource);
         let wanted = names.both().into_iter().find(is_it);
         let Some(spec) = import else {
-            let name = wanted?;
-            self.wanted.remove(name);
-            self.answers.forget(name);
-            return Some(name.to_owned());
+            if let Some(name) = wanted {
+                self.wanted.remove(name);
+                self.answers.forget(name);
+            }
+            // It may be there though nobody wanted it, and was not withdrawn before that was certain.
+            let is_there = |name: &&str| self.holder(name, resource) == Holder::Itself;
+            return wanted.or_else(|| names.both().into_iter().find(is_there)).map(str::to_owned);
         };
         let name = wanted.unwrap_or_else(|| names.choose(|name| self.holder(name, resource)));
         if self.wanted.get(name).is_some_and(|wanted| wanted.spec == spec) {
@@ -103,6 +106,11 @@ impl Imports {
         }
         self.wanted.insert(name.to_owned(), Wanted { resource: resource.clone(), spec });
         Some(name.to_owned())
+    }
+
+    /// What the import of this name imports.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<Resource> {
+        resource(&self.known.get(name)?.spec)
     }
 
     /// What has a name: what is wanted under it, or else what is there.

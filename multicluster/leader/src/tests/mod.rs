@@ -9,4 +9,5 @@ mod members;
 mod names;
 mod others;
 mod takeover;
+mod turns;
 mod world;
