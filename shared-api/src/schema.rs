@@ -3,6 +3,8 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use crate::multicluster::v1alpha1::TunnelInfo;
+
 /// A DNS label (RFC 1123).
 pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" })
@@ -99,6 +101,11 @@ pub(crate) fn session_affinity(_: &mut SchemaGenerator) -> Schema {
 /// Core `internalTrafficPolicy`.
 pub(crate) fn internal_traffic_policy(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["Cluster", "Local"] })
+}
+
+/// The protocol of a tunnel.
+pub(crate) fn tunnel_type(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": TunnelInfo::TYPES })
 }
 
 /// A network of either family.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
-use antrea_mc_core::names::Naming;
 use antrea_mc_leader::{Censuses, LeaderConfig};
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::Networks;
@@ -156,7 +155,6 @@ impl Membership {
             networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
             addresses: *addresses,
             precedence: *precedence,
-            naming: Naming::Unambiguous,
             label_identities: *label_identities,
             token_lifetime: *token_lifetime,
             excluded_namespaces: excluded_namespaces.clone(),

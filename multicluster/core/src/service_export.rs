@@ -29,6 +29,9 @@ pub enum Decision {
         families_at_home: Vec<IpFamily>,
         /// Endpoints that the leader would not take from this cluster: they are in none of its networks.
         strangers: BTreeSet<IpAddr>,
+        /// Whether session affinity takes all clients of another cluster for one: they come from its Gateway, and the
+        /// Service itself chooses their endpoint.
+        one_client: bool,
     },
     /// Nothing is exported, and what was is withdrawn.
     Withdraw(Invalid),
@@ -94,6 +97,10 @@ pub struct ExportCondition {
 /// How many addresses a message names.
 const SHOWN: usize = 3;
 
+/// What session affinity means for clients of other clusters.
+const ONE_CLIENT: &str = "; with sessionAffinity ClientIP all clients of another cluster count as one, as its \
+                          Gateway is what they come from";
+
 /// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with these
 /// networks.
 pub fn decide(
@@ -120,7 +127,8 @@ pub fn decide(
     let families = exported.properties.iter().flat_map(|properties| &properties.ip_families);
     let families_at_home = families.copied().filter(|family| *family != local::CROSSES).collect();
     let strangers = endpoints.retain(|address| networks.allows(address));
-    Decision::Export { service: exported, endpoints, families_at_home, strangers }
+    let one_client = addresses == EndpointAddresses::ClusterIps && local::keeps_clients(spec);
+    Decision::Export { service: exported, endpoints, families_at_home, strangers, one_client }
 }
 
 /// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched, and
@@ -164,7 +172,7 @@ fn withdrawn(invalid: Invalid) -> Vec<ExportCondition> {
 
 fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
     let mut message = "The Service is exported successfully".to_owned();
-    if let Decision::Export { endpoints, families_at_home, strangers, .. } = decision {
+    if let Decision::Export { endpoints, families_at_home, strangers, one_client, .. } = decision {
         for family in families_at_home {
             message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
         }
@@ -176,6 +184,9 @@ fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
         }
         if endpoints.is_empty() {
             message.push_str("; it has no ready endpoints that other clusters can reach");
+        }
+        if *one_client {
+            message.push_str(ONE_CLIENT);
         }
     }
     if let Some(left_out) = left_out {

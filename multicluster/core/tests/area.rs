@@ -9,7 +9,7 @@ use antrea_mc_core::conflict::ConflictCondition;
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::LabelIdentities;
-use antrea_mc_core::names::import_name;
+use antrea_mc_core::names::Names;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
@@ -55,7 +55,8 @@ impl Area {
         };
         let mut text = String::new();
         for resource in self.area.resources() {
-            print(&mut text, &import_name(resource), &self.area.merge(resource, &surroundings)).unwrap();
+            let name = Names::of_import(resource).plain;
+            print(&mut text, &name, &self.area.merge(resource, &surroundings)).unwrap();
         }
         for (name, problem) in self.area.useless() {
             writeln!(text, "{name}: {problem}").unwrap();

@@ -159,9 +159,25 @@ fn its_properties_and_those_of_the_export_go_along() {
     subsets: [{addresses:[{ip:10.96.2.22}],ports:[{name:http,port:80,protocol:TCP}]}]
     endpointSlices: [{addressType:IPv4,ports:[{name:http,port:80,protocol:TCP}],endpoints:[{addresses:[10.96.2.22]}]}]
     Valid=True Valid The Service can be exported
-    Ready=True Exported The Service is exported successfully
+    Ready=True Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster count as one, as its Gateway is what they come from
     Conflict=False NoConflicts
     ");
+}
+
+#[test]
+fn a_service_whose_clients_stay_says_what_that_means_for_other_clusters() {
+    let service = SERVICE.replace("clusterIP:", "sessionAffinity: ClientIP, clusterIP:");
+    let says = |service: &str, addresses| {
+        let said = check(EXPORT, service, &[SLICE], addresses);
+        said.contains("Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster")
+    };
+    assert!(says(&service, ClusterIps));
+    assert!(!says(&service, PodIps), "their own cluster chooses the Pod");
+    assert!(
+        !says(&service.replace("10.96.2.22", "None"), ClusterIps),
+        "it is headless: names choose the Pod"
+    );
+    assert!(!says(SERVICE, ClusterIps));
 }
 
 #[test]

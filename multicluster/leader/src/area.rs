@@ -25,6 +25,10 @@ use crate::exports::Exports;
 use crate::imports::Imports;
 use crate::members::Members;
 
+/// As many resources are merged in one turn, and as many objects looked at. Whatever else the process does has a turn in
+/// between, such as renewing its Lease.
+pub(crate) const TURN: usize = 256;
+
 /// The state of a Common Area.
 #[derive(Debug)]
 pub(crate) struct Area {
@@ -43,6 +47,8 @@ pub(crate) struct Area {
     /// The numbers of labels; none before everything was listed once. Nothing is decided before that.
     labels: Option<LabelIdentities>,
     stale: BTreeSet<Resource>,
+    /// Everything was merged once. Before that an import looks as if nobody wanted it.
+    merged_once: bool,
     /// Claims have changed since they were settled.
     unsettled: bool,
     /// Resources with addresses that are left out.
@@ -75,6 +81,7 @@ impl Area {
             imports: Imports::default(),
             labels: None,
             stale: BTreeSet::new(),
+            merged_once: false,
             unsettled: false,
             partly_imported: BTreeSet::new(),
             merges: 0,
@@ -151,7 +158,8 @@ impl Area {
         }
     }
 
-    /// Merges what is stale; gives the objects that may not be as they should. Nothing before all kinds were listed.
+    /// Merges some of what is stale; gives some of the objects that may not be as they should. None before everything was
+    /// listed, and merged once.
     pub(crate) fn settle(&mut self, now: Instant) -> BTreeSet<Task> {
         if self.labels.is_none() && !self.begin(now) {
             return BTreeSet::new();
@@ -162,14 +170,26 @@ impl Area {
         }
         self.settle_claims();
         self.merge_stale();
-        std::mem::take(&mut self.tasks)
+        self.merged_once |= self.stale.is_empty();
+        if self.merged_once { self.give_out() } else { BTreeSet::new() }
+    }
+
+    /// Whether another turn would do nothing before something happens.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.labels.is_none() || self.stale.is_empty() && self.tasks.is_empty()
+    }
+
+    fn give_out(&mut self) -> BTreeSet<Task> {
+        let first_left = self.tasks.iter().nth(TURN).cloned();
+        let left = first_left.map(|first| self.tasks.split_off(&first)).unwrap_or_default();
+        std::mem::replace(&mut self.tasks, left)
     }
 
     /// What brings an object in line, if something has to.
     pub(crate) fn plan(&self, task: &Task, now: Timestamp) -> Option<Action> {
         match task {
-            Task::Import(name) => self.imports.plan(&self.namespace, name),
-            Task::Export(name) => self.exports.plan(name, now),
+            Task::Import(name) => self.plan_import(name),
+            Task::Export(name) => self.plan_export(name, now),
             Task::Announce(name) => self
                 .members
                 .plan(name, |cluster| self.exports.exports_anything(cluster.as_str()))
@@ -184,6 +204,26 @@ impl Area {
     /// What members are told.
     fn told(&self) -> Told<'_> {
         Told { namespace: &self.namespace, claims: &self.claims, limits: &self.limits, full: &self.full }
+    }
+
+    /// While what is exported was not merged yet, nothing is withdrawn of it.
+    fn plan_import(&self, name: &str) -> Option<Action> {
+        let may_be_wanted =
+            || self.imports.resource_of(name).is_some_and(|resource| self.stale.contains(&resource));
+        match self.imports.plan(&self.namespace, name) {
+            Some(Action::DeleteImport(_)) if may_be_wanted() => None,
+            action => action,
+        }
+    }
+
+    /// Who exports something is not told what came of what it exported before.
+    fn plan_export(&self, name: &str, now: Timestamp) -> Option<Action> {
+        let is_unmerged =
+            || self.exports.resource_of(name).is_some_and(|resource| self.stale.contains(resource));
+        match self.exports.plan(name, now) {
+            Some(Action::WriteExportStatus(_)) if is_unmerged() => None,
+            action => action,
+        }
     }
 
     /// How much there is.
@@ -229,7 +269,23 @@ impl Area {
         true
     }
 
+    /// What is merged in this turn: the endpoints of a Service right behind it, so that importers hear of both together.
+    fn next_stale(&mut self) -> Vec<Resource> {
+        let mut next = Vec::new();
+        while next.len() + 1 < TURN {
+            let Some(resource) = self.stale.pop_first() else { break };
+            let endpoints = match &resource {
+                Resource::Service(name) => self.stale.take(&Resource::Endpoints(name.clone())),
+                _ => None,
+            };
+            next.push(resource);
+            next.extend(endpoints);
+        }
+        next
+    }
+
     fn merge_stale(&mut self) {
+        let next = self.next_stale();
         let Some(labels) = &self.labels else { return };
         let withdrawn = self.members.withdrawn();
         let surroundings = Surroundings {
@@ -239,7 +295,7 @@ impl Area {
             labels,
             namespace: &self.namespace,
         };
-        for resource in std::mem::take(&mut self.stale) {
+        for resource in next {
             self.merges += 1;
             let outcome = self.exports.merge(&resource, &surroundings);
             if outcome.exporters.values().any(|verdict| !verdict.addresses.is_empty()) {

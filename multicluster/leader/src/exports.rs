@@ -94,7 +94,7 @@ impl Exports {
         self.common_area.merge(resource, surroundings)
     }
 
-    /// Notes what is said to exporters; names those to whom that is news.
+    /// Notes what is said to exporters; names those to whom that is news, or has not been said of their export as it is now.
     pub(crate) fn say(&mut self, outcome: &Outcome) -> BTreeSet<String> {
         let mut news = BTreeSet::new();
         for (name, verdict) in &outcome.exporters {
@@ -102,6 +102,8 @@ impl Exports {
             let said = export_conditions(&known.kind, verdict);
             if self.said.get(name) != Some(&said) {
                 self.said.insert(name.clone(), said);
+                news.insert(name.clone());
+            } else if known.status.observed_generation != known.generation {
                 news.insert(name.clone());
             }
         }
@@ -116,6 +118,11 @@ impl Exports {
     /// What the exports of `cluster` are part of.
     pub(crate) fn resources_of(&self, cluster: &str) -> impl Iterator<Item = &Resource> {
         self.names_of(cluster).filter_map(|name| self.known.get(name)?.resource.as_ref())
+    }
+
+    /// What an export is part of.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<&Resource> {
+        self.known.get(name)?.resource.as_ref()
     }
 
     /// All labels with their clusters.

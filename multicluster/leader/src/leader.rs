@@ -1,5 +1,6 @@
 //! The leader's loop: learns, decides, sends, for each Common Area on its own.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,13 +18,14 @@ use jiff::Timestamp;
 use kube::runtime::watcher::Config;
 use kube::{Client, Resource};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
 use crate::approvals::KnownAccount;
-use crate::area::{Area, Rounds};
+use crate::area::{Area, Rounds, TURN};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
 use crate::export::Export;
@@ -156,7 +158,7 @@ impl Leader {
     ) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut settles = None;
+        let (mut settles, mut is_over) = (None, true);
         loop {
             tokio::select! {
                 event = events.next() => match event {
@@ -169,12 +171,16 @@ impl Leader {
                     censuses.set(namespace, self.area.census());
                 }
                 () = wait_until(settles) => {}
+                () = ready(()), if !is_over => {}
             }
             round.store(self.area.rounds().announces, Ordering::Relaxed);
             let at = now();
             self.queue.add(self.area.settle(at), at);
-            self.send(at);
+            is_over = self.send(at) && self.area.is_settled();
             settles = self.queue.settles(at);
+            if !is_over {
+                yield_now().await;
+            }
         }
     }
 
@@ -187,9 +193,10 @@ impl Leader {
         }
     }
 
-    /// Sends what is due at an instant.
-    fn send(&mut self, at: std::time::Instant) {
-        while let Some(task) = self.queue.next(at) {
+    /// Sends what is due at an instant. Whether that was all of it.
+    fn send(&mut self, at: std::time::Instant) -> bool {
+        for _ in 0..TURN {
+            let Some(task) = self.queue.next(at) else { return true };
             let Some(action) = self.area.plan(&task, Timestamp::now()) else {
                 self.queue.succeeded(&task);
                 continue;
@@ -201,6 +208,7 @@ impl Leader {
             };
             self.under_way.push(request.boxed());
         }
+        false
     }
 
     fn finish(&mut self, Outcome { task, action, asked, answer }: Outcome) {
@@ -238,4 +246,27 @@ async fn wait_until(at: Option<std::time::Instant>) {
 /// By the clock that tests can stop.
 fn now() -> std::time::Instant {
     Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_turn_plans_more_than_256() {
+        let silent = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
+        let requests = Requests::new(&Client::new(silent, "default"), "area");
+        let mut leader = Leader::new(Area::new("area", LeaseTimes::default()), requests);
+        let at = now();
+        // Nothing is to be done about them.
+        leader.queue.add((0..600).map(|number| Task::Import(format!("web-{number}"))), at);
+        assert_eq!([(); 4].map(|()| leader.send(at)), [false, false, true, true]);
+    }
 }

@@ -58,17 +58,25 @@ pub fn merge(namespace: &str, given: Given, now: Timestamp) -> Merged {
         area.learn(event, moment);
     }
     let mut merged = Merged::default();
-    for task in area.settle(moment) {
-        match area.plan(&task, now) {
-            Some(Action::CreateImport(import)) => {
-                let name = import.metadata.name.clone().unwrap_or_default();
-                merged.imports.insert(name, *import);
-            }
-            Some(Action::WriteExportStatus(change)) => {
-                merged.told.insert(change.name, change.wanted.conditions);
-            }
-            _ => {}
+    loop {
+        for task in area.settle(moment) {
+            write(&mut merged, area.plan(&task, now));
+        }
+        if area.is_settled() {
+            return merged;
         }
     }
-    merged
+}
+
+fn write(merged: &mut Merged, action: Option<Action>) {
+    match action {
+        Some(Action::CreateImport(import)) => {
+            let name = import.metadata.name.clone().unwrap_or_default();
+            merged.imports.insert(name, *import);
+        }
+        Some(Action::WriteExportStatus(change)) => {
+            merged.told.insert(change.name, change.wanted.conditions);
+        }
+        _ => {}
+    }
 }

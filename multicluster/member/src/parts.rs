@@ -6,7 +6,6 @@ use std::time::Duration;
 use antrea_kit::components::Components;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{DERIVED_PREFIX, label};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
@@ -33,8 +32,6 @@ pub struct Settings {
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
     pub precedence: NodeIpKind,
-    /// How the leader wants ResourceExports to be named.
-    pub naming: Naming,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
     /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
@@ -139,7 +136,7 @@ impl Part for Exports {
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
+        let (cluster, membership) = membership(leader)?;
         Some(Exporter {
             cluster,
             namespace: self.0.namespace.clone(),
@@ -155,12 +152,8 @@ impl Part for Exports {
 
 /// The part of the leader in exports, and who exports; nothing before the leader has said whether this cluster is the
 /// member of its ID, and not another that would lose its exports.
-fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
-    let joined = |area: &str, unreachable| Membership::Joined {
-        area: area.to_owned(),
-        naming: settings.naming,
-        unreachable,
-    };
+fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
+    let joined = |area: &str, unreachable| Membership::Joined { area: area.to_owned(), unreachable };
     Some(match leader {
         Leader::Unknown => return None,
         Leader::None => (nobody()?, Membership::None),
@@ -192,7 +185,7 @@ impl Part for Labels {
     }
 
     fn area(&self, leader: &Leader) -> Option<LabelExporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
+        let (cluster, membership) = membership(leader)?;
         Some(LabelExporter { cluster, membership, labels: self.0.label_identities })
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_core::names::Naming;
 use antrea_mc_member::export::{Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
@@ -20,11 +19,7 @@ pub(crate) fn exporter() -> Exporter {
             service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
             pod_cidrs: vec!["10.10.0.0/16".parse().unwrap()],
         },
-        membership: Membership::Joined {
-            area: "area".to_owned(),
-            naming: Naming::Upstream,
-            unreachable: None,
-        },
+        membership: Membership::Joined { area: "area".to_owned(), unreachable: None },
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
         withdrawals: Withdrawals::default(),
@@ -139,30 +134,6 @@ fn exports_of_other_clusters_are_left_alone() {
     assert_eq!(Cluster::of(other).settle(&exporter()), "");
 }
 
-#[test]
-fn two_services_never_share_an_export() {
-    let other = EXPORT
-        .replace("shop", "shop-web")
-        .replace("name: web", "name: api")
-        .replace("service-name: web", "service-name: api");
-    let first =
-        EXPORT.replace("name: web", "name: web-api").replace("service-name: web", "service-name: web-api");
-    let mut cluster = Cluster::of(&first);
-    cluster.settle(&exporter());
-    cluster.apply(&other);
-    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"
-    patch status of ServiceExport shop-web/api
-    create Event shop-web/api.18fae2770ae99400
-    problem: ResourceExport area/west-shop-web-api-service already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart
-    ");
-    let ours = Membership::Joined { area: "area".to_owned(), naming: Naming::Unambiguous, unreachable: None };
-    insta::assert_snapshot!(cluster.settle_briefly(&Exporter { membership: ours, ..exporter() }), @"
-    create ResourceExport area/west-shop-web-api-service-aa6923a0767ee4e4
-    create ResourceExport area/west-shop-web-api-endpoints-b15b21aa894e3044
-    patch status of ServiceExport shop-web/api
-    ");
-}
-
 pub(crate) const GATEWAY: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}, gatewayIP: 172.18.0.5, internalIP: 172.18.0.5}";
 
 #[test]
@@ -190,6 +161,23 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
     "#);
     cluster.delete(Kind::Gateway, "kube-system", "n2");
     insta::assert_snapshot!(cluster.settle(&exporter()), @"delete ResourceExport area/west-clusterinfo");
+}
+
+#[test]
+fn the_cluster_info_says_which_tunnel_the_gateway_has() {
+    let with = |tunnel: &str| GATEWAY.replace("internalIP:", &format!("status: {{{tunnel}}}, internalIP:"));
+    let mut cluster = Cluster::of(GATEWAY);
+    assert!(!cluster.settle(&exporter()).contains("tunnel"), "its agent does not say");
+    cluster.apply(&with("probe: {}, tunnel: {type: vxlan, port: 4789}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"vxlan","port":4789}}
+    "#);
+    cluster.apply(&with("probe: {}, tunnel: {type: gre}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"gre","port":null}}
+    "#);
 }
 
 #[test]

@@ -131,8 +131,10 @@ impl Cluster {
                     object["spec"]["clusterIP"] = json!(ips.first());
                     object["spec"]["clusterIPs"] = json!(ips);
                 }
-                assert!(self.objects.get(key).is_none(), "{key} is there already");
-                self.objects.learn(key.kind, WatchEvent::Applied(object));
+                // What is there already is what the request is answered with.
+                if self.objects.get(key).is_none() {
+                    self.objects.learn(key.kind, WatchEvent::Applied(object));
+                }
             }
             Action::Patch(_, patch) | Action::PatchStatus(_, patch) => {
                 let mut object = self.objects.get(key).expect("it is there").clone();

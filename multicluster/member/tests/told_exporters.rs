@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::names::Naming;
 use antrea_mc_member::area::Area;
 use antrea_mc_member::export::{Exporter, Membership, Subject};
 use antrea_mc_member::kind::Kind;
@@ -223,11 +222,7 @@ fn while_the_leader_is_away_the_user_is_told_and_nothing_is_withdrawn() {
     let mut cluster = exported();
     let why = Some("the leader does not answer".to_owned());
     let away = Exporter {
-        membership: Membership::Joined {
-            area: "area".to_owned(),
-            naming: Naming::Upstream,
-            unreachable: why,
-        },
+        membership: Membership::Joined { area: "area".to_owned(), unreachable: why },
         ..exporter()
     };
     insta::assert_snapshot!(cluster.settle(&away), @r#"

@@ -56,6 +56,7 @@ pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluste
     by_seniority.sort_unstable_by_key(|cluster| cluster.seniority());
     for cluster in by_seniority {
         let mut problems = cluster.problems.clone();
+        problems.extend(cluster.tunnel_problem(&own.tunnel));
         let remote = remote_cluster(cluster, own.pod_to_pod, &mut claims, &mut problems);
         if let Some(remote) = remote {
             plan.peers.insert(PeerGateway { cluster: cluster.id.clone(), address: remote.gateway });

@@ -67,7 +67,7 @@ impl MulticlusterController {
         client: &Client,
         base: ClusterSetBase,
     ) -> Result<(Self, mpsc::Receiver<Notice>)> {
-        let MulticlusterSetup { namespace, pod_to_pod } = setup;
+        let MulticlusterSetup { namespace, pod_to_pod, tunnel } = setup;
         let (gateways, clusters) = tokio::try_join!(
             list(client, &namespace, record_gateway),
             list(client, &namespace, record_cluster)
@@ -79,6 +79,7 @@ impl MulticlusterController {
             networks: base.routes.borrow().pod_cidrs(),
             node_addresses: node_addresses(&base.nodes.borrow()),
             pod_to_pod,
+            tunnel,
         };
         let mut controller = Self {
             base,

@@ -50,7 +50,7 @@ impl MulticlusterComponents {
         base: ClusterSetBase,
         answers: mpsc::Receiver<PacketIn>,
     ) -> Result<Self> {
-        let namespace = setup.namespace.clone();
+        let (namespace, tunnel_info) = (setup.namespace.clone(), setup.tunnel.clone());
         let (node, routes) = (base.node.clone(), base.routes.clone());
         let (pipeline, connection) = (Arc::clone(&base.pipeline), base.switch.connection().clone());
         let (controller, notices) = MulticlusterController::new(setup, client, base).await?;
@@ -62,6 +62,7 @@ impl MulticlusterComponents {
             peers: controller.peers(),
             routes,
             tunnel: Tunnel { pipeline, connection, answers },
+            tunnel_info,
         };
         Ok(Self { controller, notices, prober, namespace })
     }

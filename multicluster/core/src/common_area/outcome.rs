@@ -10,7 +10,7 @@ use crate::conflict::Conflict;
 use crate::export::Export;
 use crate::ids::ClusterId;
 use crate::merge::{self, MergedService, WholeExport};
-use crate::names::{Resource, import_name};
+use crate::names::{Names, Resource};
 use crate::service::ExportedService;
 use crate::wire::{ParsedExport, import_endpoints, import_service};
 
@@ -181,7 +181,7 @@ fn spec(resource: &Resource) -> ResourceImportSpec {
         Resource::Endpoints(of) => named(ImportKind::Endpoints, of.namespace(), of.name()),
         Resource::ExternalEntity(of) => named(ImportKind::ExternalEntity, of.namespace(), of.name()),
         // As upstream: the name of the ResourceImport, not of the cluster.
-        Resource::ClusterInfo(_) => named(ImportKind::ClusterInfo, "", &import_name(resource)),
+        Resource::ClusterInfo(_) => named(ImportKind::ClusterInfo, "", &Names::of_import(resource).plain),
         Resource::Policy(name) => named(ImportKind::AntreaClusterNetworkPolicy, "", name),
         Resource::LabelIdentity(_) => named(ImportKind::LabelIdentity, "", ""),
     }

@@ -58,6 +58,11 @@ pub(super) fn endpoints(
     Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
 }
 
+/// Whether a client of the ClusterIP stays with its endpoint.
+pub(super) fn keeps_clients(spec: &ServiceSpec) -> bool {
+    spec.session_affinity.as_deref() == Some("ClientIP") && !is_headless(spec)
+}
+
 fn is_headless(spec: &ServiceSpec) -> bool {
     spec.cluster_ip.as_deref() == Some("None")
 }

@@ -57,9 +57,9 @@ fn work_is_as_small_as_the_change() {
     let many =
         (0..300).map(|number| web("east", 80, "10.100.0.1", 1).replace("web", &format!("web-{number}")));
     let mut world = World::of(&many.collect::<String>());
-    world.area.settle(world.now);
+    world.tasks();
     world.apply(&web("east", 80, "10.100.0.2", 1).replace("web", "web-7"));
-    let tasks = world.area.settle(world.now);
+    let tasks = world.tasks();
     assert_eq!(
         tasks.into_iter().map(|task| format!("{task:?}")).collect::<Vec<_>>().join(" "),
         r#"Import("shop-web-7-endpoints") Export("east-shop-web-7-endpoints") Export("east-shop-web-7-service")"#

@@ -30,7 +30,15 @@ impl History {
     }
 }
 
-/// Something that happens in a Common Area. Services are `web0` to `web2`, exporters `c0` to `c3`.
+/// The Services that are exported, by Namespace and name. Two of them would share a name at upstream.
+const SERVICES: [(&str, &str); 5] =
+    [("shop", "web0"), ("shop", "web1"), ("shop", "web2"), ("shop", "web-api"), ("shop-web", "api")];
+
+/// Imports that somebody deletes or edits.
+const IMPORTS: [&str; 4] =
+    ["shop-web0-service", "shop-web1-service", "shop-web2-service", "shop-web-api-service"];
+
+/// Something that happens in a Common Area. Services are numbered, exporters are `c0` to `c3`.
 #[derive(Clone, Debug)]
 enum Step {
     /// A cluster exports a Service, or exports it otherwise.
@@ -43,10 +51,10 @@ enum Step {
     Policy(u8, u8),
     /// And takes it back.
     NoPolicy(u8),
-    /// Somebody deletes what is imported of a Service.
-    Delete(u8),
-    /// Somebody edits it.
-    Edit(u8),
+    /// Somebody deletes an import.
+    Delete(&'static str),
+    /// Somebody edits one.
+    Edit(&'static str),
     /// The leader does what is to be done.
     Settle,
     /// The leader ends, and another one begins.
@@ -61,17 +69,17 @@ const ORIGINS: [&str; 3] = [
 ];
 
 fn step() -> impl Strategy<Value = Step> {
-    let export = (0..4_u8, 0..3_u8, select(vec![80_u16, 81]), 1..4_u8);
+    let export = (0..4_u8, 0..5_u8, select(vec![80_u16, 81]), 1..4_u8);
     let export =
         export.prop_map(|(cluster, service, port, address)| Step::Export { cluster, service, port, address });
     prop_oneof![
         6 => export,
-        3 => (0..4_u8, 0..3_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
+        3 => (0..4_u8, 0..5_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
         1 => (0..4_u8, 20..23_u8).prop_map(|(cluster, day)| Step::Account(cluster, day)),
         1 => (0..3_u8, 1..3_u8).prop_map(|(export, priority)| Step::Policy(export, priority)),
         1 => (0..3_u8).prop_map(Step::NoPolicy),
-        1 => (0..3_u8).prop_map(Step::Delete),
-        1 => (0..3_u8).prop_map(Step::Edit),
+        1 => select(IMPORTS.to_vec()).prop_map(Step::Delete),
+        1 => select(IMPORTS.to_vec()).prop_map(Step::Edit),
         4 => Just(Step::Settle),
         1 => Just(Step::Restart),
     ]
@@ -89,18 +97,20 @@ fn happen(history: &mut History, step: &Step) {
 }
 
 fn change(world: &mut World, step: &Step, origin: &str) {
-    let service_import = |service: &u8| format!("shop-web{service}-service");
     match step {
         Step::Export { cluster, service, port, address } => {
             let export =
                 web(&format!("c{cluster}"), *port, &format!("10.{cluster}.0.{address}"), cluster % 3);
-            let export = export.replace("serviceSpec:", &format!("{origin}serviceSpec:"));
-            let name = format!("c{cluster}-shop-web{service}-service");
-            write(world, &name, &export.replace("web", &format!("web{service}")));
+            let (namespace, name) = SERVICES[usize::from(*service)];
+            let export = export
+                .replace("serviceSpec:", &format!("{origin}serviceSpec:"))
+                .replace("-shop-web-", &format!("-{service}-"))
+                .replace("name: web, namespace: shop", &format!("name: {name}, namespace: {namespace}"));
+            write(world, &format!("c{cluster}-{service}-service"), &export);
         }
         Step::Unexport(cluster, service) => {
             for kind in ["endpoints", "service"] {
-                delete(world, "ResourceExport", &format!("c{cluster}-shop-web{service}-{kind}"));
+                delete(world, "ResourceExport", &format!("c{cluster}-{service}-{kind}"));
             }
         }
         Step::Account(cluster, day) => world.apply(&account(&format!("c{cluster}"), *day, "")),
@@ -109,11 +119,9 @@ fn change(world: &mut World, step: &Step, origin: &str) {
             write(world, &name, &policy(&name, *export, *priority));
         }
         Step::NoPolicy(export) => delete(world, "ResourceExport", &format!("policy{export}")),
-        Step::Delete(service) => delete(world, "ResourceImport", &service_import(service)),
-        Step::Edit(service) if world.has("ResourceImport", &service_import(service)) => {
-            world.edit("ResourceImport", &service_import(service), |import| {
-                import["spec"]["serviceImport"] = json!({});
-            });
+        Step::Delete(import) => delete(world, "ResourceImport", import),
+        Step::Edit(import) if world.has("ResourceImport", import) => {
+            world.edit("ResourceImport", import, |import| import["spec"]["serviceImport"] = json!({}));
         }
         Step::Edit(_) => {}
         Step::Settle => drop(world.actions()),
@@ -141,18 +149,24 @@ fn undated(mut conditions: Vec<Condition>) -> Vec<Condition> {
     conditions
 }
 
-type Merged = (BTreeMap<String, ResourceImportSpec>, BTreeMap<String, Vec<Condition>>);
+/// Of which kind an import is, and of what. Of two things that would share a name the first to come has it.
+type Imported = (String, String, String);
+
+type Merged = (BTreeMap<Imported, ResourceImportSpec>, BTreeMap<String, Vec<Condition>>);
+
+fn imported(imports: impl IntoIterator<Item = ResourceImport>) -> BTreeMap<Imported, ResourceImportSpec> {
+    let of = |spec: &ResourceImportSpec| {
+        (spec.kind.as_str().to_owned(), spec.namespace.clone(), spec.name.clone())
+    };
+    imports.into_iter().map(|import| (of(&import.spec), import.spec)).collect()
+}
 
 fn written(world: &World) -> Merged {
-    let imports = world.all::<ResourceImport>("ResourceImport").into_iter();
     let exports = world.all::<ResourceExport>("ResourceExport").into_iter();
     let told = |export: ResourceExport| {
         (export.metadata.name.unwrap(), undated(export.status.unwrap_or_default().conditions))
     };
-    (
-        imports.map(|import| (import.metadata.name.unwrap(), import.spec)).collect(),
-        exports.map(told).collect(),
-    )
+    (imported(world.all::<ResourceImport>("ResourceImport")), exports.map(told).collect())
 }
 
 fn from_scratch(world: &World) -> Merged {
@@ -160,7 +174,7 @@ fn from_scratch(world: &World) -> Merged {
     let given = Given { accounts, exports, ..Given::default() };
     let merged = merge(NAMESPACE, given, world.time);
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
-    (merged.imports.into_iter().map(|(name, import)| (name, import.spec)).collect(), told.collect())
+    (imported(merged.imports.into_values()), told.collect())
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 mod api_server;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::action::Task;
 use crate::approvals::KnownAccount;
 use crate::area::Area;
 use crate::event::Event;
@@ -33,6 +34,18 @@ pub(super) struct World {
     pub(super) time: Timestamp,
     /// Fields that the API server drops of what the leader writes.
     pub(super) dropped: Vec<&'static str>,
+}
+
+/// What a leader does before others have a turn.
+pub(super) struct Turn {
+    /// How many resources it merges.
+    pub(super) merges: usize,
+    /// How many objects it looks at.
+    pub(super) tasks: usize,
+    /// What it asks for, one request a line.
+    pub(super) text: String,
+    /// There is nothing left to do.
+    pub(super) is_last: bool,
 }
 
 impl World {
@@ -137,18 +150,40 @@ impl World {
     pub(super) fn actions(&mut self) -> String {
         let mut text = String::new();
         loop {
-            let tasks = self.area.settle(self.now);
-            if tasks.is_empty() {
+            let turn = self.turn();
+            text += &turn.text;
+            assert!(text.lines().count() < 200, "it never ends:\n{text}");
+            if turn.is_last {
                 return text;
             }
-            for task in tasks {
-                if let Some(action) = self.area.plan(&task, self.time) {
-                    text += &format!("{}\n", text::line(&action));
-                    assert!(text.lines().count() < 200, "it never ends:\n{text}");
-                    let asked = self.area.rounds();
-                    let answer = self.carry_out(&action);
-                    self.area.learn_answer(&action, answer, asked, self.now);
-                }
+        }
+    }
+
+    /// What the leader does in one turn.
+    pub(super) fn turn(&mut self) -> Turn {
+        let merged_before = self.area.census().merges;
+        let tasks = self.area.settle(self.now);
+        let merges = self.area.census().merges - merged_before;
+        let is_last = tasks.is_empty() && self.area.is_settled();
+        let mut turn = Turn { merges, tasks: tasks.len(), text: String::new(), is_last };
+        for task in tasks {
+            if let Some(action) = self.area.plan(&task, self.time) {
+                turn.text += &format!("{}\n", text::line(&action));
+                let asked = self.area.rounds();
+                let answer = self.carry_out(&action);
+                self.area.learn_answer(&action, answer, asked, self.now);
+            }
+        }
+        turn
+    }
+
+    /// What the leader would look at now.
+    pub(super) fn tasks(&mut self) -> BTreeSet<Task> {
+        let mut tasks = BTreeSet::new();
+        loop {
+            tasks.append(&mut self.area.settle(self.now));
+            if self.area.is_settled() {
+                return tasks;
             }
         }
     }

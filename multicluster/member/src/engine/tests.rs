@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::names::Naming;
 use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -253,8 +252,7 @@ fn pods() -> Lab<LabelExporter> {
     };
     let of = |number| [(Kind::Pod, pod(number, "1")), (Kind::ResourceExport, export(number))];
     let all: Vec<(Kind, Value)> = (0..5000).flat_map(of).chain([namespace("shop")]).collect();
-    let membership =
-        Membership::Joined { area: "area".to_owned(), naming: Naming::Upstream, unreachable: None };
+    let membership = Membership::Joined { area: "area".to_owned(), unreachable: None };
     let labels = LabelIdentities::Exported;
     Lab::of(LabelExporter { cluster: "west".parse().unwrap(), membership, labels }, &all)
 }

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
-use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -48,10 +47,8 @@ impl fmt::Display for Subject {
 /// Why something is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The name that upstream's leader wants is taken by another Service of this cluster.
-    #[error(
-        "{0} already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart"
-    )]
+    /// Something of others has the only name that an export can have.
+    #[error("{0} has the name of an export of this cluster, and is none: delete it in the leader cluster")]
     NameTaken(Key),
     /// It is there, and nobody can tell what it says.
     #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
@@ -67,8 +64,6 @@ pub enum Membership {
     Joined {
         /// The Namespace of the Common Area.
         area: String,
-        /// How the leader wants ResourceExports to be named.
-        naming: Naming,
         /// Why the leader cannot be reached now; nothing where it can.
         unreachable: Option<String>,
     },

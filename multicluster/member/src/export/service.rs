@@ -1,8 +1,10 @@
 //! One ServiceExport: its two ResourceExports, and its conditions.
 
+use std::collections::BTreeMap;
+
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::ids::NamespacedName;
-use antrea_mc_core::names::{Naming, Resource, export_name};
+use antrea_mc_core::ids::{ClusterId, NamespacedName};
+use antrea_mc_core::names::{Holder, Names, Resource};
 use antrea_mc_core::service_export::{Conflicts, Decision, Invalid, Progress, conditions as decided, decide};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
@@ -74,20 +76,25 @@ fn claim(exporter: &Exporter) -> Claim {
 }
 
 /// The ResourceExports of a Service: of the Service itself and of its endpoints; none without a leader.
-fn keys(exporter: &Exporter, name: &NamespacedName) -> Vec<Key> {
-    match &exporter.membership {
-        Membership::Joined { area, naming, unreachable: None } => named(exporter, area, name, *naming),
-        _ => Vec::new(),
-    }
+fn keys(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> Vec<Key> {
+    let Membership::Joined { area, unreachable: None } = &exporter.membership else { return Vec::new() };
+    resources(name).iter().map(|resource| key_of(exporter, objects, area, resource)).collect()
 }
 
-fn named(exporter: &Exporter, area: &str, name: &NamespacedName, naming: Naming) -> Vec<Key> {
+fn resources(name: &NamespacedName) -> [Resource; 2] {
     [Resource::Service(name.clone()), Resource::Endpoints(name.clone())]
-        .iter()
-        .map(|resource| {
-            Key::new(Kind::ResourceExport, area, &export_name(&exporter.cluster, resource, naming))
-        })
-        .collect()
+}
+
+/// The ResourceExport of a resource. One that is there keeps its name.
+fn key_of(exporter: &Exporter, objects: &Objects, area: &str, resource: &Resource) -> Key {
+    let key = |name: &str| Key::new(Kind::ResourceExport, area, name);
+    let names = Names::of_export(&exporter.cluster, resource);
+    let name = names.choose(|name| match objects.get(&key(name)) {
+        None => Holder::Nobody,
+        Some(export) if is_of(export, &exporter.cluster, resource) => Holder::Itself,
+        Some(_) => Holder::Another,
+    });
+    key(name)
 }
 
 /// Brings the ResourceExports about.
@@ -99,7 +106,7 @@ fn exports(
     decision: &Decision,
     now: Timestamp,
 ) -> (Vec<Action>, Option<Problem>) {
-    let keys = keys(exporter, name);
+    let keys = keys(exporter, objects, name);
     let Decision::Export { service, endpoints, .. } = decision else {
         return (withdraw(exporter, objects, name, &[]), None);
     };
@@ -108,10 +115,10 @@ fn exports(
         ("Service", "service", json!(export_service(service, created))),
         ("Endpoints", "endpoints", json!(export_endpoints(endpoints))),
     ];
-    let mut actions = withdraw(exporter, objects, name, &keys);
+    let mut actions = Vec::new();
     for (key, (kind, field, payload)) in keys.iter().zip(payloads) {
         let actual = objects.get(key);
-        if actual.is_some_and(|actual| !is_of(actual, name)) {
+        if actual.is_some_and(|actual| !is_of_cluster(actual, &exporter.cluster)) {
             return (Vec::new(), Some(Problem::NameTaken(key.clone())));
         }
         // It comes back once the leader has let it go.
@@ -126,28 +133,46 @@ fn exports(
             &exporter.resource_export(key, kind, of, (field, &payload)),
         ));
     }
+    // At no moment is the Service exported under no name.
+    if keys.iter().all(|key| objects.get(key).is_some_and(|export| !is_leaving(export))) {
+        actions.extend(withdraw(exporter, objects, name, &keys));
+    }
     (actions, None)
 }
 
-fn is_of(export: &Value, name: &NamespacedName) -> bool {
-    text(export, "/spec/namespace") == name.namespace() && text(export, "/spec/name") == name.name()
+fn is_of_cluster(export: &Value, cluster: &ClusterId) -> bool {
+    text(export, "/spec/clusterID") == cluster.as_str()
+}
+
+/// Whether an export is that in which `cluster` exports `resource`.
+fn is_of(export: &Value, cluster: &ClusterId, resource: &Resource) -> bool {
+    let of = |kind: &str, name: &NamespacedName| {
+        text(export, "/spec/kind") == kind
+            && text(export, "/spec/namespace") == name.namespace()
+            && text(export, "/spec/name") == name.name()
+    };
+    let is_it = match resource {
+        Resource::Service(name) => of("Service", name),
+        Resource::Endpoints(name) => of("Endpoints", name),
+        _ => false,
+    };
+    is_it && is_of_cluster(export, cluster)
 }
 
 /// Withdraws what this cluster exports of a Service under names other than `kept`: when it is no longer exported, and
-/// when the leader wants other names than an earlier one.
+/// when it was exported under two names.
 fn withdraw(exporter: &Exporter, objects: &Objects, name: &NamespacedName, kept: &[Key]) -> Vec<Action> {
-    let Membership::Joined { area, unreachable: None, .. } = &exporter.membership else { return Vec::new() };
-    let mut keys = named(exporter, area, name, Naming::Upstream);
-    keys.extend(named(exporter, area, name, Naming::Unambiguous));
-    keys.sort();
-    keys.dedup();
-    keys.retain(|key| !kept.contains(key));
-    let ours = |there: &&Value| {
-        text(there, "/spec/clusterID") == exporter.cluster.as_str()
-            && is_of(there, name)
-            && !is_leaving(there)
-    };
-    keys.iter().filter_map(|key| Some(Action::delete(key, objects.get(key).filter(ours)?))).collect()
+    let Membership::Joined { area, unreachable: None } = &exporter.membership else { return Vec::new() };
+    let mut exports: BTreeMap<Key, &Value> = BTreeMap::new();
+    for resource in resources(name) {
+        let ours = |export: &&Value| is_of(export, &exporter.cluster, &resource) && !is_leaving(export);
+        for name in Names::of_export(&exporter.cluster, &resource).both() {
+            let key = Key::new(Kind::ResourceExport, area, name);
+            exports.extend(objects.get(&key).filter(ours).map(|export| (key, export)));
+        }
+    }
+    exports.retain(|key, _| !kept.contains(key));
+    exports.iter().map(|(key, export)| Action::delete(key, export)).collect()
 }
 
 /// How far the exports have come, as the leader says. What it said of the export before a change holds until it says
@@ -164,7 +189,7 @@ fn progress(
         Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
         Membership::Joined { .. } => {}
     }
-    let keys = keys(exporter, name);
+    let keys = keys(exporter, objects, name);
     let there: Vec<&Value> = keys.iter().filter_map(|key| objects.get(key)).collect();
     if let Some(why) = refusal {
         return Progress::Refused(

@@ -2,7 +2,7 @@
 
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::limits::{Limits, Size};
-use antrea_mc_core::names::{Naming, export_name};
+use antrea_mc_core::names::Names;
 use antrea_mc_core::wire::resource_of;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport};
 use antrea_shared_api::multicluster::well_known::finalizer::{RESOURCE_EXPORT, RESOURCE_EXPORT_BEFORE_2_2};
@@ -74,12 +74,12 @@ fn has_a_kind_of_members(export: &ResourceExport) -> Result<(), Denied> {
 
 fn is_named_and_labelled(export: &ResourceExport, cluster: &ClusterId) -> Result<(), Denied> {
     let resource = resource_of(export).map_err(|problem| Denied::Forbidden(problem.to_string()))?;
-    let names = [Naming::Unambiguous, Naming::Upstream].map(|naming| export_name(cluster, &resource, naming));
-    let name = export.metadata.name.clone().unwrap_or_default();
-    if !names.contains(&name) {
+    let names = Names::of_export(cluster, &resource);
+    let name = export.metadata.name.as_deref().unwrap_or_default();
+    if !names.both().contains(&name) {
         return forbid(format!(
             "the name of this export of cluster {cluster} is {:?}, not {name:?}",
-            names[0]
+            names.plain
         ));
     }
     let spec = &export.spec;

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WireGuardInfo;
+use super::{TunnelInfo, WireGuardInfo};
 use crate::object::{is_default, object};
 use crate::schema;
 
@@ -40,6 +40,9 @@ pub struct GatewayStatus {
     /// Who answers through the tunnel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<GatewayProbe>,
+    /// The tunnel that Gateways of other clusters have to have as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<TunnelInfo>,
 }
 
 /// Who answered the agent's last probes through the tunnel.

@@ -122,11 +122,14 @@ fn slices_have_addresses_of_their_family() {
 fn a_cluster_tells_of_itself() {
     check::<v1alpha1::ResourceExport>(
         "spec: {clusterID: east, kind: ClusterInfo, clusterInfo: {clusterID: west, serviceCIDR: x, \
-         gatewayInfos: [{}, {gatewayIP: 192.0.2.1}], podCIDRs: [1.2.3.4], wireGuard: {publicKey: short}}}",
+         gatewayInfos: [{}, {gatewayIP: 192.0.2.1}], podCIDRs: [1.2.3.4], tunnel: {type: stt, port: 65536}, \
+         wireGuard: {publicKey: short}}}",
         &[
             "spec.clusterInfo.serviceCIDR: \"x\" is not a CIDR, as 10.96.0.0/12",
             "spec.clusterInfo.gatewayInfos[0].gatewayIP: is missing",
             "spec.clusterInfo.podCIDRs[0]: \"1.2.3.4\" is not a CIDR, as 10.96.0.0/12",
+            "spec.clusterInfo.tunnel.type: \"stt\" is none of geneve, vxlan, gre",
+            "spec.clusterInfo.tunnel.port: 65536 is not from 0 to 65535",
             "spec.clusterInfo.wireGuard.publicKey: \"short\" is not a WireGuard key: 32 bytes in base64, 44 characters",
             "spec.clusterInfo.clusterID: must be \"east\", as spec.clusterID",
         ],

@@ -143,7 +143,6 @@ impl Lab {
             },
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
-            naming: Naming::Unambiguous,
             label_identities: self.labels,
             token_lifetime: Duration::from_secs(7 * 86_400),
             excluded_namespaces: BTreeSet::new(),
