@@ -4,7 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
 use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Link, Said, Wish, status, wish};
+use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, status, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
@@ -131,7 +131,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
         (0, Link::Connecting, None),
         (1, Link::Connected, None),
         (2, Link::Connected, None),
-        (3, Link::Disconnected("connection refused".to_owned()), None),
+        (3, Link::Disconnected(Fault::no_way("connection refused".to_owned())), None),
         (4, Link::Connected, refused),
         (
             5,

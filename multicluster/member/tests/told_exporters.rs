@@ -8,6 +8,7 @@ use antrea_mc_core::names::Naming;
 use antrea_mc_member::area::Area;
 use antrea_mc_member::export::{Exporter, Membership, Subject};
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::Key;
 
 use crate::exports::{EXPORT, SUCCEEDED, exported, exporter, taken};
@@ -221,7 +222,7 @@ fn without_a_cluster_set_nothing_is_exported_and_the_user_is_told() {
 #[test]
 fn while_the_leader_is_away_the_user_is_told_and_nothing_is_withdrawn() {
     let mut cluster = exported();
-    let why = Some("the leader does not answer".to_owned());
+    let why = Some(Class::NoWay("the leader does not answer".to_owned()));
     let away = Exporter {
         membership: Membership::Joined {
             area: "area".to_owned(),

@@ -14,7 +14,7 @@ use crate::area::Plan;
 use crate::export::{LabelExporter, LabelIdentities, Membership};
 use crate::import::{Importer, Subject as Imported};
 use crate::kind::Side;
-use crate::leader::{Joined, Link};
+use crate::leader::{Fault, Joined, Link};
 use crate::objects::{Change, looks};
 use crate::withdrawals::Withdrawals;
 
@@ -175,7 +175,8 @@ async fn a_namespace_costs_as_much_as_its_imports() {
 async fn a_link_that_changes_decides_each_subject_once() {
     let all = imports(2000);
     let mut lab = Lab::of(importer(), &all);
-    let looked = looks(|| lab.engine.follow(&leader(Link::Disconnected("nobody is there".to_owned()))));
+    let nobody = Link::Disconnected(Fault::no_way("nobody is there".to_owned()));
+    let looked = looks(|| lab.engine.follow(&leader(nobody)));
     assert!(looked <= 2 * all.len(), "{looked} objects are looked at");
     let decided = lab.decide();
     assert_eq!((decided.len(), decided.values().max()), (10_000, Some(&1)));

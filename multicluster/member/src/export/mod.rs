@@ -24,6 +24,7 @@ pub use labels::{LabelExporter, LabelIdentities};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
+use crate::leader::Class;
 use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
 use crate::withdrawals::Withdrawals;
 
@@ -70,7 +71,7 @@ pub enum Membership {
         /// How the leader wants ResourceExports to be named.
         naming: Naming,
         /// Why the leader cannot be reached now; nothing where it can.
-        unreachable: Option<String>,
+        unreachable: Option<Class>,
     },
 }
 

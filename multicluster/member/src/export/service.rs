@@ -161,7 +161,7 @@ fn progress(
 ) -> Progress {
     match &exporter.membership {
         Membership::None => return Progress::NoClusterSet,
-        Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
+        Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.to_string())),
         Membership::Joined { .. } => {}
     }
     let keys = keys(exporter, name);

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
-use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status};
+use super::{Class, Joined, Leader, Link, Renewal, Said, Target, Wish, status};
 use crate::action::ensure_status;
 use crate::condition::Condition;
 use crate::kind::Kind;
@@ -170,7 +170,7 @@ impl Connection {
         let Some((target, client)) = &self.joined else { return };
         let cluster = target.cluster.clone();
         self.leader.send_replace(match &self.link {
-            Link::Taken(why) => Leader::Away(cluster, why.clone()),
+            Link::Taken(why) => Leader::Away(cluster, Class::NoWay(why.clone())),
             link => Leader::Joined(Arc::new(Joined {
                 cluster,
                 area: target.area.clone(),

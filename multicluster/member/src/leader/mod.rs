@@ -4,6 +4,7 @@ mod announce;
 mod client;
 mod connection;
 mod credentials;
+mod fault;
 mod identity;
 mod renewal;
 mod status;
@@ -17,6 +18,7 @@ use kube::Client;
 pub(crate) use client::connect;
 pub(crate) use connection::{Connect, Facts, run};
 pub use credentials::{Credentials, Renewable, Target, Wish, wish};
+pub use fault::{Class, Fault};
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 
@@ -34,7 +36,7 @@ pub(crate) enum Leader {
     None,
     /// There is one, and no way to it: the ClusterSet or the credentials are unusable, or another cluster is the member.
     /// Nothing is withdrawn.
-    Away(ClusterId, String),
+    Away(ClusterId, Class),
     /// There is one.
     Joined(Arc<Joined>),
 }

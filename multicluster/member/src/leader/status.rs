@@ -4,6 +4,7 @@ use antrea_shared_api::multicluster::condition_type;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::{Class, Fault};
 use crate::condition::{Condition, written};
 use crate::objects::{at, text};
 
@@ -18,7 +19,7 @@ pub enum Link {
     /// It has taken the last heartbeat.
     Connected,
     /// It cannot be reached, or refuses us, because of this.
-    Disconnected(String),
+    Disconnected(Fault),
     /// It refuses us: another cluster is the member of our ID.
     Taken(String),
     /// The token has expired.
@@ -34,12 +35,13 @@ pub enum Link {
 
 impl Link {
     /// Why the leader cannot be asked; nothing where it can, or where nobody has tried.
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<Class> {
         match self {
             Self::Connecting | Self::Connected => None,
-            Self::Disconnected(why) | Self::Taken(why) => Some(why.clone()),
+            Self::Disconnected(fault) => Some(fault.class().clone()),
+            Self::Taken(why) => Some(Class::NoWay(why.clone())),
             Self::Expired { since, secret, .. } => {
-                Some(format!("the token in Secret {secret} expired at {since}"))
+                Some(Class::NoWay(format!("the token in Secret {secret} expired at {since}")))
             }
         }
     }
@@ -96,7 +98,7 @@ fn conditions(link: &Link) -> (Condition, Condition) {
         }
         Link::Connected => (ready("True", "", ""), ready("True", "", "")),
         Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. } => {
-            let why = link.fault().unwrap_or_default();
+            let why = link.fault().map(|fault| fault.to_string()).unwrap_or_default();
             (ready("False", "", "Disconnected from leader"), ready("False", "Disconnected", &why))
         }
     }

@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use super::{Connection, PATIENCE};
 use crate::leader::identity::say_goodbye;
-use crate::leader::{Leader, Link, Renewal, Target, Wish, wish};
+use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, wish};
 
 impl Connection {
     /// Follows ClusterSet and Secret. Whether there is a new connection.
@@ -26,10 +26,10 @@ impl Connection {
             }
             Some(Wish::Incomplete(cluster, why)) => {
                 warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
+                self.link = Link::Disconnected(Fault::no_way(why.clone()));
                 self.joined = None;
                 if let Some(cluster) = cluster {
-                    self.leader.send_replace(Leader::Away(cluster, why));
+                    self.leader.send_replace(Leader::Away(cluster, Class::NoWay(why)));
                 }
                 false
             }
@@ -47,8 +47,8 @@ impl Connection {
             Err(error) => {
                 let why = chain(error.as_ref()).to_string();
                 warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
-                self.leader.send_replace(Leader::Away(target.cluster, why));
+                self.link = Link::Disconnected(Fault::no_way(why.clone()));
+                self.leader.send_replace(Leader::Away(target.cluster, Class::NoWay(why)));
                 return false;
             }
         };

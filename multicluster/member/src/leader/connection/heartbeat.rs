@@ -8,13 +8,14 @@ use antrea_kit::kube_client::status_code;
 use antrea_kit::logging::chain;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::{Connection, HEARTBEAT, PATIENCE};
 use crate::leader::announce::{announce, conflict, send};
 use crate::leader::identity::{is_anothers, own_uid};
-use crate::leader::{Link, Target};
+use crate::leader::{Class, Fault, Link, Target};
 
 /// How many heartbeats are lost before the leader counts as away.
 const LOST: u32 = 3;
@@ -28,8 +29,7 @@ impl Connection {
         let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
         let silent = if sent.is_err() { self.silent + 1 } else { 0 };
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
-        let link = sent
-            .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
+        let link = sent.unwrap_or_else(|late| Link::Disconnected(silence(late)));
         if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
@@ -43,9 +43,12 @@ impl Connection {
             || self.link != Link::Connected
             || matches!(link, Link::Expired { .. } | Link::Taken(_));
         if is_news && link != self.link {
-            match link.fault() {
-                Some(why) => warn!(reason = why, "Disconnected from the leader"),
-                None => info!("Connected to the leader"),
+            match (&link, link.fault()) {
+                (Link::Disconnected(fault), _) => {
+                    warn!(reason = fault.text(), "Disconnected from the leader");
+                }
+                (_, Some(why)) => warn!(reason = %why, "Disconnected from the leader"),
+                (_, None) => info!("Connected to the leader"),
             }
             self.link = link;
             self.publish();
@@ -58,7 +61,7 @@ impl Connection {
             Some(uid) => uid,
             None => match own_uid(&self.local).await {
                 Ok(uid) => self.uid.insert(uid).clone(),
-                Err(error) => return Link::Disconnected(chain(error.as_ref()).to_string()),
+                Err(error) => return Link::Disconnected(unknown_uid(&error)),
             },
         };
         match send(client, &announce(target, &self.facts, &uid, now)).await {
@@ -67,7 +70,7 @@ impl Connection {
                 Link::Connected
             }
             Err(error) if is_anothers(&error, client, target, &uid).await => {
-                Link::Taken(chain(error.as_ref()).to_string())
+                Link::Taken(Fault::of(&error).class().to_string())
             }
             Err(error) => judge(&error, target, now),
         }
@@ -90,8 +93,18 @@ fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
         Some(since) if status_code(error) == Some(401) => {
             Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
         }
-        _ => Link::Disconnected(chain(error.as_ref()).to_string()),
+        _ => Link::Disconnected(Fault::of(error)),
     }
+}
+
+fn silence(late: Elapsed) -> Fault {
+    Fault::of(&anyhow::Error::from(late).context(format!("the leader did not answer within {PATIENCE:?}")))
+}
+
+/// It is our own API server that does not answer.
+fn unknown_uid(error: &anyhow::Error) -> Fault {
+    let why = "Namespace kube-system of this cluster cannot be read".to_owned();
+    Fault::new(Class::NoWay(why), chain(error.as_ref()))
 }
 
 #[cfg(test)]
