@@ -95,6 +95,8 @@ struct Connection {
     conflict: Option<Condition>,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
+    /// How the last heartbeats fared, as far as they fared alike, and how many they are.
+    fared: Option<(Link, u32)>,
     /// Consecutive heartbeats without any answer.
     silent: u32,
     /// Of heartbeats, while there is no connection.
@@ -125,6 +127,7 @@ impl Connection {
             link: Link::Connecting,
             conflict: None,
             lost: 0,
+            fared: None,
             silent: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),

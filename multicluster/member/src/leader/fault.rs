@@ -15,6 +15,19 @@ pub enum Class {
     NoWay(String),
 }
 
+impl Class {
+    /// Whether it lasts until somebody mends it. Whatever else is in the way comes and goes, and may show in several ways
+    /// that take turns.
+    pub const fn lasts(&self) -> bool {
+        match self {
+            Self::NoWay(_) => true,
+            Self::Trouble(trouble) => {
+                matches!(trouble, Trouble::Unauthorized | Trouble::Refused(_) | Trouble::NotServed)
+            }
+        }
+    }
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let trouble = match self {

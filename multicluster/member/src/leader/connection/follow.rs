@@ -54,7 +54,7 @@ impl Connection {
         };
         info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
         self.number += 1;
-        (self.link, self.lost, self.silent) = (Link::Connecting, 0, 0);
+        (self.link, self.lost, self.fared, self.silent) = (Link::Connecting, 0, None, 0);
         self.renewal = Renewal::default();
         self.retries.reset();
         self.joined = Some((target, client));

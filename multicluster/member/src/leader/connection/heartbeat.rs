@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::{Connection, HEARTBEAT, PATIENCE};
 use crate::leader::announce::{announce, conflict, send};
 use crate::leader::identity::{is_anothers, own_uid};
 use crate::leader::{Class, Fault, Link, Target};
 
-/// How many heartbeats are lost before the leader counts as away.
+/// How many heartbeats are lost before the leader counts as away, and then, in another way, before that one is told.
 const LOST: u32 = 3;
 /// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
@@ -36,13 +36,15 @@ impl Connection {
             self.join(target);
             return;
         }
+        self.fared(link);
+    }
+
+    /// Takes in how a heartbeat fared, and tells the other components where that is news.
+    fn fared(&mut self, link: Link) {
         self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
-        // One lost heartbeat is no news. A refusal is.
-        let is_news = self.lost == 0
-            || self.lost >= LOST
-            || self.link != Link::Connected
-            || matches!(link, Link::Expired { .. } | Link::Taken(_));
-        if is_news && link != self.link {
+        let alike = self.fared.take().filter(|(before, _)| *before == link);
+        let times = alike.map_or(1, |(_, times)| times + 1);
+        if link != self.link && self.is_news(&link, times) {
             match (&link, link.fault()) {
                 (Link::Disconnected(fault), _) => {
                     warn!(reason = fault.text(), "Disconnected from the leader");
@@ -50,8 +52,23 @@ impl Connection {
                 (_, Some(why)) => warn!(reason = %why, "Disconnected from the leader"),
                 (_, None) => info!("Connected to the leader"),
             }
-            self.link = link;
+            self.link = link.clone();
             self.publish();
+        } else if let Link::Disconnected(fault) = &link {
+            debug!(reason = fault.text(), "The leader has not taken a heartbeat");
+        }
+        self.fared = Some((link, times));
+    }
+
+    /// Whether it is told that so many heartbeats, the last ones, fared like this. One that is lost is no news, nor are
+    /// several that are lost now in one way and now in another. A refusal is.
+    fn is_news(&self, link: &Link, times: u32) -> bool {
+        match (&self.link, link) {
+            (Link::Connected, Link::Disconnected(_)) => self.lost >= LOST,
+            (Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. }, Link::Disconnected(fault)) => {
+                fault.class().lasts() || times >= LOST
+            }
+            _ => true,
         }
     }
 
@@ -109,12 +126,14 @@ fn unknown_uid(error: &anyhow::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::future::pending;
+    use std::io;
 
     use antrea_mc_core::addresses::EndpointAddresses;
     use hyper::Response;
     use kube::client::Body;
+    use rustls::CertificateError::ExpiredContext;
+    use rustls::pki_types::UnixTime;
     use tokio::sync::watch;
     use tower::service_fn;
 
@@ -128,20 +147,30 @@ mod tests {
     enum Fate {
         Taken,
         Refused,
+        Failed,
         Silence,
+        /// The certificate of the leader has expired, which is found out at this second.
+        Expired(u64),
     }
 
     fn leader(fate: Fate) -> Client {
         let service = service_fn(move |_: hyper::Request<Body>| async move {
             let (code, body) = match fate {
                 Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
-                Fate::Refused => (500, "{}"),
+                Fate::Refused => (403, "not yours"),
+                Fate::Failed => (500, "in trouble"),
                 Fate::Silence => pending().await,
+                Fate::Expired(second) => return Err(io::Error::other(expired(second))),
             };
             let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
-            Ok::<_, Infallible>(answer.unwrap())
+            Ok::<_, io::Error>(answer.unwrap())
         });
         Client::new(service, "default")
+    }
+
+    fn expired(second: u64) -> rustls::Error {
+        let time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
+        rustls::Error::InvalidCertificate(ExpiredContext { time: time(second), not_after: time(0) })
     }
 
     fn target() -> Target {
@@ -156,31 +185,59 @@ mod tests {
         }
     }
 
-    /// The number of the connection after heartbeats that fared like this.
-    async fn check(fates: &[Fate]) -> u64 {
+    /// The connection after heartbeats that fared like this, and how often the other components were told of it.
+    async fn beaten(fates: &[Fate]) -> (Connection, u32) {
         let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
         let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
         let facts = Facts { networks, addresses, version };
-        let (known, _) = watch::channel(Leader::Unknown);
+        let (known, mut seen) = watch::channel(Leader::Unknown);
         let connect = |_: &Target| Ok(leader(Fate::Taken));
         let mut connection =
-            Connection::new(leader(Fate::Refused), "kube-system".to_owned(), facts, connect, known);
+            Connection::new(leader(Fate::Failed), "kube-system".to_owned(), facts, connect, known);
         connection.uid = Some("west-uid".to_owned());
         connection.join(target());
+        let mut told = 0;
         for fate in fates {
+            seen.mark_unchanged();
             connection.joined = Some((target(), leader(*fate)));
             connection.beat().await;
+            told += u32::from(seen.has_changed().unwrap());
         }
-        connection.number
+        (connection, told)
+    }
+
+    /// The number of the connection after heartbeats that fared like this.
+    async fn number(fates: &[Fate]) -> u64 {
+        beaten(fates).await.0.number
     }
 
     #[tokio::test(start_paused = true)]
     async fn watches_begin_anew_when_a_leader_answers_after_a_silence() {
-        use Fate::{Refused, Silence, Taken};
-        assert_eq!(check(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
-        assert_eq!(check(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
-        assert_eq!(check(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
-        assert_eq!(check(&[Taken, Silence, Refused, Taken]).await, 1, "a refusal is an answer");
-        assert_eq!(check(&[Taken, Refused, Refused, Refused, Taken]).await, 1);
+        use Fate::{Failed, Silence, Taken};
+        assert_eq!(number(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
+        assert_eq!(number(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
+        assert_eq!(number(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
+        assert_eq!(number(&[Taken, Silence, Failed, Taken]).await, 1, "a failure is an answer");
+        assert_eq!(number(&[Taken, Failed, Failed, Failed, Taken]).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_certificate_that_has_expired_is_told_once() {
+        let (connection, told) = beaten(&(1..=6).map(Fate::Expired).collect::<Vec<_>>()).await;
+        assert_eq!(told, 1);
+        let why = connection.link.fault().unwrap().to_string();
+        assert_eq!(why, "TLS: the certificate of the leader's API server has expired");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_in_the_way_is_told_again_when_it_lasts() {
+        use Fate::{Failed, Refused, Silence, Taken};
+        let told = async |fates: &[Fate]| beaten(fates).await.1;
+        assert_eq!(told(&[Failed, Silence, Failed, Silence, Failed, Silence]).await, 1, "they take turns");
+        assert_eq!(told(&[Failed, Silence, Silence]).await, 1);
+        assert_eq!(told(&[Failed, Silence, Silence, Silence, Silence]).await, 2);
+        assert_eq!(told(&[Failed, Refused]).await, 2, "somebody has to mend it");
+        assert_eq!(told(&[Taken, Silence, Failed, Silence, Failed]).await, 2, "connected, and away");
+        assert_eq!(told(&[Failed, Silence, Taken]).await, 2, "the leader is back");
     }
 }
