@@ -33,12 +33,15 @@ pub struct Tick<S> {
     pub changed: Vec<S>,
 }
 
-/// A part of a member: decides subject by subject what objects should be like.
-pub trait Area: Send + 'static {
+/// A part of a member: decides subject by subject what objects should be like. Two that are equal decide the same.
+pub trait Area: PartialEq + Send + 'static {
     /// What is decided together.
     type Subject: Clone + fmt::Display + Ord + Send + Sync;
     /// Why something cannot be done.
     type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
+
+    /// Takes over what the one before it has learned that counts still: the leader, or the way to it, was another.
+    fn remember(&mut self, _before: &Self) {}
 
     /// The kinds that decisions are made of.
     fn kinds(&self) -> &'static [Kind];

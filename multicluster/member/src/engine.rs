@@ -54,7 +54,8 @@ pub(crate) trait Part: Send + 'static {
     /// The objects at the leader that are watched while there is one.
     fn remote(&self, leader: &crate::leader::Joined) -> Vec<Watched>;
 
-    /// What is decided while the leader is like this; nothing before that is known.
+    /// What is decided while the leader is like this, by somebody who has learned nothing yet; nothing while it is not
+    /// known what to decide.
     fn area(&self, leader: &Leader) -> Option<Self::Area>;
 }
 
@@ -63,7 +64,10 @@ type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
 
 struct Engine<P: Part> {
     part: P,
+    /// What decides; nothing before the leader is known for the first time.
     area: Option<P::Area>,
+    /// Whether it does now. While it does not it learns.
+    decides: bool,
     clients: Clients,
     objects: Objects,
     schedule: Schedule<Subject<P>>,
@@ -132,6 +136,7 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
+            decides: false,
             clients: Clients::new(local),
             objects: Objects::default(),
             schedule: Schedule::default(),
@@ -168,7 +173,7 @@ impl<P: Part> Engine<P> {
     fn start(&mut self) -> bool {
         self.schedule.wake(Instant::now());
         for _ in 0..TURN {
-            if self.area.is_none() || self.running.len() >= PARALLEL {
+            if !self.decides || self.running.len() >= PARALLEL {
                 return true;
             }
             let Some(subject) = self.schedule.take() else { return true };

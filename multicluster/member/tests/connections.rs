@@ -23,7 +23,7 @@ const SECRET: &str =
 fn check(yaml: &str) -> String {
     match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
         Wish::Leave => "leave".to_owned(),
-        Wish::Incomplete(cluster, why) => {
+        Wish::Incomplete { cluster, why, .. } => {
             format!("{}: {why}", cluster.map(|cluster| cluster.to_string()).unwrap_or_default())
         }
         Wish::Join(target) => {

@@ -160,9 +160,14 @@ fn what_the_leader_refuses_is_said_before_it_is_tried_again() {
     assert!(tried.contains("create ResourceExport"), "{told}");
     cluster.settle(&exporter());
     taken(&mut cluster, SUCCEEDED);
-    let unchanged = cluster.plan(&refusing("no network of west"));
-    assert!(unchanged.contains(ready[0]), "what it took of before is not what is exported: {unchanged}");
-    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"patch status of ServiceExport shop/web");
+    cluster.apply(&EXPORT.replace("10.96.0.7", "10.96.0.8"));
+    let changed = cluster.plan(&refusing("no network of west"));
+    assert!(changed.contains(ready[0]), "what it took before is not what is exported: {changed}");
+    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"
+    patch ResourceExport area/west-shop-web-endpoints
+    patch status of ServiceExport shop/web
+    ");
+    assert_eq!(cluster.settle(&refusing("no network of west")), "", "the leader has all of it");
 }
 
 /// Whether users are told what the leader refused before `becomes`, and have an export now.

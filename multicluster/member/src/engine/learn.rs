@@ -1,5 +1,7 @@
 //! What the engine learns, and whom it concerns: from watches, from answers to requests, of the leader.
 
+use std::mem;
+
 use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
 use anyhow::Error;
@@ -10,6 +12,7 @@ use tracing::warn;
 use super::answers::Answers;
 use super::requests::Done;
 use super::{Engine, Part, Subject};
+use crate::action::Action;
 use crate::area::Area;
 use crate::kind::Side;
 use crate::leader::Leader;
@@ -21,16 +24,22 @@ impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
         self.schedule.hurry();
-        self.schedule.look_for_missing();
-        // It may know more fields than before.
-        self.answers = Answers::default();
-        self.area = self.part.area(leader);
-        // What is to be done about what only the leader had is decided while it is still known.
-        self.decide_all_anew();
+        let decides_otherwise = self.decide_for(leader);
+        let is_known = match leader {
+            Leader::Joined(joined) => self.remote.is_some() && joined.connection == self.connection,
+            _ => false,
+        };
+        if decides_otherwise || (self.remote.is_some() && !is_known) {
+            self.schedule.look_for_missing();
+            // What is to be done about what only the leader had is decided while it is still known.
+            self.decide_all_anew();
+        }
         match leader {
-            Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
+            Leader::Joined(_) if is_known => {}
             Leader::Joined(joined) => {
                 self.forget_leader();
+                // It may keep more fields than before.
+                self.answers = Answers::default();
                 self.connection = joined.connection;
                 self.clients.leader = Some(joined.client.clone());
                 let stop = CancellationToken::new();
@@ -51,6 +60,22 @@ impl<P: Part> Engine<P> {
                 }
             }
         }
+    }
+
+    /// Decides as is right while the leader is like this, with all that was learned before. Whether that is otherwise than
+    /// until now.
+    fn decide_for(&mut self, leader: &Leader) -> bool {
+        let Some(mut area) = self.part.area(leader) else {
+            self.decides = false;
+            return false;
+        };
+        let begins = !mem::replace(&mut self.decides, true);
+        let is_other = self.area.as_ref().is_none_or(|before| {
+            area.remember(before);
+            *before != area
+        });
+        self.area = Some(area);
+        begins || is_other
     }
 
     fn forget_leader(&mut self) {
@@ -107,6 +132,12 @@ impl<P: Part> Engine<P> {
 
     pub(super) fn done(&mut self, done: Done<Subject<P>>) {
         let Done { subject, connection, actions, rounds, outcomes, result, refusal } = done;
+        let has_answered = |(action, outcome): (&Action, &Option<Outcome>)| {
+            action.key().kind.side() == Side::Leader && outcome.is_some()
+        };
+        // What another leader says, or our own API server, tells nothing of what this one refuses.
+        let is_judged = connection == self.connection
+            && (refusal.is_some() || actions.iter().zip(&outcomes).any(has_answered));
         for ((action, round), outcome) in actions.iter().zip(rounds).zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             let change = match outcome {
@@ -125,7 +156,7 @@ impl<P: Part> Engine<P> {
             };
             self.changed(change.as_slice());
         }
-        if let Some(area) = &mut self.area {
+        if let Some(area) = self.area.as_mut().filter(|_| is_judged) {
             area.answered(&self.objects, &subject, refusal);
         }
         match result {
@@ -159,7 +190,6 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::action::Action;
     use crate::gateway::{Election, Subject as Gateway};
     use crate::kind::Kind;
     use crate::leader::Joined;

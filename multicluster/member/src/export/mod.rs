@@ -75,6 +75,15 @@ pub enum Membership {
     },
 }
 
+impl Membership {
+    fn area(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Joined { area, .. } => Some(area),
+        }
+    }
+}
+
 /// Exports from one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exporter {
@@ -99,6 +108,13 @@ pub struct Exporter {
 impl Area for Exporter {
     type Subject = Subject;
     type Problem = Problem;
+
+    fn remember(&mut self, before: &Self) {
+        self.withdrawals.clone_from(&before.withdrawals);
+        if self.cluster == before.cluster && self.membership.area() == before.membership.area() {
+            self.refusals.clone_from(&before.refusals);
+        }
+    }
 
     fn kinds(&self) -> &'static [Kind] {
         &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport]

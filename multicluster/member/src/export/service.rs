@@ -36,6 +36,8 @@ pub(super) fn plan(
     let decision = decide_on(exporter, objects, name, &export)?;
     let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
+    // What the leader has already it does not refuse any more.
+    let refusal = refusal.filter(|_| !exports.is_empty());
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
     let is_refused = refusal.is_some();
     let progress = match &exporter.membership {

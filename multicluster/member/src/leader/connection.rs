@@ -171,12 +171,12 @@ impl Connection {
     /// Tells the other components.
     fn publish(&self) {
         let Some((target, client)) = &self.joined else { return };
-        let cluster = target.cluster.clone();
+        let (cluster, area) = (target.cluster.clone(), target.area.clone());
         self.leader.send_replace(match &self.link {
-            Link::Taken(why) => Leader::Away(cluster, Class::NoWay(why.clone())),
+            Link::Taken(why) => Leader::Away { cluster, area, why: Class::NoWay(why.clone()) },
             link => Leader::Joined(Arc::new(Joined {
                 cluster,
-                area: target.area.clone(),
+                area,
                 client: client.clone(),
                 connection: self.number,
                 link: link.clone(),

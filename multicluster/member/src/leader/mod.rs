@@ -36,7 +36,14 @@ pub(crate) enum Leader {
     None,
     /// There is one, and no way to it: the ClusterSet or the credentials are unusable, or another cluster is the member.
     /// Nothing is withdrawn.
-    Away(ClusterId, Class),
+    Away {
+        /// This cluster, as it is called in the ClusterSet.
+        cluster: ClusterId,
+        /// The Namespace of the Common Area; empty where the ClusterSet does not say.
+        area: String,
+        /// What is in the way.
+        why: Class,
+    },
     /// There is one.
     Joined(Arc<Joined>),
 }

@@ -24,12 +24,12 @@ impl Connection {
                 self.leader.send_replace(Leader::None);
                 false
             }
-            Some(Wish::Incomplete(cluster, why)) => {
+            Some(Wish::Incomplete { cluster, area, why }) => {
                 warn!(reason = why, "No way to the leader");
                 self.link = Link::Disconnected(Fault::no_way(why.clone()));
                 self.joined = None;
                 if let Some(cluster) = cluster {
-                    self.leader.send_replace(Leader::Away(cluster, Class::NoWay(why)));
+                    self.leader.send_replace(Leader::Away { cluster, area, why: Class::NoWay(why) });
                 }
                 false
             }
@@ -48,7 +48,8 @@ impl Connection {
                 let why = chain(error.as_ref()).to_string();
                 warn!(reason = why, "No way to the leader");
                 self.link = Link::Disconnected(Fault::no_way(why.clone()));
-                self.leader.send_replace(Leader::Away(target.cluster, Class::NoWay(why)));
+                let Target { cluster, area, .. } = target;
+                self.leader.send_replace(Leader::Away { cluster, area, why: Class::NoWay(why) });
                 return false;
             }
         };
