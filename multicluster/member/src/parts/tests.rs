@@ -6,6 +6,7 @@ mod lab;
 mod moves;
 mod older_leader;
 mod refused;
+mod silence;
 mod tokens;
 
 use serde_json::{Value, json};

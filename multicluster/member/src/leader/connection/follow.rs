@@ -28,6 +28,7 @@ impl Connection {
                 warn!(reason = why, "No way to the leader");
                 self.link = Link::Disconnected(Fault::no_way(why.clone()));
                 self.joined = None;
+                self.beats.clear();
                 if let Some(cluster) = cluster {
                     self.leader.send_replace(Leader::Away { cluster, area, why: Class::NoWay(why) });
                 }
@@ -58,6 +59,8 @@ impl Connection {
         (self.link, self.lost, self.fared, self.silent) = (Link::Connecting, 0, None, 0);
         self.renewal = Renewal::default();
         self.retries.reset();
+        // The new connection does not wait for what the old one is asked.
+        self.beats.clear();
         self.joined = Some((target, client));
         self.publish();
         true
@@ -66,6 +69,7 @@ impl Connection {
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
         (self.link, self.conflict) = (Link::Connecting, None);
+        self.beats.clear();
         let Some((target, client)) = self.joined.take() else { return };
         let local = self.local.clone();
         tokio::spawn(async move {

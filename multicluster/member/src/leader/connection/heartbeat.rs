@@ -4,7 +4,7 @@ use std::mem;
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
-use antrea_kit::kube_client::status_code;
+use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
 use jiff::Timestamp;
 use kube::Client;
@@ -12,7 +12,8 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
-use super::{Connection, HEARTBEAT, PATIENCE};
+use super::{Connection, Facts, HEARTBEAT, PATIENCE};
+use crate::condition::Condition;
 use crate::leader::announce::{announce, conflict, send};
 use crate::leader::identity::{is_anothers, own_uid};
 use crate::leader::{Class, Fault, Link, Target};
@@ -22,21 +23,90 @@ const LOST: u32 = 3;
 /// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
 
-impl Connection {
-    pub(super) async fn beat(&mut self) {
-        let Some((target, client)) = self.joined.clone() else { return };
+/// A heartbeat before it is sent.
+struct Heartbeat {
+    local: Client,
+    leader: Client,
+    target: Target,
+    facts: Facts,
+    /// Of this cluster, once it was read.
+    uid: Option<String>,
+}
+
+/// What came of a heartbeat.
+pub(super) struct Beat {
+    /// Of this cluster, if it is known.
+    uid: Option<String>,
+    link: Link,
+    /// What the leader says of our networks, if it has taken the heartbeat.
+    conflict: Option<Condition>,
+}
+
+impl Heartbeat {
+    async fn run(self) -> Beat {
+        let uid = match self.uid.clone() {
+            Some(uid) => uid,
+            None => match timeout(PATIENCE, own_uid(&self.local)).await {
+                Ok(Ok(uid)) => uid,
+                Ok(Err(error)) => return Beat::lost(unknown_uid(&error)),
+                Err(late) => return Beat::lost(unknown_uid(&late.into())),
+            },
+        };
+        let sent = timeout(PATIENCE, self.send(&uid)).await;
+        let (link, conflict) = sent.unwrap_or_else(|late| (Link::Disconnected(silence(late)), None));
+        Beat { uid: Some(uid), link, conflict }
+    }
+
+    /// How the connection fares, and what the leader says of our networks.
+    async fn send(&self, uid: &str) -> (Link, Option<Condition>) {
+        let Self { leader, target, facts, .. } = self;
         let now = Timestamp::now();
-        let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
-        let silent = if sent.is_err() { self.silent + 1 } else { 0 };
+        match send(leader, &announce(target, facts, uid, now)).await {
+            Ok(answer) => (Link::Connected, conflict(&answer)),
+            Err(error) if is_anothers(&error, leader, target, uid).await => {
+                (Link::Taken(Fault::of(&error).class().to_string()), None)
+            }
+            Err(error) => (judge(&error, target, now), None),
+        }
+    }
+}
+
+impl Beat {
+    const fn lost(fault: Fault) -> Self {
+        Self { uid: None, link: Link::Disconnected(fault), conflict: None }
+    }
+
+    /// Whether nobody has answered.
+    fn is_silent(&self) -> bool {
+        matches!(&self.link, Link::Disconnected(fault) if *fault.class() == Class::Trouble(Trouble::Silent))
+    }
+}
+
+impl Connection {
+    /// Begins a heartbeat, unless there is no way to the leader or one is under way.
+    pub(super) fn beat(&mut self) {
+        let Some((target, leader)) = self.joined.clone().filter(|_| self.beats.is_empty()) else { return };
+        let (local, facts, uid) = (self.local.clone(), self.facts.clone(), self.uid.clone());
+        self.beats.push(Box::pin(Heartbeat { local, leader, target, facts, uid }.run()));
+    }
+
+    /// Takes in what came of a heartbeat.
+    pub(super) fn beaten(&mut self, beat: Beat) {
+        let silent = if beat.is_silent() { self.silent + 1 } else { 0 };
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
-        let link = sent.unwrap_or_else(|late| Link::Disconnected(silence(late)));
-        if was_silent && link == Link::Connected {
+        let Beat { uid, link, conflict } = beat;
+        self.uid = uid.or_else(|| self.uid.take());
+        if link == Link::Connected {
+            self.conflict = conflict;
+        }
+        match self.joined.clone() {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
-            self.join(target);
-            return;
+            Some((target, _)) if was_silent && link == Link::Connected => {
+                self.join(target);
+            }
+            _ => self.fared(link),
         }
-        self.fared(link);
     }
 
     /// Takes in how a heartbeat fared, and tells the other components where that is news.
@@ -69,27 +139,6 @@ impl Connection {
                 fault.class().lasts() || times >= LOST
             }
             _ => true,
-        }
-    }
-
-    /// Sends a heartbeat, and says how the connection fares.
-    async fn announce(&mut self, target: &Target, client: &Client, now: Timestamp) -> Link {
-        let uid = match self.uid.clone() {
-            Some(uid) => uid,
-            None => match own_uid(&self.local).await {
-                Ok(uid) => self.uid.insert(uid).clone(),
-                Err(error) => return Link::Disconnected(unknown_uid(&error)),
-            },
-        };
-        match send(client, &announce(target, &self.facts, &uid, now)).await {
-            Ok(answer) => {
-                self.conflict = conflict(&answer);
-                Link::Connected
-            }
-            Err(error) if is_anothers(&error, client, target, &uid).await => {
-                Link::Taken(Fault::of(&error).class().to_string())
-            }
-            Err(error) => judge(&error, target, now),
         }
     }
 
@@ -130,6 +179,7 @@ mod tests {
     use std::io;
 
     use antrea_mc_core::addresses::EndpointAddresses;
+    use futures::StreamExt;
     use hyper::Response;
     use kube::client::Body;
     use rustls::CertificateError::ExpiredContext;
@@ -137,7 +187,6 @@ mod tests {
     use tokio::sync::watch;
     use tower::service_fn;
 
-    use super::super::Facts;
     use super::*;
     use crate::export::Networks;
     use crate::leader::{Credentials, Leader};
@@ -200,7 +249,9 @@ mod tests {
         for fate in fates {
             seen.mark_unchanged();
             connection.joined = Some((target(), leader(*fate)));
-            connection.beat().await;
+            connection.beat();
+            let beat = connection.beats.next().await.unwrap();
+            connection.beaten(beat);
             told += u32::from(seen.has_changed().unwrap());
         }
         (connection, told)
