@@ -92,10 +92,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether another is the same Common Area, to which another way may lead.
+    /// Whether another is the same Common Area, to which another way may lead: another address, or another token. The ID
+    /// of the leader never changes in a ClusterSet.
     pub fn is_same_area(&self, other: &Self) -> bool {
-        (&self.set, &self.cluster, &self.server, &self.area)
-            == (&other.set, &other.cluster, &other.server, &other.area)
+        (&self.set, &self.cluster, &self.leader, &self.area)
+            == (&other.set, &other.cluster, &other.leader, &other.area)
     }
 
     /// The command that, in the leader cluster, makes a token for this one, and the right to renew it.

@@ -76,17 +76,18 @@ async fn a_new_token_is_used_and_withdraws_nothing() {
 async fn a_change_of_leader_moves_all_exports_and_says_goodbye() {
     let mut lab = Lab::new("https://four").await;
     lab.is_joined().await;
+    lab.delete(&set()).await;
+    lab.is_gone(&announce()).await;
+    lab.is_gone(&derived()).await;
     let (other, _folder) = api_server("");
-    let old = std::mem::replace(&mut lab.leader, other.clone());
+    lab.leader = other.clone();
     LEADERS.lock().unwrap().insert("https://five".to_owned(), other);
-    let leaders = json!([{ "clusterID": "east", "server": "https://five", "secret": "token" }]);
-    lab.patch(&set(), &json!({"spec": {"leaders": leaders}})).await;
+    let mut of_north = cluster_set("https://five");
+    of_north["spec"]["leaders"][0]["clusterID"] = json!("north");
+    lab.create(Kind::ClusterSet, &of_north).await;
     for key in exported() {
         lab.is_there(&key).await;
     }
-    lab.is_gone(&derived()).await;
-    lab.leader = old;
-    lab.is_gone(&announce()).await;
     lab.end().await;
 }
 
