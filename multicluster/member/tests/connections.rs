@@ -104,7 +104,8 @@ fn the_cluster_set_says_what_collides_with_other_members() {
     let conflict = Condition::new("Conflict", "True", "NetworkRefused", "10.2.0.0/24 is of cluster west");
     let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
     let said = |link, conflict| {
-        let status = status(set, &Said { link, not_renewed: None, conflict }, "east", Timestamp::UNIX_EPOCH);
+        let said = Said { link, not_renewed: None, unusable: None, conflict };
+        let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
         let all = status["conditions"].as_array().unwrap().clone();
         let line = |of: &serde_json::Value| {
             let part = |name: &str| of[name].as_str().unwrap_or_default().to_owned();
@@ -118,6 +119,18 @@ fn the_cluster_set_says_what_collides_with_other_members() {
     );
     assert_eq!(said(&Link::Connected, None), "Ready=True \nCredentialExpired=False TokenValid\n");
     assert_eq!(said(&taken, Some(&conflict)), "Ready=False \nConflict=True DuplicateClusterID\n");
+}
+
+#[test]
+fn the_cluster_set_says_that_its_secret_cannot_be_used() {
+    let cluster = Cluster::of(SET);
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let said = |unusable| {
+        let said = Said { link: &Link::Connected, not_renewed: None, unusable, conflict: None };
+        status(set, &said, "east", Timestamp::UNIX_EPOCH)["conditions"][2].clone()
+    };
+    assert_eq!(said(None), serde_json::Value::Null);
+    insta::assert_snapshot!(said(Some("there is no certificate")), @r#"{"type":"CredentialUnusable","status":"True","reason":"Unreadable","message":"what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no certificate","lastTransitionTime":"1970-01-01T00:00:00Z"}"#);
 }
 
 #[test]
@@ -142,7 +155,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let said = Said { link: &link, not_renewed, conflict: None };
+        let said = Said { link: &link, not_renewed, unusable: None, conflict: None };
         let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");

@@ -101,6 +101,8 @@ struct Connection {
     joined: Option<(Target, Client)>,
     number: u64,
     link: Link,
+    /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
+    unusable: Option<String>,
     /// What the leader said last of our networks.
     conflict: Option<Condition>,
     /// How many heartbeats were lost since the last that was taken.
@@ -141,6 +143,7 @@ impl Connection {
             joined: None,
             number: 0,
             link: Link::Connecting,
+            unusable: None,
             conflict: None,
             lost: 0,
             fared: None,
@@ -154,11 +157,11 @@ impl Connection {
         }
     }
 
-    /// Begins to renew the token, if it is time to.
+    /// Begins to renew the token, if it is time to. A Secret that cannot be used gets no new one: the connection would not
+    /// have it.
     fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
-        let Some((target, leader)) = self.joined.as_ref().filter(|_| self.link == Link::Connected) else {
-            return;
-        };
+        let is_to = self.link == Link::Connected && self.unusable.is_none();
+        let Some((target, leader)) = self.joined.as_ref().filter(|_| is_to) else { return };
         let Some(token) = self.renewal.due(&target.credentials, Timestamp::now()) else { return };
         let secret = Key::new(Kind::Secret, &self.namespace, &target.secret);
         let version = self.objects.get(&secret).map(|object| text(object, "/metadata/resourceVersion"));
@@ -225,8 +228,12 @@ impl Connection {
         let mut sets = self.objects.all(Kind::ClusterSet);
         let (key, set) = sets.find(|(key, _)| key.namespace == self.namespace)?;
         let leader = text(set, "/spec/leaders/0/clusterID");
-        let said =
-            Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
+        let said = Said {
+            link: &self.link,
+            not_renewed: self.renewal.problem(),
+            unusable: self.unusable.as_deref(),
+            conflict: self.conflict.as_ref(),
+        };
         ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))
     }
 

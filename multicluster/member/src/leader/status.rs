@@ -10,6 +10,8 @@ use crate::objects::{at, text};
 
 /// Another cluster is the member of our ID.
 const DUPLICATE_CLUSTER_ID: &str = "DuplicateClusterID";
+/// What the Secret says makes no connection.
+const UNREADABLE: &str = "Unreadable";
 
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,13 +56,15 @@ pub struct Said<'a> {
     pub link: &'a Link,
     /// Why the token cannot be renewed.
     pub not_renewed: Option<&'a str>,
+    /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
+    pub unusable: Option<&'a str>,
     /// What the leader said last of our networks.
     pub conflict: Option<&'a Condition>,
 }
 
 /// The status of a ClusterSet.
 pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
-    let Said { link, not_renewed, conflict } = *said;
+    let Said { link, not_renewed, unusable, conflict } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -74,6 +78,7 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
+    own.extend(unusable.map(|why| unreadable(set, why)));
     own.extend(taken(link).or_else(|| conflict.cloned()));
     let all = |existing: &[Value], wanted: &[Condition]| -> Value {
         wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
@@ -142,6 +147,15 @@ fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condit
         ),
         Link::Connecting | Link::Disconnected(_) | Link::Taken(_) => None,
     }
+}
+
+/// That what the ClusterSet and its Secret say now cannot be used.
+fn unreadable(set: &Value, why: &str) -> Condition {
+    let secret = text(set, "/spec/leaders/0/secret");
+    let message = format!(
+        "what spec.leaders[0] and Secret {secret} say now makes no connection, and the one before goes on: {why}"
+    );
+    Condition::new(condition_type::CREDENTIAL_UNUSABLE, "True", UNREADABLE, message)
 }
 
 /// Upstream leaves out reasons and messages that are empty.

@@ -99,13 +99,12 @@ impl Connection {
         if link == Link::Connected {
             self.conflict = conflict;
         }
-        match self.joined.clone() {
+        if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
-            Some((target, _)) if was_silent && link == Link::Connected => {
-                self.join(target);
-            }
-            _ => self.fared(link),
+            self.begin_again();
+        } else {
+            self.fared(link);
         }
     }
 
@@ -234,24 +233,38 @@ mod tests {
         }
     }
 
-    /// The connection after heartbeats that fared like this, and how often the other components were told of it.
-    async fn beaten(fates: &[Fate]) -> (Connection, u32) {
+    /// There is a way wherever no certificates are named.
+    fn connect(target: &Target) -> anyhow::Result<Client> {
+        anyhow::ensure!(target.credentials.ca.is_none(), "there is no certificate");
+        Ok(leader(Fate::Taken))
+    }
+
+    fn connection() -> (Connection, watch::Receiver<Leader>) {
         let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
         let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
         let facts = Facts { networks, addresses, version };
-        let (known, mut seen) = watch::channel(Leader::Unknown);
-        let connect = |_: &Target| Ok(leader(Fate::Taken));
+        let (known, seen) = watch::channel(Leader::Unknown);
         let mut connection =
             Connection::new(leader(Fate::Failed), "kube-system".to_owned(), facts, connect, known);
         connection.uid = Some("west-uid".to_owned());
-        connection.join(target());
+        assert!(connection.begin(target()));
+        (connection, seen)
+    }
+
+    async fn beat(connection: &mut Connection, fate: Fate) {
+        connection.joined = Some((target(), leader(fate)));
+        connection.beat();
+        let beat = connection.beats.next().await.unwrap();
+        connection.beaten(beat);
+    }
+
+    /// The connection after heartbeats that fared like this, and how often the other components were told of it.
+    async fn beaten(fates: &[Fate]) -> (Connection, u32) {
+        let (mut connection, mut seen) = connection();
         let mut told = 0;
         for fate in fates {
             seen.mark_unchanged();
-            connection.joined = Some((target(), leader(*fate)));
-            connection.beat();
-            let beat = connection.beats.next().await.unwrap();
-            connection.beaten(beat);
+            beat(&mut connection, *fate).await;
             told += u32::from(seen.has_changed().unwrap());
         }
         (connection, told)
@@ -270,6 +283,21 @@ mod tests {
         assert_eq!(number(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
         assert_eq!(number(&[Taken, Silence, Failed, Taken]).await, 1, "a failure is an answer");
         assert_eq!(number(&[Taken, Failed, Failed, Failed, Taken]).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_connection_goes_on_while_the_secret_cannot_be_used() {
+        use Fate::{Silence, Taken};
+        let (mut connection, _seen) = connection();
+        let credentials = Credentials { ca: Some(b"none".to_vec()), token: "token".to_owned() };
+        assert!(!connection.begin(Target { credentials, ..target() }));
+        for fate in [Taken, Taken, Silence, Silence, Taken, Taken] {
+            beat(&mut connection, fate).await;
+            assert_eq!(connection.unusable.as_deref(), Some("there is no certificate"));
+        }
+        assert_eq!((&connection.link, connection.number), (&Link::Connected, 2));
+        assert!(connection.begin(target()));
+        assert_eq!(connection.unusable, None);
     }
 
     #[tokio::test(start_paused = true)]
