@@ -71,6 +71,11 @@ pub trait Area: PartialEq + Send + 'static {
     /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
     fn answered(&mut self, _objects: &Objects, _subject: &Self::Subject, _refusal: Option<String>) {}
 
+    /// Whether the leader may take now what it has refused: what it takes depends on what has changed.
+    fn lifts_refusals(&self, _objects: &Objects, _change: &Change) -> bool {
+        false
+    }
+
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;
 

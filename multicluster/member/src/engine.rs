@@ -78,6 +78,8 @@ struct Engine<P: Part> {
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
+    /// How often the leader has said something else of our networks, by what this part knows.
+    said: u64,
     remote: Option<DropGuard>,
     began: Instant,
     tick: Option<Duration>,
@@ -146,6 +148,7 @@ impl<P: Part> Engine<P> {
             problems: BTreeMap::new(),
             told,
             connection: 0,
+            said: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
@@ -192,9 +195,15 @@ impl<P: Part> Engine<P> {
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
         plan.actions.retain(|action| !self.answers.is_in_vain(action));
         report(&mut self.problems, &subject, plan.problems);
+        let is_withheld =
+            self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);
+        if is_withheld && plan.actions.is_empty() {
+            return;
+        }
         if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
             self.schedule.wait(subject, Instant::now() + wait);
         } else if plan.actions.is_empty() {
+            self.schedule.recall(&subject);
             if self.retries.settled(&subject) {
                 self.schedule.hurry();
             }

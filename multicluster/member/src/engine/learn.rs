@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::answers::Answers;
-use super::requests::Done;
+use super::requests::{Done, Failure};
 use super::{Engine, Part, Subject};
 use crate::action::Action;
 use crate::area::Area;
@@ -24,6 +24,12 @@ impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
         self.schedule.hurry();
+        if let Leader::Joined(joined) = leader
+            && (joined.connection, joined.said) != (self.connection, self.said)
+        {
+            self.said = joined.said;
+            self.reconsider();
+        }
         let decides_otherwise = self.decide_for(leader);
         let is_known = match leader {
             Leader::Joined(joined) => self.remote.is_some() && joined.connection == self.connection,
@@ -88,6 +94,12 @@ impl<P: Part> Engine<P> {
         }
     }
 
+    /// The leader may take now what it has refused.
+    fn reconsider(&mut self) {
+        self.retries.reconsider();
+        self.schedule.reconsider(Instant::now());
+    }
+
     fn decide_all_anew(&mut self) {
         let Some(area) = &self.area else { return };
         let surroundings = area.surroundings();
@@ -121,12 +133,16 @@ impl<P: Part> Engine<P> {
     fn changed(&mut self, changes: &[Change]) {
         let now = self.began.elapsed();
         let Some(area) = &mut self.area else { return };
+        let lifts_refusals = changes.iter().any(|change| area.lifts_refusals(&self.objects, change));
         for change in changes {
             if self.objects.get(&change.key).is_none() {
                 self.answers.forget(&change.key);
             }
             area.learned(&self.objects, change, now);
             self.schedule.extend(area.subjects(&self.objects, change));
+        }
+        if lifts_refusals {
+            self.reconsider();
         }
     }
 
@@ -138,6 +154,8 @@ impl<P: Part> Engine<P> {
         // What another leader says, or our own API server, tells nothing of what this one refuses.
         let is_judged = connection == self.connection
             && (refusal.is_some() || actions.iter().zip(&outcomes).any(has_answered));
+        let unanswered = actions.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none());
+        let unanswered: Vec<Action> = unanswered.map(|(action, _)| action.clone()).collect();
         for ((action, round), outcome) in actions.iter().zip(rounds).zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             let change = match outcome {
@@ -164,16 +182,36 @@ impl<P: Part> Engine<P> {
                 self.retries.succeeded(&subject, actions);
                 self.schedule.finish(subject);
             }
-            Err(error) => self.failed(subject, &error),
+            Err(error) if connection == self.connection => self.failed(subject, unanswered, &error),
+            // Another leader may take it.
+            Err(error) => self.failed(subject, Vec::new(), &error),
         }
     }
 
-    fn failed(&mut self, subject: Subject<P>, error: &Error) {
-        let failed = self.retries.failed(&subject);
-        if failed.is_news {
+    fn failed(&mut self, subject: Subject<P>, unanswered: Vec<Action>, error: &Error) {
+        let (now, is_early) = (Instant::now(), self.schedule.is_put_off(&subject));
+        let is_news = match Failure::of(error, &unanswered) {
+            Failure::Server => {
+                let failed = self.retries.failed(&subject);
+                self.schedule.wait(subject.clone(), now + failed.wait);
+                failed.is_news
+            }
+            Failure::Refused(by) => {
+                let failed = self.retries.refused(&subject, by, unanswered);
+                self.schedule.put_off(&subject, now + failed.wait);
+                if is_early {
+                    // What is another each time is not sent as fast as it is refused.
+                    let wait = self.retries.failed(&subject).wait;
+                    self.schedule.wait(subject.clone(), now + wait);
+                } else {
+                    self.schedule.finish(subject.clone());
+                }
+                failed.is_news
+            }
+        };
+        if is_news {
             warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
         }
-        self.schedule.wait(subject, Instant::now() + failed.wait);
     }
 }
 

@@ -10,6 +10,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 mod memory;
+mod refusals;
 
 use super::*;
 use crate::area::Plan;
@@ -90,7 +91,7 @@ fn unasked() -> Client {
 
 fn leader(connection: u64, link: Link) -> Leader {
     let (cluster, area) = ("west".parse().unwrap(), "area".to_owned());
-    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection, link }))
+    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection, link, said: 0 }))
 }
 
 /// Nobody answers at the leader.

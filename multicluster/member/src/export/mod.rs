@@ -25,7 +25,7 @@ pub use labels::{LabelExporter, LabelIdentities};
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
 use crate::leader::Class;
-use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, at, label as label_of, text};
 use crate::withdrawals::Withdrawals;
 
 /// What is exported, and all that belongs to it.
@@ -149,6 +149,16 @@ impl Area for Exporter {
             }
             _ => {}
         }
+    }
+
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> bool {
+        let spec = |export: &Value| -> Option<Value> {
+            let is_info = self.subject_of(export) == Some(Subject::ClusterInfo);
+            at(export, "/spec").filter(|_| is_info).cloned()
+        };
+        // Endpoints in the networks that it names are the cluster's.
+        change.key.kind == Kind::ResourceExport
+            && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec)
     }
 
     fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {

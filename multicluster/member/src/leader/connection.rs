@@ -103,8 +103,9 @@ struct Connection {
     link: Link,
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
     unusable: Option<String>,
-    /// What the leader said last of our networks.
+    /// What the leader said last of our networks, and how often it has said something else.
     conflict: Option<Condition>,
+    said: u64,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
     /// How the last heartbeats fared, as far as they fared alike, and how many they are.
@@ -145,6 +146,7 @@ impl Connection {
             link: Link::Connecting,
             unusable: None,
             conflict: None,
+            said: 0,
             lost: 0,
             fared: None,
             silent: 0,
@@ -202,6 +204,7 @@ impl Connection {
                 client: client.clone(),
                 connection: self.number,
                 link: link.clone(),
+                said: self.said,
             })),
         });
     }

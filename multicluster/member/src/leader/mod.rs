@@ -60,4 +60,6 @@ pub(crate) struct Joined {
     pub(crate) connection: u64,
     /// How the connection fares.
     pub(crate) link: Link,
+    /// Another number each time that the leader says something else of our networks.
+    pub(crate) said: u64,
 }

@@ -14,7 +14,7 @@ use crate::objects::Key;
 use crate::parts::{Exports, Gateways, Imports, Settings};
 use crate::send::Outcome;
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         namespace: "kube-system".to_owned(),
         networks: Networks { service_cidrs: vec!["10.96.0.0/16".parse().unwrap()], pod_cidrs: Vec::new() },

@@ -96,8 +96,9 @@ impl Connection {
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
         let Beat { uid, link, conflict } = beat;
         self.uid = uid.or_else(|| self.uid.take());
-        if link == Link::Connected {
-            self.conflict = conflict;
+        let says_otherwise = link == Link::Connected && self.conflict != conflict;
+        if says_otherwise {
+            (self.conflict, self.said) = (conflict, self.said + 1);
         }
         if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
@@ -105,6 +106,9 @@ impl Connection {
             self.begin_again();
         } else {
             self.fared(link);
+        }
+        if says_otherwise {
+            self.publish();
         }
     }
 
@@ -190,6 +194,8 @@ mod tests {
     use crate::export::Networks;
     use crate::leader::{Credentials, Leader};
 
+    const BLAME: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkRefused", "message": "10.2.0.0/24 is of cluster east"}]}}"#;
+
     /// What becomes of a heartbeat.
     #[derive(Clone, Copy)]
     enum Fate {
@@ -197,6 +203,8 @@ mod tests {
         Refused,
         Failed,
         Silence,
+        /// Taken, and the leader says that networks are another's.
+        Blamed,
         /// The certificate of the leader has expired, which is found out at this second.
         Expired(u64),
     }
@@ -205,6 +213,7 @@ mod tests {
         let service = service_fn(move |_: hyper::Request<Body>| async move {
             let (code, body) = match fate {
                 Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
+                Fate::Blamed => (200, BLAME),
                 Fate::Refused => (403, "not yours"),
                 Fate::Failed => (500, "in trouble"),
                 Fate::Silence => pending().await,
@@ -283,6 +292,13 @@ mod tests {
         assert_eq!(number(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
         assert_eq!(number(&[Taken, Silence, Failed, Taken]).await, 1, "a failure is an answer");
         assert_eq!(number(&[Taken, Failed, Failed, Failed, Taken]).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_other_components_are_told_when_the_leader_says_something_else_of_networks() {
+        use Fate::{Blamed, Silence, Taken};
+        let (connection, told) = beaten(&[Taken, Blamed, Blamed, Silence, Taken, Taken]).await;
+        assert_eq!((connection.said, told), (2, 3), "connected, blamed, and not any more");
     }
 
     #[tokio::test(start_paused = true)]
