@@ -49,6 +49,10 @@ pub(crate) async fn write_set(
             created.create(cluster, set).await?;
             "created"
         }
+        cluster_set::Write::Update(set) => {
+            cluster.replace(&*set).await?;
+            "updated"
+        }
         cluster_set::Write::Nothing => "already exists",
     };
     writeln!(out, "ClusterSet {name:?} {what} in Namespace {namespace}")?;

@@ -1,5 +1,5 @@
 //! `join`: makes this cluster a member of a ClusterSet, and waits until the leader knows it. Said once more with a
-//! new token, it renews the member's.
+//! new token, it renews the member's; with another address of the leader, the member goes there.
 
 use std::io::Write;
 use std::time::Duration;
@@ -123,7 +123,8 @@ async fn wait_for_leader(cluster: &Cluster, parameters: &JoinParameters) -> Resu
         let set: Option<ClusterSet> = cluster.find(namespace, name).await?;
         let standing = set.as_ref().map(Standing::of);
         last = standing.as_ref().map(Standing::why).unwrap_or_default();
-        Ok(standing.filter(Standing::is_ready))
+        let is_current = set.as_ref().is_some_and(cluster_set::is_current);
+        Ok(standing.filter(|standing| is_current && standing.is_ready()))
     });
     if ready.await?.is_none() {
         bail!(

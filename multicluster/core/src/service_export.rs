@@ -59,6 +59,8 @@ pub enum Progress {
     NoClusterSet,
     /// The leader has not answered yet; why, if that is known.
     Pending(Option<String>),
+    /// The leader cannot be asked now. What it has said before holds.
+    Kept,
     /// It is imported.
     Merged {
         /// What is known of conflicts.
@@ -131,8 +133,8 @@ pub fn decide(
     Decision::Export { service: exported, endpoints, families_at_home, strangers, one_client }
 }
 
-/// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched, and
-/// `Conflict` goes when it is not among them.
+/// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched.
+/// `Conflict` goes with what `Ready` said: when `Ready` is among them and `Conflict` is not.
 pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportCondition> {
     if let Decision::Withdraw(invalid) = decision {
         return withdrawn(*invalid);
@@ -144,6 +146,7 @@ pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportConditi
         "The Service can be exported",
     );
     let (ready, conflicts) = match progress {
+        Progress::Kept => return vec![valid],
         Progress::NoClusterSet => {
             (not_ready(ready_reason::PENDING, "this cluster is in no ClusterSet yet"), &Conflicts::Unknown)
         }

@@ -252,6 +252,7 @@ fn conditions_say_how_far_it_has_come() {
     Valid=True Valid The Service can be exported
     Ready=False Pending the leader has not taken the export yet
     ");
+    assert_eq!(said(&decision, &Progress::Kept), "Valid=True Valid The Service can be exported\n");
     insta::assert_snapshot!(said(&decision, &Progress::Refused("why".to_owned(), conflict.clone())), @"
     Valid=True Valid The Service can be exported
     Ready=False Failed why

@@ -33,12 +33,15 @@ pub struct Tick<S> {
     pub changed: Vec<S>,
 }
 
-/// A part of a member: decides subject by subject what objects should be like.
-pub trait Area: Send + 'static {
+/// A part of a member: decides subject by subject what objects should be like. Two that are equal decide the same.
+pub trait Area: PartialEq + Send + 'static {
     /// What is decided together.
     type Subject: Clone + fmt::Display + Ord + Send + Sync;
     /// Why something cannot be done.
     type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
+
+    /// Takes over what the one before it has learned that counts still: the leader, or the way to it, was another.
+    fn remember(&mut self, _before: &Self) {}
 
     /// The kinds that decisions are made of.
     fn kinds(&self) -> &'static [Kind];
@@ -67,6 +70,11 @@ pub trait Area: Send + 'static {
 
     /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
     fn answered(&mut self, _objects: &Objects, _subject: &Self::Subject, _refusal: Option<String>) {}
+
+    /// Whether the leader may take now what it has refused: what it takes depends on what has changed.
+    fn lifts_refusals(&self, _objects: &Objects, _change: &Change) -> bool {
+        false
+    }
 
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;

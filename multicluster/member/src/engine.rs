@@ -54,7 +54,8 @@ pub(crate) trait Part: Send + 'static {
     /// The objects at the leader that are watched while there is one.
     fn remote(&self, leader: &crate::leader::Joined) -> Vec<Watched>;
 
-    /// What is decided while the leader is like this; nothing before that is known.
+    /// What is decided while the leader is like this, by somebody who has learned nothing yet; nothing while it is not
+    /// known what to decide.
     fn area(&self, leader: &Leader) -> Option<Self::Area>;
 }
 
@@ -63,7 +64,10 @@ type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
 
 struct Engine<P: Part> {
     part: P,
+    /// What decides; nothing before the leader is known for the first time.
     area: Option<P::Area>,
+    /// Whether it does now. While it does not it learns.
+    decides: bool,
     clients: Clients,
     objects: Objects,
     schedule: Schedule<Subject<P>>,
@@ -74,6 +78,8 @@ struct Engine<P: Part> {
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
+    /// How often the leader has said something else of our networks, by what this part knows.
+    said: u64,
     remote: Option<DropGuard>,
     began: Instant,
     tick: Option<Duration>,
@@ -132,6 +138,7 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
+            decides: false,
             clients: Clients::new(local),
             objects: Objects::default(),
             schedule: Schedule::default(),
@@ -141,6 +148,7 @@ impl<P: Part> Engine<P> {
             problems: BTreeMap::new(),
             told,
             connection: 0,
+            said: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
@@ -168,7 +176,7 @@ impl<P: Part> Engine<P> {
     fn start(&mut self) -> bool {
         self.schedule.wake(Instant::now());
         for _ in 0..TURN {
-            if self.area.is_none() || self.running.len() >= PARALLEL {
+            if !self.decides || self.running.len() >= PARALLEL {
                 return true;
             }
             let Some(subject) = self.schedule.take() else { return true };
@@ -187,9 +195,15 @@ impl<P: Part> Engine<P> {
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
         plan.actions.retain(|action| !self.answers.is_in_vain(action));
         report(&mut self.problems, &subject, plan.problems);
+        let is_withheld =
+            self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);
+        if is_withheld && plan.actions.is_empty() {
+            return;
+        }
         if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
             self.schedule.wait(subject, Instant::now() + wait);
         } else if plan.actions.is_empty() {
+            self.schedule.recall(&subject);
             if self.retries.settled(&subject) {
                 self.schedule.hurry();
             }

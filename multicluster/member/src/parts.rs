@@ -66,9 +66,9 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
 }
 
-struct Imports(Settings);
-struct Exports(Settings);
-struct Gateways(Settings);
+pub(crate) struct Imports(pub(crate) Settings);
+pub(crate) struct Exports(pub(crate) Settings);
+pub(crate) struct Gateways(pub(crate) Settings);
 struct Labels(Settings);
 
 /// The name of a cluster that is in no ClusterSet, where something wants one; nothing is exported under it.
@@ -101,7 +101,7 @@ impl Part for Imports {
         let (cluster, area) = match leader {
             Leader::Unknown => return None,
             Leader::None => (nobody()?, String::new()),
-            Leader::Away(cluster, _) => (cluster.clone(), String::new()),
+            Leader::Away { cluster, area, .. } => (cluster.clone(), area.clone()),
             Leader::Joined(joined) if joined.link == Link::Connecting => return None,
             Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
         };
@@ -157,7 +157,7 @@ fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
     Some(match leader {
         Leader::Unknown => return None,
         Leader::None => (nobody()?, Membership::None),
-        Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
+        Leader::Away { cluster, area, why } => (cluster.clone(), joined(area, Some(why.clone()))),
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
@@ -205,7 +205,7 @@ impl Part for Gateways {
         let participation = match leader {
             Leader::Unknown => return None,
             Leader::None => Participation::None,
-            Leader::Away(..) | Leader::Joined(_) => Participation::Member,
+            Leader::Away { .. } | Leader::Joined(_) => Participation::Member,
         };
         Some(Election {
             namespace: self.0.namespace.clone(),

@@ -4,7 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
 use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Link, Said, Wish, status, wish};
+use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, status, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
@@ -23,7 +23,7 @@ const SECRET: &str =
 fn check(yaml: &str) -> String {
     match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
         Wish::Leave => "leave".to_owned(),
-        Wish::Incomplete(cluster, why) => {
+        Wish::Incomplete { cluster, why, .. } => {
             format!("{}: {why}", cluster.map(|cluster| cluster.to_string()).unwrap_or_default())
         }
         Wish::Join(target) => {
@@ -106,7 +106,8 @@ fn the_cluster_set_says_what_the_leader_says_of_the_member() {
     let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
     let told = [conflict, unapproved];
     let said = |link, told| {
-        let status = status(set, &Said { link, not_renewed: None, told }, "east", Timestamp::UNIX_EPOCH);
+        let said = Said { link, not_renewed: None, unusable: None, told };
+        let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
         let all = status["conditions"].as_array().unwrap().clone();
         let line = |of: &serde_json::Value| {
             let part = |name: &str| of[name].as_str().unwrap_or_default().to_owned();
@@ -123,6 +124,18 @@ fn the_cluster_set_says_what_the_leader_says_of_the_member() {
 }
 
 #[test]
+fn the_cluster_set_says_that_its_secret_cannot_be_used() {
+    let cluster = Cluster::of(SET);
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let said = |unusable| {
+        let said = Said { link: &Link::Connected, not_renewed: None, unusable, told: &[] };
+        status(set, &said, "east", Timestamp::UNIX_EPOCH)["conditions"][2].clone()
+    };
+    assert_eq!(said(None), serde_json::Value::Null);
+    insta::assert_snapshot!(said(Some("there is no certificate")), @r#"{"type":"CredentialUnusable","status":"True","reason":"Unreadable","message":"what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no certificate","lastTransitionTime":"1970-01-01T00:00:00Z"}"#);
+}
+
+#[test]
 fn the_status_follows_the_connection_in_upstreams_words() {
     let mut cluster = Cluster::of(SET);
     let key = Key::new(Kind::ClusterSet, "kube-system", "set");
@@ -133,7 +146,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
         (0, Link::Connecting, None),
         (1, Link::Connected, None),
         (2, Link::Connected, None),
-        (3, Link::Disconnected("connection refused".to_owned()), None),
+        (3, Link::Disconnected(Fault::no_way("connection refused".to_owned())), None),
         (4, Link::Connected, refused),
         (
             5,
@@ -144,7 +157,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let said = Said { link: &link, not_renewed, told: &[] };
+        let said = Said { link: &link, not_renewed, unusable: None, told: &[] };
         let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");

@@ -57,6 +57,19 @@ async fn joining_once_more_renews_the_token() {
 }
 
 #[tokio::test]
+async fn joining_once_more_with_another_address_changes_it() {
+    let member = Lab::new(MEMBER);
+    let other = JOIN.replace("172.18.4.1", "172.18.4.2");
+    assert_eq!(
+        member.run(&format!("{other} --token-secret-name tok5")).await,
+        "ClusterSet \"cs1\" updated in Namespace kube-system\nWaiting for ClusterSet ready\n\
+         Member cluster joined successfully\n"
+    );
+    let set: Option<ClusterSet> = member.cluster.find("kube-system", "cs1").await.unwrap();
+    assert_eq!(set.unwrap().spec.leaders[0].server, "https://172.18.4.2:6443");
+}
+
+#[tokio::test]
 async fn a_cluster_that_cannot_join_keeps_nothing_of_it() {
     let member = Lab::new("");
     assert_eq!(

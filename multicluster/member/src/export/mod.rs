@@ -23,7 +23,8 @@ pub use labels::{LabelExporter, LabelIdentities};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
+use crate::leader::Class;
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, at, label as label_of, text};
 use crate::withdrawals::Withdrawals;
 
 /// What is exported, and all that belongs to it.
@@ -65,8 +66,17 @@ pub enum Membership {
         /// The Namespace of the Common Area.
         area: String,
         /// Why the leader cannot be reached now; nothing where it can.
-        unreachable: Option<String>,
+        unreachable: Option<Class>,
     },
+}
+
+impl Membership {
+    fn area(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Joined { area, .. } => Some(area),
+        }
+    }
 }
 
 /// Exports from one cluster.
@@ -93,6 +103,13 @@ pub struct Exporter {
 impl Area for Exporter {
     type Subject = Subject;
     type Problem = Problem;
+
+    fn remember(&mut self, before: &Self) {
+        self.withdrawals.clone_from(&before.withdrawals);
+        if self.cluster == before.cluster && self.membership.area() == before.membership.area() {
+            self.refusals.clone_from(&before.refusals);
+        }
+    }
 
     fn kinds(&self) -> &'static [Kind] {
         &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport]
@@ -127,6 +144,16 @@ impl Area for Exporter {
             }
             _ => {}
         }
+    }
+
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> bool {
+        let spec = |export: &Value| -> Option<Value> {
+            let is_info = self.subject_of(export) == Some(Subject::ClusterInfo);
+            at(export, "/spec").filter(|_| is_info).cloned()
+        };
+        // Endpoints in the networks that it names are the cluster's.
+        change.key.kind == Kind::ResourceExport
+            && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec)
     }
 
     fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {

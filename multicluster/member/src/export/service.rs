@@ -38,9 +38,16 @@ pub(super) fn plan(
     let decision = decide_on(exporter, objects, name, &export)?;
     let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
+    // What the leader has already it does not refuse any more.
+    let refusal = refusal.filter(|_| !exports.is_empty());
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
     let is_refused = refusal.is_some();
-    let progress = progress(exporter, objects, name, refusal);
+    let progress = match &exporter.membership {
+        Membership::None => Progress::NoClusterSet,
+        Membership::Joined { unreachable: Some(_), .. } if is_answered(object) => Progress::Kept,
+        Membership::Joined { unreachable: Some(why), .. } => Progress::Pending(Some(why.to_string())),
+        Membership::Joined { unreachable: None, .. } => progress(exporter, objects, name, refusal),
+    };
     let mut actions = [exports, report(&key, object, &decision, &progress, now)];
     if is_refused {
         // Nothing is sent after what fails, and another attempt may fail like the last: the user is told first.
@@ -184,11 +191,6 @@ fn progress(
     name: &NamespacedName,
     refusal: Option<String>,
 ) -> Progress {
-    match &exporter.membership {
-        Membership::None => return Progress::NoClusterSet,
-        Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
-        Membership::Joined { .. } => {}
-    }
     let keys = keys(exporter, objects, name);
     let there: Vec<&Value> = keys.iter().filter_map(|key| objects.get(key)).collect();
     if let Some(why) = refusal {
@@ -201,6 +203,21 @@ fn progress(
         return Progress::Pending(None);
     }
     progress_of(&there)
+}
+
+/// Whether a ServiceExport says what the leader made of it: it does not lose that because the leader is away, or was when
+/// the controller started. What was refused may have been changed since.
+fn is_answered(export: &Value) -> bool {
+    let is_valid = condition_of(export, &[export_condition::VALID])
+        .is_some_and(|valid| text(valid, "/status") == "True");
+    let Some(ready) = condition_of(export, &[export_condition::READY]) else { return false };
+    match (text(ready, "/status"), text(ready, "/reason")) {
+        ("True", _) => true,
+        (_, ready_reason::FAILED) => {
+            is_valid && at(ready, "/observedGeneration") == at(export, "/metadata/generation")
+        }
+        _ => false,
+    }
 }
 
 fn progress_of(exports: &[&Value]) -> Progress {
@@ -239,7 +256,7 @@ fn conflicts(export: &Value) -> Conflicts {
 }
 
 /// Tells the user, by conditions, and by an Event when something has gone wrong. A conflict that nobody knows of any
-/// more goes.
+/// more goes; what is not known of either stays together.
 fn report(
     key: &Key,
     object: &Value,
@@ -256,9 +273,10 @@ fn report(
             message: condition.message,
         })
         .collect();
-    let has_conflict = wanted.iter().any(|condition| condition.condition_type == export_condition::CONFLICT);
+    let says = |of: &str| wanted.iter().any(|condition| condition.condition_type == of);
+    let is_over = says(export_condition::READY) && !says(export_condition::CONFLICT);
     let mut conditions = conditions(object, &wanted, now);
-    if let Some(conditions) = conditions.as_array_mut().filter(|_| !has_conflict) {
+    if let Some(conditions) = conditions.as_array_mut().filter(|_| is_over) {
         conditions.retain(|condition| text(condition, "/type") != export_condition::CONFLICT);
     }
     let written = ensure_status(key, object, &json!({ "conditions": conditions }));

@@ -79,6 +79,12 @@ impl Area for Election {
     type Subject = Subject;
     type Problem = Problem;
 
+    fn remember(&mut self, before: &Self) {
+        self.reports.clone_from(&before.reports);
+        self.failed.clone_from(&before.failed);
+        self.handovers.clone_from(&before.handovers);
+    }
+
     fn kinds(&self) -> &'static [Kind] {
         &[Kind::Node, Kind::Gateway]
     }

@@ -85,6 +85,12 @@ impl Area for Importer {
     type Subject = Subject;
     type Problem = Problem;
 
+    fn remember(&mut self, before: &Self) {
+        if self.area == before.area {
+            self.withdrawals.clone_from(&before.withdrawals);
+        }
+    }
+
     fn kinds(&self) -> &'static [Kind] {
         &[
             Kind::Namespace,

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::logging::chain;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
@@ -19,13 +22,14 @@ use tracing::{info, warn};
 
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
-use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status};
-use crate::action::ensure_status;
+use super::{Class, Joined, Leader, Link, Renewal, Said, Target, Wish, status};
+use crate::action::{Action, ensure_status};
 use crate::condition::Condition;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, text};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
+use heartbeat::Beat;
 
 /// How often the leader hears of the member.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -66,16 +70,22 @@ pub(crate) async fn run(
                     heartbeat.reset_immediately();
                 }
             }
-            _ = heartbeat.tick() => {
-                connection.beat().await;
+            _ = heartbeat.tick() => connection.beat(),
+            Some(beat) = connection.beats.next() => {
+                connection.beaten(beat);
                 heartbeat.reset_after(connection.next_beat());
                 if renewals.is_empty() {
                     connection.renew(token_lifetime, &mut renewals);
                 }
             }
             Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
+            Some(answer) = connection.reports.next() => {
+                if !connection.reported(answer) {
+                    continue;
+                }
+            }
         }
-        connection.report().await;
+        connection.report();
     }
 }
 
@@ -91,16 +101,27 @@ struct Connection {
     joined: Option<(Target, Client)>,
     number: u64,
     link: Link,
-    /// What the leader said last of this cluster.
+    /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
+    unusable: Option<String>,
+    /// What the leader said last of this cluster, and how often it has said something else.
     told: Vec<Condition>,
+    said: u64,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
+    /// How the last heartbeats fared, as far as they fared alike, and how many they are.
+    fared: Option<(Link, u32)>,
     /// Consecutive heartbeats without any answer.
     silent: u32,
     /// Of heartbeats, while there is no connection.
     retries: Backoff,
     /// Of the present token.
     renewal: Renewal,
+    /// The heartbeat that is under way, one at most. Nothing waits for it.
+    beats: FuturesUnordered<BoxFuture<'static, Beat>>,
+    /// The status of the ClusterSet that is being written, one at most.
+    reports: FuturesUnordered<BoxFuture<'static, Result<Outcome>>>,
+    /// Whether there was more to say since that began.
+    says_more: bool,
     leader: watch::Sender<Leader>,
 }
 
@@ -123,20 +144,26 @@ impl Connection {
             joined: None,
             number: 0,
             link: Link::Connecting,
+            unusable: None,
             told: Vec::new(),
+            said: 0,
             lost: 0,
+            fared: None,
             silent: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),
+            beats: FuturesUnordered::new(),
+            reports: FuturesUnordered::new(),
+            says_more: false,
             leader,
         }
     }
 
-    /// Begins to renew the token, if it is time to.
+    /// Begins to renew the token, if it is time to. A Secret that cannot be used gets no new one: the connection would not
+    /// have it.
     fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
-        let Some((target, leader)) = self.joined.as_ref().filter(|_| self.link == Link::Connected) else {
-            return;
-        };
+        let is_to = self.link == Link::Connected && self.unusable.is_none();
+        let Some((target, leader)) = self.joined.as_ref().filter(|_| is_to) else { return };
         let Some(token) = self.renewal.due(&target.credentials, Timestamp::now()) else { return };
         let secret = Key::new(Kind::Secret, &self.namespace, &target.secret);
         let version = self.objects.get(&secret).map(|object| text(object, "/metadata/resourceVersion"));
@@ -168,37 +195,61 @@ impl Connection {
     /// Tells the other components.
     fn publish(&self) {
         let Some((target, client)) = &self.joined else { return };
-        let cluster = target.cluster.clone();
+        let (cluster, area) = (target.cluster.clone(), target.area.clone());
         self.leader.send_replace(match &self.link {
-            Link::Taken(why) => Leader::Away(cluster, why.clone()),
+            Link::Taken(why) => Leader::Away { cluster, area, why: Class::NoWay(why.clone()) },
             link => Leader::Joined(Arc::new(Joined {
                 cluster,
-                area: target.area.clone(),
+                area,
                 client: client.clone(),
                 connection: self.number,
                 link: link.clone(),
+                said: self.said,
             })),
         });
     }
 
-    /// Says in the status of the ClusterSet how the connection is.
-    async fn report(&mut self) {
-        let sets = self.objects.all(Kind::ClusterSet);
-        let Some((key, set)) = sets.into_iter().find(|(key, _)| key.namespace == self.namespace) else {
+    /// Begins to say in the status of the ClusterSet how the connection is. What there is to say while that is under way is
+    /// said next.
+    fn report(&mut self) {
+        self.says_more = !self.reports.is_empty();
+        if self.says_more {
             return;
-        };
-        let leader = text(set, "/spec/leaders/0/clusterID");
-        let said = Said { link: &self.link, not_renewed: self.renewal.problem(), told: &self.told };
-        let wanted = status(set, &said, leader, Timestamp::now());
-        let Some(action) = ensure_status(key, set, &wanted) else { return };
+        }
+        let Some(action) = self.status() else { return };
         let clients = Clients::new(self.local.clone());
-        match timeout(PATIENCE, clients.send(&action)).await {
-            Ok(Ok(Outcome::Is(kind, object) | Outcome::Changed(kind, object))) => {
+        self.reports.push(Box::pin(async move {
+            match timeout(PATIENCE, clients.send(&action)).await {
+                Ok(answer) => answer,
+                Err(late) => Err(Error::from(late).context(format!("no answer about {}", action.key()))),
+            }
+        }));
+    }
+
+    /// What is missing in the status of the ClusterSet.
+    fn status(&self) -> Option<Action> {
+        let mut sets = self.objects.all(Kind::ClusterSet);
+        let (key, set) = sets.find(|(key, _)| key.namespace == self.namespace)?;
+        let leader = text(set, "/spec/leaders/0/clusterID");
+        let said = Said {
+            link: &self.link,
+            not_renewed: self.renewal.problem(),
+            unusable: self.unusable.as_deref(),
+            told: &self.told,
+        };
+        ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))
+    }
+
+    /// Takes in what became of the status of the ClusterSet. Whether there is more to say already; what failed is said
+    /// again after the next heartbeat.
+    fn reported(&mut self, answer: Result<Outcome>) -> bool {
+        match answer {
+            Ok(Outcome::Is(kind, object) | Outcome::Changed(kind, object)) => {
                 self.objects.insert(kind, object);
             }
-            Ok(Ok(Outcome::Gone(_))) => {}
-            Ok(Err(error)) => warn!(error = %chain(error.as_ref()), "Status of the ClusterSet not written"),
-            Err(_) => warn!(set = %Key::clone(key), "Status of the ClusterSet not written in time"),
+            Ok(Outcome::Gone(_)) => {}
+            Err(error) => warn!(error = %chain(error.as_ref()), "Status of the ClusterSet not written"),
         }
+        self.says_more
     }
 }

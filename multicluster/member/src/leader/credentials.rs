@@ -92,10 +92,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether another is the same Common Area, to which another way may lead.
+    /// Whether another is the same Common Area, to which another way may lead: another address, or another token. The ID
+    /// of the leader never changes in a ClusterSet.
     pub fn is_same_area(&self, other: &Self) -> bool {
-        (&self.set, &self.cluster, &self.server, &self.area)
-            == (&other.set, &other.cluster, &other.server, &other.area)
+        (&self.set, &self.cluster, &self.leader, &self.area)
+            == (&other.set, &other.cluster, &other.leader, &other.area)
     }
 
     /// The command that, in the leader cluster, makes a token for this one, and the right to renew it.
@@ -114,8 +115,15 @@ pub enum Wish {
     Leave,
     /// To be a member.
     Join(Target),
-    /// To be a member, but something is missing: of which cluster, and what.
-    Incomplete(Option<ClusterId>, String),
+    /// To be a member, but something is missing.
+    Incomplete {
+        /// This cluster, if the ClusterSet says which it is.
+        cluster: Option<ClusterId>,
+        /// The Namespace of the Common Area; empty where the ClusterSet does not say.
+        area: String,
+        /// What is missing.
+        why: String,
+    },
 }
 
 /// Reads the ClusterSet of `namespace`, the first one by name, and its Secret; nothing before both kinds are known.
@@ -127,14 +135,15 @@ pub fn wish(objects: &Objects, namespace: &str) -> Option<Wish> {
     let mut sets = sets.filter(|(key, set)| key.namespace == namespace && !is_leaving(set));
     let Some((key, set)) = sets.next() else { return Some(Wish::Leave) };
     let Some(set) = read::<ClusterSet>(set) else {
-        return Some(Wish::Incomplete(None, format!("{key} cannot be read")));
+        let why = format!("{key} cannot be read");
+        return Some(Wish::Incomplete { cluster: None, area: String::new(), why });
     };
-    let cluster = set.spec.cluster_id.parse::<ClusterId>();
-    Some(match cluster {
-        Err(error) => Wish::Incomplete(None, format!("spec.clusterID: {error}")),
+    let area = set.spec.namespace.clone();
+    Some(match set.spec.cluster_id.parse::<ClusterId>() {
+        Err(error) => Wish::Incomplete { cluster: None, area, why: format!("spec.clusterID: {error}") },
         Ok(cluster) => match target(objects, key, &set, &cluster) {
             Ok(target) => Wish::Join(target),
-            Err(missing) => Wish::Incomplete(Some(cluster), missing),
+            Err(why) => Wish::Incomplete { cluster: Some(cluster), area, why },
         },
     })
 }

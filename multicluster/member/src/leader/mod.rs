@@ -4,6 +4,7 @@ mod announce;
 mod client;
 mod connection;
 mod credentials;
+mod fault;
 mod identity;
 mod renewal;
 mod status;
@@ -17,6 +18,7 @@ use kube::Client;
 pub(crate) use client::connect;
 pub(crate) use connection::{Connect, Facts, run};
 pub use credentials::{Credentials, Renewable, Target, Wish, wish};
+pub use fault::{Class, Fault};
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 
@@ -34,7 +36,14 @@ pub(crate) enum Leader {
     None,
     /// There is one, and no way to it: the ClusterSet or the credentials are unusable, or another cluster is the member.
     /// Nothing is withdrawn.
-    Away(ClusterId, String),
+    Away {
+        /// This cluster, as it is called in the ClusterSet.
+        cluster: ClusterId,
+        /// The Namespace of the Common Area; empty where the ClusterSet does not say.
+        area: String,
+        /// What is in the way.
+        why: Class,
+    },
     /// There is one.
     Joined(Arc<Joined>),
 }
@@ -51,4 +60,6 @@ pub(crate) struct Joined {
     pub(crate) connection: u64,
     /// How the connection fares.
     pub(crate) link: Link,
+    /// Another number each time that the leader says something else of our networks.
+    pub(crate) said: u64,
 }

@@ -4,11 +4,14 @@ use antrea_shared_api::multicluster::condition_type;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::{Class, Fault};
 use crate::condition::{Condition, written};
 use crate::objects::{at, text};
 
 /// Another cluster is the member of our ID.
 const DUPLICATE_CLUSTER_ID: &str = "DuplicateClusterID";
+/// What the Secret says makes no connection.
+const UNREADABLE: &str = "Unreadable";
 
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ pub enum Link {
     /// It has taken the last heartbeat.
     Connected,
     /// It cannot be reached, or refuses us, because of this.
-    Disconnected(String),
+    Disconnected(Fault),
     /// It refuses us: another cluster is the member of our ID.
     Taken(String),
     /// The token has expired.
@@ -34,12 +37,13 @@ pub enum Link {
 
 impl Link {
     /// Why the leader cannot be asked; nothing where it can, or where nobody has tried.
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<Class> {
         match self {
             Self::Connecting | Self::Connected => None,
-            Self::Disconnected(why) | Self::Taken(why) => Some(why.clone()),
+            Self::Disconnected(fault) => Some(fault.class().clone()),
+            Self::Taken(why) => Some(Class::NoWay(why.clone())),
             Self::Expired { since, secret, .. } => {
-                Some(format!("the token in Secret {secret} expired at {since}"))
+                Some(Class::NoWay(format!("the token in Secret {secret} expired at {since}")))
             }
         }
     }
@@ -52,13 +56,15 @@ pub struct Said<'a> {
     pub link: &'a Link,
     /// Why the token cannot be renewed.
     pub not_renewed: Option<&'a str>,
+    /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
+    pub unusable: Option<&'a str>,
     /// What the leader said last of this cluster.
     pub told: &'a [Condition],
 }
 
 /// The status of a ClusterSet.
 pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
-    let Said { link, not_renewed, told } = *said;
+    let Said { link, not_renewed, unusable, told } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -72,6 +78,7 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
+    own.extend(unusable.map(|why| unreadable(set, why)));
     match taken(link) {
         Some(taken) => own.push(taken),
         None => own.extend_from_slice(told),
@@ -99,7 +106,7 @@ fn conditions(link: &Link) -> (Condition, Condition) {
         }
         Link::Connected => (ready("True", "", ""), ready("True", "", "")),
         Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. } => {
-            let why = link.fault().unwrap_or_default();
+            let why = link.fault().map(|fault| fault.to_string()).unwrap_or_default();
             (ready("False", "", "Disconnected from leader"), ready("False", "Disconnected", &why))
         }
     }
@@ -143,6 +150,15 @@ fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condit
         ),
         Link::Connecting | Link::Disconnected(_) | Link::Taken(_) => None,
     }
+}
+
+/// That what the ClusterSet and its Secret say now cannot be used.
+fn unreadable(set: &Value, why: &str) -> Condition {
+    let secret = text(set, "/spec/leaders/0/secret");
+    let message = format!(
+        "what spec.leaders[0] and Secret {secret} say now makes no connection, and the one before goes on: {why}"
+    );
+    Condition::new(condition_type::CREDENTIAL_UNUSABLE, "True", UNREADABLE, message)
 }
 
 /// Upstream leaves out reasons and messages that are empty.

@@ -6,6 +6,7 @@ mod lab;
 mod moves;
 mod older_leader;
 mod refused;
+mod silence;
 mod tokens;
 
 use serde_json::{Value, json};
@@ -72,20 +73,39 @@ async fn a_new_token_is_used_and_withdraws_nothing() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_cannot_be_used_is_told_and_the_connection_goes_on() {
+    let mut lab = Lab::new("https://certificates").await;
+    lab.is_joined().await;
+    let secret = Key::new(Kind::Secret, "kube-system", "token");
+    lab.patch(&secret, &json!({"data": {"ca.crt": "bm9uZQ=="}})).await;
+    let unusable = |set: &Value| {
+        let conditions = set["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let types: Vec<&str> = conditions.iter().map(|of| text(of, "/type")).collect();
+        types.contains(&"CredentialUnusable")
+    };
+    let goes_on = |set: &Value| set["status"]["readyClusters"] == 1;
+    lab.wait(&set(), |set| set.is_some_and(|set| unusable(set) && goes_on(set))).await;
+    lab.patch(&secret, &json!({"data": {"ca.crt": null}})).await;
+    lab.wait(&set(), |set| set.is_some_and(|set| !unusable(set) && goes_on(set))).await;
+    lab.end().await;
+}
+
+#[tokio::test]
 async fn a_change_of_leader_moves_all_exports_and_says_goodbye() {
     let mut lab = Lab::new("https://four").await;
     lab.is_joined().await;
+    lab.delete(&set()).await;
+    lab.is_gone(&announce()).await;
+    lab.is_gone(&derived()).await;
     let (other, _folder) = api_server("");
-    let old = std::mem::replace(&mut lab.leader, other.clone());
+    lab.leader = other.clone();
     LEADERS.lock().unwrap().insert("https://five".to_owned(), other);
-    let leaders = json!([{ "clusterID": "east", "server": "https://five", "secret": "token" }]);
-    lab.patch(&set(), &json!({"spec": {"leaders": leaders}})).await;
+    let mut of_north = cluster_set("https://five");
+    of_north["spec"]["leaders"][0]["clusterID"] = json!("north");
+    lab.create(Kind::ClusterSet, &of_north).await;
     for key in exported() {
         lab.is_there(&key).await;
     }
-    lab.is_gone(&derived()).await;
-    lab.leader = old;
-    lab.is_gone(&announce()).await;
     lab.end().await;
 }
 

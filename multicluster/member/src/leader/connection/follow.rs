@@ -1,12 +1,14 @@
 //! Which leader there is a connection to: that of the ClusterSet, with the credentials of the Secret.
 
 use antrea_kit::logging::chain;
+use antrea_mc_core::ids::ClusterId;
+use kube::Client;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::{Connection, PATIENCE};
 use crate::leader::identity::say_goodbye;
-use crate::leader::{Leader, Link, Renewal, Target, Wish, wish};
+use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, wish};
 
 impl Connection {
     /// Follows ClusterSet and Secret. Whether there is a new connection.
@@ -24,47 +26,73 @@ impl Connection {
                 self.leader.send_replace(Leader::None);
                 false
             }
-            Some(Wish::Incomplete(cluster, why)) => {
+            Some(Wish::Incomplete { cluster, area, why }) => {
                 warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
-                self.joined = None;
-                if let Some(cluster) = cluster {
-                    self.leader.send_replace(Leader::Away(cluster, why));
-                }
+                (self.joined, self.unusable) = (None, None);
+                self.beats.clear();
+                self.give_up(cluster, area, why);
                 false
             }
-            Some(Wish::Join(target)) => self.join(target),
+            Some(Wish::Join(target)) => self.begin(target),
         }
     }
 
-    /// Begins a connection. Whether there is a way to the leader.
-    pub(super) fn join(&mut self, target: Target) -> bool {
+    /// Begins a connection by what ClusterSet and Secret say now, or goes on with the one that there is. Whether it is
+    /// another one.
+    pub(super) fn begin(&mut self, target: Target) -> bool {
+        self.unusable = None;
         if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
             self.leave();
         }
-        let client = match (self.connect)(&target) {
-            Ok(client) => client,
-            Err(error) => {
-                let why = chain(error.as_ref()).to_string();
-                warn!(reason = why, "No way to the leader");
-                self.link = Link::Disconnected(why.clone());
-                self.leader.send_replace(Leader::Away(target.cluster, why));
-                return false;
+        match (self.connect)(&target) {
+            Ok(client) => {
+                self.join(target, client);
+                true
             }
-        };
+            Err(error) => {
+                let why = chain(error.as_ref());
+                warn!(reason = why, "No way to the leader");
+                match self.joined {
+                    Some(_) => self.unusable = Some(why),
+                    None => self.give_up(Some(target.cluster), target.area, why),
+                }
+                false
+            }
+        }
+    }
+
+    /// There is no way to the leader before this is mended.
+    fn give_up(&mut self, cluster: Option<ClusterId>, area: String, why: String) {
+        self.link = Link::Disconnected(Fault::no_way(why.clone()));
+        if let Some(cluster) = cluster {
+            self.leader.send_replace(Leader::Away { cluster, area, why: Class::NoWay(why) });
+        }
+    }
+
+    /// Begins another connection in the place of the one that there is.
+    pub(super) fn begin_again(&mut self) {
+        let Some((target, _)) = self.joined.clone() else { return };
+        if let Ok(client) = (self.connect)(&target) {
+            self.join(target, client);
+        }
+    }
+
+    fn join(&mut self, target: Target, client: Client) {
         info!(cluster = %target.cluster, leader = target.leader, server = target.server, "Connecting to the leader");
         self.number += 1;
-        (self.link, self.lost, self.silent) = (Link::Connecting, 0, 0);
+        (self.link, self.lost, self.fared, self.silent) = (Link::Connecting, 0, None, 0);
         self.renewal = Renewal::default();
         self.retries.reset();
+        // The new connection does not wait for what the old one is asked.
+        self.beats.clear();
         self.joined = Some((target, client));
         self.publish();
-        true
     }
 
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
-        (self.link, self.told) = (Link::Connecting, Vec::new());
+        (self.link, self.unusable, self.told) = (Link::Connecting, None, Vec::new());
+        self.beats.clear();
         let Some((target, client)) = self.joined.take() else { return };
         let local = self.local.clone();
         tokio::spawn(async move {
