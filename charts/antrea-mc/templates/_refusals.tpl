@@ -7,6 +7,7 @@
     controller.podCIDRs: []
     controller.gatewayIPPrecedence: private
     controller.endpointIPType: ClusterIP
+    controller.member.agentNamespace: kube-system
     controller.member.tokenLifetime: 168h
     controller.member.excludedNamespaces: [kube-system, kube-public, kube-node-lease]
     clusterSet.leaderClusterID: ""

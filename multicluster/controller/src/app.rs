@@ -9,7 +9,6 @@ use antrea_kit::kube_client::{Access, client};
 use antrea_kit::leases::{Elector, Leadership, Terms};
 use antrea_kit::open_files;
 use antrea_mc_webhook::Installation;
-use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
@@ -73,7 +72,7 @@ pub(crate) async fn run(
 fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Settings {
     let installation = Installation {
         controller: identity.namespace.clone(),
-        agent: NAMESPACE.to_owned(),
+        agent: config.member.agent_namespace.clone(),
         common_areas: roles.common_areas().to_vec(),
         member: roles.member_namespace().map(str::to_owned),
     };
@@ -94,5 +93,26 @@ fn election(
             let (elector, leadership) = Elector::new(client.clone(), &identity.namespace, LEASE, terms);
             (Some(elector), leadership)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use antrea_kit::object_files;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn webhooks_believe_the_agents_of_the_namespace_that_core_antrea_is_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let client = object_files::client(folder.path()).unwrap();
+        let identity = Identity { namespace: "antrea-mc".to_owned(), pod: None };
+        let agents = |text: &str| {
+            let config = Config::parse("mc.yaml", text).unwrap();
+            let roles = Roles::new(client.clone(), Mode::Member, &config, &identity, VERSION);
+            webhooks(&config, &identity, &roles).installation.agent
+        };
+        assert_eq!(agents(""), "kube-system");
+        assert_eq!(agents("member: {agentNamespace: antrea}"), "antrea");
     }
 }

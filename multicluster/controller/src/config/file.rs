@@ -1,6 +1,7 @@
 //! The file as it stands: upstream's MultiClusterConfig, and the sections that we add.
 
 use antrea_config_file::section::section;
+use antrea_shared_api::well_known::NAMESPACE;
 use serde_saphyr::{Location, Spanned};
 
 /// Namespaces of a cluster's own affairs, that exist in each.
@@ -54,6 +55,7 @@ section! {
     /// `member`: this cluster in a ClusterSet.
     Member {
         namespace: String = "namespace", "";
+        agent_namespace: String = "agentNamespace", NAMESPACE;
         token_lifetime: String = "tokenLifetime", "168h";
         excluded_namespaces: Vec<Spanned<String>> = "excludedNamespaces", EXCLUDED_NAMESPACES.map(unplaced);
     }

@@ -20,6 +20,7 @@ use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_leader::LeaseTimes;
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
+use antrea_shared_api::well_known::NAMESPACE;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
 
@@ -79,6 +80,8 @@ pub(crate) struct Leader {
 pub(crate) struct Member {
     /// The Namespace of ClusterSet and Gateway, where not the controller's own.
     pub(crate) namespace: Option<String>,
+    /// The Namespace of core Antrea.
+    pub(crate) agent_namespace: String,
     /// How long tokens are good for that the member asks for.
     pub(crate) token_lifetime: Duration,
     /// Namespaces of which nothing is exported or imported.
@@ -180,11 +183,13 @@ impl Member {
         let week = Duration::from_secs(7 * 24 * 3600);
         let lifetime = parsed(&file.member.token_lifetime, "member.tokenLifetime", problems);
         let namespace = parsed(&file.member.namespace, "member.namespace", problems);
+        let agents = parsed(&file.member.agent_namespace, "member.agentNamespace", problems);
         let precedence = parsed(&file.gateway_ip_precedence, "gatewayIPPrecedence", problems);
         let pod_cidrs: Vec<Network> = each(&file.pod_cidrs, "podCIDRs", problems);
         let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
+            agent_namespace: agents.map_or_else(|| NAMESPACE.to_owned(), |NamespaceName(name)| name),
             token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),

@@ -68,7 +68,7 @@ endpointIPType: podip
 enableStretchedNetworkPolicy: true
 leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s}
 leaderElection: {leaderElect: false}
-member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
+member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
     );
     assert_eq!(all.health, Listen::At("127.0.0.1:8081".parse().unwrap()));
@@ -81,7 +81,8 @@ member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let member = Member {
-        namespace: Some("antrea".to_owned()),
+        namespace: Some("antrea-mc".to_owned()),
+        agent_namespace: "antrea".to_owned(),
         token_lifetime: Duration::from_secs(24 * 3600),
         excluded_namespaces: names(&["a", "b"]),
         service_cidrs: Some(networks(&["10.96.0.0/12", "fd00:10:96::/108"])),
@@ -92,7 +93,7 @@ member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
     };
     assert_eq!(all.member, member);
     let keys = Config::keys();
-    assert_eq!(keys.len(), 19, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 20, "a key was added: set it above, too: {keys:?}");
 }
 
 #[test]
