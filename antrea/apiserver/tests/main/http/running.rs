@@ -3,10 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use antrea_apiserver::{
-    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
-};
-use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes};
+use antrea_apiserver::{Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, SharedStore};
+use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes, NodesInTokens};
 use antrea_kit::health::{Checks, text};
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
