@@ -73,10 +73,10 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     };
     let server = serving.bind(config).await?;
     info!(address = %server.local_addr(), "Serving the API");
-    if let Err(error) = admit_own_pod(&token, certificate.ca_pem()) {
+    if let Err(error) = admit_own_pod(&token, &certificate.ca_pem()) {
         warn!(error = %chain(&error), "antctl in this Pod cannot ask the controller");
     }
-    let ca = certificate.ca_pem().to_owned();
+    let ca = certificate.ca_pem();
     let namespace = identity.namespace();
     let publication = Publication {
         namespace: namespace.to_owned(),

@@ -49,7 +49,7 @@ pub(crate) async fn run(
     let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
     let figures = metrics::Figures::new(mode, VERSION, leadership.clone(), roles.censuses());
     let metrics = listen::bind(config.metrics, metrics::handler(figures)).await?;
-    let webhooks = webhooks(config, identity, &roles);
+    let webhooks = webhooks(config, identity, &roles, leadership.clone());
 
     let mut components = Components::new();
     if let Some(server) = health {
@@ -69,7 +69,12 @@ pub(crate) async fn run(
 }
 
 /// What webhooks are served, and what they depend on.
-fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Settings {
+fn webhooks(
+    config: &Config,
+    identity: &Identity,
+    roles: &Roles,
+    leadership: watch::Receiver<Leadership>,
+) -> webhooks::Settings {
     let installation = Installation {
         controller: identity.namespace.clone(),
         agent: config.member.agent_namespace.clone(),
@@ -77,7 +82,7 @@ fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Se
         member: roles.member_namespace().map(str::to_owned),
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
-    webhooks::Settings { config: config.webhook, installation, farewell }
+    webhooks::Settings { config: config.webhook, installation, farewell, leadership }
 }
 
 /// Whether this replica works: as the election says, or always.
@@ -110,7 +115,8 @@ mod tests {
         let agents = |text: &str| {
             let config = Config::parse("mc.yaml", text).unwrap();
             let roles = Roles::new(client.clone(), Mode::Member, &config, &identity, VERSION);
-            webhooks(&config, &identity, &roles).installation.agent
+            let (_, leadership) = watch::channel(Leadership::Leading);
+            webhooks(&config, &identity, &roles, leadership).installation.agent
         };
         assert_eq!(agents(""), "kube-system");
         assert_eq!(agents("member: {agentNamespace: antrea}"), "antrea");

@@ -1,6 +1,6 @@
 //! Rights: verbs and resources one by one.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::helm::{Chart, MODES, find, texts};
 
@@ -56,6 +56,38 @@ fn nobody_may_do_everything_and_no_secret_is_open_everywhere() {
             let binds = ["bind", "escalate", "impersonate"].iter().any(|verb| rules.contains(verb));
             assert!(!binds, "{mode} {name}: {rules}");
         }
+    }
+}
+
+#[test]
+fn the_controller_creates_one_secret_where_an_admission_policy_says_which() {
+    let Some(chart) = Chart::open() else { return };
+    let policies = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy";
+    for (mode, namespace) in MODES {
+        let values = format!("mode: {mode}");
+        let creates = |objects: &[Value]| {
+            rules(find(objects, "Role", "antrea-mc-controller")).contains("/secrets: create")
+        };
+        let without = chart.render(namespace, &values).unwrap();
+        assert!(!creates(&without), "{mode}");
+        assert!(!without.iter().any(|object| object["kind"] == "ValidatingAdmissionPolicy"), "{mode}");
+        let with = chart.render_on(&[policies], namespace, &values).unwrap();
+        assert!(creates(&with), "{mode}");
+        let prefix = if mode == "leader" { "antrea-multicluster-" } else { "" };
+        let name = format!("{prefix}antrea-mc-controller-secret");
+        let binding = &find(&with, "ValidatingAdmissionPolicyBinding", &name)["spec"];
+        assert_eq!(*binding, json!({"policyName": name, "validationActions": ["Deny"]}), "{mode}");
+        let policy = &find(&with, "ValidatingAdmissionPolicy", &name)["spec"];
+        let user =
+            format!("request.userInfo.username == 'system:serviceaccount:{namespace}:antrea-mc-controller'");
+        assert_eq!(policy["matchConditions"], json!([{"name": "is-controller", "expression": user}]));
+        let rule = json!({
+            "apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["CREATE"],
+        });
+        assert_eq!(policy["matchConstraints"], json!({"resourceRules": [rule]}));
+        assert_eq!(policy["failurePolicy"], "Fail");
+        let one = "object.metadata.name == 'antrea-mc-webhook-ca' && object.type == 'Opaque'";
+        assert_eq!(policy["validations"][0]["expression"], one);
     }
 }
 

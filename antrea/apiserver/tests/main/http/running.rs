@@ -178,7 +178,7 @@ impl Running {
         let server = Server::bind(address, Some(tls), LIMITS, api.handler()).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(stop.clone()));
-        Self { store, reported, trust, tokens, stop, asked, address, ca: certificate.ca_pem().to_owned() }
+        Self { store, reported, trust, tokens, stop, asked, address, ca: certificate.ca_pem() }
     }
 
     /// What the API server was asked whether somebody may.
