@@ -21,6 +21,7 @@
     controller.leader.namespaces: []
     controller.leader.memberLease: 5m
     controller.leader.memberSilence: 30s
+    controller.leader.memberTokenLifetime: 168h
     memberCredentials: []
 {{- else if not .Values.clusterSet.tokenSecretName -}}
 - because: this cluster joins its own ClusterSet only with clusterSet.tokenSecretName

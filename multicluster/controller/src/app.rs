@@ -80,6 +80,7 @@ fn webhooks(
         agent: config.member.agent_namespace.clone(),
         common_areas: roles.common_areas().to_vec(),
         member: roles.member_namespace().map(str::to_owned),
+        token_lifetime: config.leader.token_lifetime,
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
     webhooks::Settings { config: config.webhook, installation, farewell, leadership }

@@ -1,6 +1,7 @@
 //! What is known of one Namespace, as watches tell.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use antrea_kit::known::Known as Named;
 use antrea_kit::watch::WatchEvent;
@@ -10,8 +11,9 @@ use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounc
 use antrea_shared_api::multicluster::v1alpha2::{
     CLUSTER_ID_CLAIM, CLUSTER_SET_ID_CLAIM, ClusterClaim, ClusterSet,
 };
-use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
+use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, TOKEN_LIFETIME};
 use antrea_shared_api::multicluster::well_known::announce_name;
+use jiff::SignedDuration;
 use k8s_openapi::Metadata;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -33,11 +35,30 @@ pub enum Event {
     ClusterClaim(WatchEvent<ClusterClaim>),
 }
 
+/// A ServiceAccount, as its annotations have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// The cluster that it is bound to, which may be none that there can be.
+    pub(crate) cluster: Option<String>,
+    /// How long its tokens last, where not as long as those of others.
+    pub(crate) token_lifetime: Option<Duration>,
+}
+
+impl Account {
+    fn of(account: &ServiceAccount) -> Self {
+        let annotation = |key: &str| account.metadata.annotations.as_ref()?.get(key);
+        let lifetime = annotation(TOKEN_LIFETIME).and_then(|text| text.parse::<SignedDuration>().ok());
+        Self {
+            cluster: annotation(CLUSTER_ID).cloned(),
+            token_lifetime: lifetime.and_then(|lifetime| lifetime.try_into().ok()),
+        }
+    }
+}
+
 /// A Namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Area {
-    /// ServiceAccounts with the value of their annotation.
-    accounts: Named<Option<String>>,
+    accounts: Named<Account>,
     cluster_sets: Named<ClusterSet>,
     announces: Named<MemberClusterAnnounce>,
     /// By cluster, whatever the name.
@@ -47,7 +68,7 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Option<String>>, Denied> {
+    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Account>, Denied> {
         self.accounts.all().ok_or(Denied::Unknown("ServiceAccounts"))
     }
 
@@ -91,11 +112,7 @@ impl Area {
     pub(crate) fn learn(&mut self, event: Event) {
         match event {
             Event::Account(event) => {
-                learn(&mut self.accounts, event, |mut account| {
-                    let annotations = account.metadata.annotations.as_mut();
-                    let bound_to = annotations.and_then(|annotations| annotations.remove(CLUSTER_ID));
-                    Some((name(&account), bound_to))
-                });
+                learn(&mut self.accounts, event, |account| Some((name(&account), Account::of(&account))));
             }
             Event::ClusterSet(event) => {
                 learn(&mut self.cluster_sets, event, named);

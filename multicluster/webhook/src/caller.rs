@@ -96,7 +96,7 @@ impl Caller {
         let Some(account) = AccountName::of(name).filter(|account| account.namespace == namespace) else {
             return Ok(caller);
         };
-        let bound_to = area.accounts()?.get(account.name).and_then(Option::as_deref);
+        let bound_to = area.accounts()?.get(account.name).and_then(|account| account.cluster.as_deref());
         let says = |why: String| format!("ServiceAccount {namespace}/{} {why}", account.name);
         Ok(match bound_to.map(str::parse::<ClusterId>) {
             Some(Ok(cluster)) => Self::Member(cluster),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use antrea_kit::auth::NodesInTokens;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
@@ -20,6 +21,8 @@ pub struct Installation {
     pub common_areas: Vec<String>,
     /// Of a member: where its ClusterSet and its Gateways are.
     pub member: Option<String>,
+    /// Of a leader: how long the tokens last that members ask for.
+    pub token_lifetime: Duration,
 }
 
 /// All that webhooks look up.

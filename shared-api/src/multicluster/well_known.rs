@@ -14,6 +14,9 @@ pub mod annotation {
     pub const GATEWAY_IP: &str = "multicluster.antrea.io/gateway-ip";
     /// Of a ServiceAccount in the Common Area: the member that it belongs to.
     pub const CLUSTER_ID: &str = "multicluster.antrea.io/cluster-id";
+    /// Of such a ServiceAccount: how long the tokens last that the member asks for, as `720h`, where not as the leader's
+    /// configuration says.
+    pub const TOKEN_LIFETIME: &str = "multicluster.antrea.io/token-lifetime";
     /// Of what antctl made, and may remove.
     pub const CREATED_BY_ANTCTL: &str = "multicluster.antrea.io/created-by-antctl";
 }

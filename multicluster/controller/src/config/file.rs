@@ -48,6 +48,7 @@ section! {
         namespaces: Vec<Spanned<String>> = "namespaces", [];
         member_lease: String = "memberLease", "5m";
         member_silence: String = "memberSilence", "30s";
+        member_token_lifetime: String = "memberTokenLifetime", "168h";
     }
 }
 

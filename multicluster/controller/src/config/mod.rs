@@ -30,6 +30,9 @@ use values::{
     ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
 };
 
+/// How long tokens last where the file does not say.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// What the file says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Config {
@@ -73,6 +76,8 @@ pub(crate) struct Leader {
     pub(crate) namespaces: Vec<String>,
     /// How long members may be silent.
     pub(crate) times: LeaseTimes,
+    /// How long tokens last that members ask for.
+    pub(crate) token_lifetime: Duration,
 }
 
 /// Of a member.
@@ -158,7 +163,9 @@ impl Leader {
         let lease = time(&file.member_lease, "leader.memberLease", usual.lease);
         let times = LeaseTimes { silent_after, lease };
         refuse_short_lease(file, times, problems);
-        Self { namespaces, times }
+        let lifetime = parsed(&file.member_token_lifetime, "leader.memberTokenLifetime", problems);
+        let token_lifetime = lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime);
+        Self { namespaces, times, token_lifetime }
     }
 }
 
@@ -180,7 +187,6 @@ fn refuse_short_lease(file: &file::Leader, times: LeaseTimes, problems: &mut Pro
 
 impl Member {
     fn validate(file: &ControllerFile, problems: &mut Problems) -> Self {
-        let week = Duration::from_secs(7 * 24 * 3600);
         let lifetime = parsed(&file.member.token_lifetime, "member.tokenLifetime", problems);
         let namespace = parsed(&file.member.namespace, "member.namespace", problems);
         let agents = parsed(&file.member.agent_namespace, "member.agentNamespace", problems);
@@ -190,7 +196,7 @@ impl Member {
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
             agent_namespace: agents.map_or_else(|| NAMESPACE.to_owned(), |NamespaceName(name)| name),
-            token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
+            token_lifetime: lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
             pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),

@@ -24,7 +24,8 @@ fn a_file_that_says_nothing_has_upstreams_defaults() {
     assert_eq!(nothing.metrics, Listen::Off);
     assert_eq!(nothing.webhook, Webhook { port: 9443, host: None });
     assert_eq!(nothing.election, Election::InPods);
-    assert_eq!(nothing.leader, Leader { namespaces: Vec::new(), times: LeaseTimes::default() });
+    let leader = Leader { namespaces: Vec::new(), times: LeaseTimes::default(), token_lifetime: WEEK };
+    assert_eq!(nothing.leader, leader);
     let Member { service_cidrs, pod_cidrs, precedence, addresses, label_identities, .. } = nothing.member;
     assert_eq!((service_cidrs, pod_cidrs), (None, Vec::new()));
     assert_eq!(precedence, NodeIpKind::Internal);
@@ -66,7 +67,7 @@ podCIDRs: [10.10.0.0/16, 10.20.0.7/16]
 gatewayIPPrecedence: public
 endpointIPType: podip
 enableStretchedNetworkPolicy: true
-leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s}
+leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s, memberTokenLifetime: 48h}
 leaderElection: {leaderElect: false}
 member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
@@ -77,7 +78,9 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, exclu
     assert_eq!(all.webhook, webhook);
     assert_eq!(all.election, Election::Never);
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
-    assert_eq!(all.leader, Leader { namespaces: vec!["a".to_owned(), "b".to_owned()], times });
+    let namespaces = vec!["a".to_owned(), "b".to_owned()];
+    let token_lifetime = Duration::from_secs(48 * 3600);
+    assert_eq!(all.leader, Leader { namespaces, times, token_lifetime });
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let member = Member {
@@ -93,7 +96,7 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, exclu
     };
     assert_eq!(all.member, member);
     let keys = Config::keys();
-    assert_eq!(keys.len(), 20, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 21, "a key was added: set it above, too: {keys:?}");
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn keys_that_are_not_there_are_told_with_the_nearest() {
     refused(
         "leader:\n  memberlease: 5m\n",
         "2:3: memberlease: there is no such key, did you mean memberLease? Allowed here: namespaces, memberLease, \
-         memberSilence",
+         memberSilence, memberTokenLifetime",
     );
     refused(
         "leaderElection:\n  resourceName: a\n",

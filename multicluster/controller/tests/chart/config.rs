@@ -33,7 +33,8 @@ fn the_controller_reads_what_the_chart_writes() {
     for (mode, _) in MODES {
         check(mode, "");
     }
-    let leader = "leader: {namespaces: [a, b], memberLease: 1h30m, memberSilence: 45s}";
+    let leader =
+        "leader: {namespaces: [a, b], memberLease: 1h30m, memberSilence: 45s, memberTokenLifetime: 48h}";
     let listeners = "health: {healthProbeBindAddress: '127.0.0.1:8081'}, metrics: {bindAddress: '[::1]:8082'}, \
                      webhook: {port: 9444}, leaderElection: {leaderElect: false}";
     let member = "serviceCIDR: '10.96.0.0/12,fd00:96::/112', podCIDRs: [10.10.0.0/16, 'fd00:10::/56'], \
