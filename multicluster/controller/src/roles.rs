@@ -146,6 +146,7 @@ impl Membership {
             precedence,
             addresses,
             label_identities,
+            token_secret,
             token_lifetime,
             excluded_namespaces,
             ..
@@ -157,6 +158,7 @@ impl Membership {
             precedence: *precedence,
             naming: Naming::Unambiguous,
             label_identities: *label_identities,
+            token_secret: token_secret.clone(),
             token_lifetime: *token_lifetime,
             excluded_namespaces: excluded_namespaces.clone(),
             version: self.version.to_owned(),

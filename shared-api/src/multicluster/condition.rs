@@ -28,6 +28,9 @@ pub mod condition_type {
     pub const IS_LEADER: &str = "IsLeader";
     /// Of a member's ClusterSet, an addition to upstream's: the leader refuses the token because it has expired.
     pub const CREDENTIAL_EXPIRED: &str = "CredentialExpired";
+    /// Of a member's ClusterSet while it is True, an addition to upstream's: the credentials that the ClusterSet names are
+    /// not used.
+    pub const CREDENTIAL_UNUSABLE: &str = "CredentialUnusable";
     /// Of a ResourceExport that was merged, and of a cluster that imported a ResourceImport.
     pub const SUCCEEDED: &str = "Succeeded";
     /// Of a ResourceExport that could not be merged.

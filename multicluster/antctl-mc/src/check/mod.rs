@@ -2,6 +2,7 @@
 //! read before.
 
 mod clock;
+mod credential;
 mod finding;
 mod mtu;
 mod networks;
@@ -22,6 +23,7 @@ use kube::ResourceExt;
 
 use crate::cli::CheckOptions;
 use crate::cluster::Cluster;
+use crate::controller_config::ControllerConfig;
 use crate::objects::cluster_set::{Role, role};
 
 pub(crate) async fn run(cluster: &Cluster, options: &CheckOptions, out: &mut dyn Write) -> Result<ExitCode> {
@@ -84,7 +86,9 @@ async fn of_member(cluster: &Cluster, set: &ClusterSet, antrea: &str) -> Result<
     let gateways: Vec<Gateway> = cluster.list(Some(&namespace)).await?;
     let networks = read::imported_networks(cluster, set, &gateways).await?;
     let config = read::agent_config(cluster, antrea).await?;
+    let controller = ControllerConfig::of(cluster, &namespace).await?;
     let mut findings = vec![reach::check_leader(&leader.server, &leader.secret, &answer)];
+    findings.extend(credential::check(set, controller.as_ref()));
     findings.extend(reach::check_gateway(&gateways));
     findings.extend(networks::check(&networks::merged(networks)));
     findings.push(clock::check_leader(read::time(&cluster.client).await, answer.time()));

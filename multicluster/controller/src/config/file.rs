@@ -57,6 +57,7 @@ section! {
     Member {
         namespace: String = "namespace", "";
         agent_namespace: String = "agentNamespace", NAMESPACE;
+        token_secret: String = "tokenSecret", "";
         token_lifetime: String = "tokenLifetime", "168h";
         excluded_namespaces: Vec<Spanned<String>> = "excludedNamespaces", EXCLUDED_NAMESPACES.map(unplaced);
     }

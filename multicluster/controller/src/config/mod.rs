@@ -27,7 +27,8 @@ use serde_saphyr::Spanned;
 use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
-    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
+    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence,
+    SecretName, Span,
 };
 
 /// How long tokens last where the file does not say.
@@ -87,6 +88,8 @@ pub(crate) struct Member {
     pub(crate) namespace: Option<String>,
     /// The Namespace of core Antrea.
     pub(crate) agent_namespace: String,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names.
+    pub(crate) token_secret: Option<String>,
     /// How long tokens are good for that the member asks for.
     pub(crate) token_lifetime: Duration,
     /// Namespaces of which nothing is exported or imported.
@@ -196,6 +199,8 @@ impl Member {
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
             agent_namespace: agents.map_or_else(|| NAMESPACE.to_owned(), |NamespaceName(name)| name),
+            token_secret: parsed(&file.member.token_secret, "member.tokenSecret", problems)
+                .map(|SecretName(name)| name),
             token_lifetime: lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),

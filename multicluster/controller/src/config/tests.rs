@@ -69,7 +69,7 @@ endpointIPType: podip
 enableStretchedNetworkPolicy: true
 leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s, memberTokenLifetime: 48h}
 leaderElection: {leaderElect: false}
-member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
+member: {namespace: antrea-mc, agentNamespace: antrea, tokenSecret: tok5, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
     );
     assert_eq!(all.health, Listen::At("127.0.0.1:8081".parse().unwrap()));
@@ -86,6 +86,7 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, exclu
     let member = Member {
         namespace: Some("antrea-mc".to_owned()),
         agent_namespace: "antrea".to_owned(),
+        token_secret: Some("tok5".to_owned()),
         token_lifetime: Duration::from_secs(24 * 3600),
         excluded_namespaces: names(&["a", "b"]),
         service_cidrs: Some(networks(&["10.96.0.0/12", "fd00:10:96::/108"])),
@@ -96,7 +97,7 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenLifetime: 24h, exclu
     };
     assert_eq!(all.member, member);
     let keys = Config::keys();
-    assert_eq!(keys.len(), 21, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 22, "a key was added: set it above, too: {keys:?}");
 }
 
 #[test]
@@ -142,6 +143,11 @@ fn bad_values_are_told_with_what_is_allowed() {
         "member:\n  tokenLifetime: 5m\n",
         "2:18: member.tokenLifetime \"5m\": a time of 10m or more is wanted, as in 24h or 168h: API servers grant no shorter \
          ones",
+    );
+    refused(
+        "member: {tokenSecret: a_b}\n",
+        "1:23: member.tokenSecret \"a_b\": the name of a Secret is wanted: lower-case letters, digits, '-' and '.', 253 \
+         characters at most",
     );
     refused(
         "leader: {memberSilence: 0s}\n",

@@ -39,7 +39,7 @@ fn the_controller_reads_what_the_chart_writes() {
                      webhook: {port: 9444}, leaderElection: {leaderElect: false}";
     let member = "serviceCIDR: '10.96.0.0/12,fd00:96::/112', podCIDRs: [10.10.0.0/16, 'fd00:10::/56'], \
                   gatewayIPPrecedence: public, endpointIPType: PodIP, enableStretchedNetworkPolicy: true, \
-                  member: {agentNamespace: antrea, tokenLifetime: 24h, excludedNamespaces: [prod]}";
+                  member: {agentNamespace: antrea, tokenSecret: tok5, tokenLifetime: 24h, excludedNamespaces: [prod]}";
     check("both", &format!("controller: {{{leader}, {listeners}, {member}}}"));
 }
 

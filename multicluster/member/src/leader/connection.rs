@@ -2,6 +2,7 @@
 
 mod follow;
 mod heartbeat;
+mod secret;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +18,10 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use self::secret::SecretWatch;
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
-use super::{Joined, Leader, Link, Renewal, Said, Target, Wish, status};
+use super::{Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, secret_name, status, unusable};
 use crate::action::ensure_status;
 use crate::condition::Condition;
 use crate::kind::Kind;
@@ -42,7 +44,7 @@ pub(crate) async fn run(
     local: Client,
     namespace: String,
     facts: Facts,
-    token_lifetime: Duration,
+    tokens: Tokens,
     connect: Connect,
     leader: watch::Sender<Leader>,
     stop: CancellationToken,
@@ -50,9 +52,13 @@ pub(crate) async fn run(
     let (told, mut events): (mpsc::Sender<Told>, _) = mpsc::channel(64);
     let watches = stop.child_token();
     let _end = watches.clone().drop_guard();
-    let watched = [Kind::ClusterSet, Kind::Secret].map(|kind| Watched::of(kind, &namespace));
-    Watcher { connection: 0, told, stop: watches }.start(&local, &watched);
+    let watcher = Watcher { connection: 0, told, stop: watches };
+    let mut secret = SecretWatch::new(&local, &namespace, &watcher);
+    secret.follow(tokens.secret.as_deref());
+    watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
+    drop(watcher);
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
+    connection.token_secret = tokens.secret;
     let mut renewals = JoinSet::new();
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -60,8 +66,13 @@ pub(crate) async fn run(
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             event = events.recv() => {
-                let (kind, _, event) = event.context("the watches ended")?;
-                connection.objects.learn(kind, event);
+                let (kind, watch, event) = event.context("the watches ended")?;
+                if secret.takes(kind, watch) {
+                    connection.objects.learn(kind, event);
+                }
+                if secret.follow(connection.secret_name().as_deref()) {
+                    connection.objects.forget(Kind::Secret);
+                }
                 if connection.follow() {
                     heartbeat.reset_immediately();
                 }
@@ -70,7 +81,7 @@ pub(crate) async fn run(
                 connection.beat().await;
                 heartbeat.reset_after(connection.next_beat());
                 if renewals.is_empty() {
-                    connection.renew(token_lifetime, &mut renewals);
+                    connection.renew(tokens.lifetime, &mut renewals);
                 }
             }
             Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
@@ -84,6 +95,8 @@ struct Connection {
     namespace: String,
     facts: Facts,
     connect: Connect,
+    /// The Secret with the token, where the configuration names one.
+    token_secret: Option<String>,
     objects: Objects,
     /// The UID of this cluster, once it was read.
     uid: Option<String>,
@@ -117,6 +130,7 @@ impl Connection {
             namespace,
             facts,
             connect,
+            token_secret: None,
             objects: Objects::default(),
             uid: None,
             wish: None,
@@ -130,6 +144,11 @@ impl Connection {
             renewal: Renewal::default(),
             leader,
         }
+    }
+
+    /// The Secret that has the token.
+    fn secret_name(&self) -> Option<String> {
+        secret_name(&self.objects, &self.namespace, self.token_secret.as_deref())
     }
 
     /// Begins to renew the token, if it is time to.
@@ -188,8 +207,13 @@ impl Connection {
             return;
         };
         let leader = text(set, "/spec/leaders/0/clusterID");
-        let said =
-            Said { link: &self.link, not_renewed: self.renewal.problem(), conflict: self.conflict.as_ref() };
+        let unusable = unusable(&self.objects, &self.namespace, self.token_secret.as_deref());
+        let said = Said {
+            link: &self.link,
+            not_renewed: self.renewal.problem(),
+            conflict: self.conflict.as_ref(),
+            unusable: unusable.as_ref(),
+        };
         let wanted = status(set, &said, leader, Timestamp::now());
         let Some(action) = ensure_status(key, set, &wanted) else { return };
         let clients = Clients::new(self.local.clone());

@@ -4,6 +4,7 @@ use antrea_shared_api::multicluster::condition_type;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::Unusable;
 use crate::condition::{Condition, written};
 use crate::objects::{at, text};
 
@@ -54,11 +55,13 @@ pub struct Said<'a> {
     pub not_renewed: Option<&'a str>,
     /// What the leader said last of our networks.
     pub conflict: Option<&'a Condition>,
+    /// Why the credentials that it names are not used.
+    pub unusable: Option<&'a Unusable>,
 }
 
 /// The status of a ClusterSet.
 pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
-    let Said { link, not_renewed, conflict } = *said;
+    let Said { link, not_renewed, conflict, unusable } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -73,6 +76,9 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
     own.extend(taken(link).or_else(|| conflict.cloned()));
+    own.extend(unusable.map(|why| {
+        Condition::new(condition_type::CREDENTIAL_UNUSABLE, "True", why.reason, why.message.as_str())
+    }));
     let all = |existing: &[Value], wanted: &[Condition]| -> Value {
         wanted.iter().map(|condition| brief(written(existing, condition, now))).collect::<Vec<_>>().into()
     };
@@ -133,13 +139,27 @@ fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condit
             "TokenExpired",
             format!(
                 "The token in Secret {secret} expired at {since}. In the leader cluster run \
-                 `{command} -o token.yaml`, then here \
-                 `kubectl apply -n {} -f token.yaml`",
-                text(set, "/metadata/namespace")
+                 `{command} -o token.yaml`, then here `{} --token-secret-file token.yaml`",
+                join_command(set)
             ),
         ),
         Link::Connecting | Link::Disconnected(_) | Link::Taken(_) => None,
     }
+}
+
+/// The command that, said once more, puts another token into the Secret, whatever that is called.
+fn join_command(set: &Value) -> String {
+    let of = |pointer| text(set, pointer);
+    format!(
+        "antctl mc join -n {} --clusterset {} --clusterid {} --leader-clusterid {} --leader-namespace {} \
+         --leader-apiserver {}",
+        of("/metadata/namespace"),
+        of("/metadata/name"),
+        of("/spec/clusterID"),
+        of("/spec/leaders/0/clusterID"),
+        of("/spec/namespace"),
+        of("/spec/leaders/0/server")
+    )
 }
 
 /// Upstream leaves out reasons and messages that are empty.

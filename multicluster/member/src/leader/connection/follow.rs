@@ -11,7 +11,7 @@ use crate::leader::{Leader, Link, Renewal, Target, Wish, wish};
 impl Connection {
     /// Follows ClusterSet and Secret. Whether there is a new connection.
     pub(super) fn follow(&mut self) -> bool {
-        let wish = wish(&self.objects, &self.namespace);
+        let wish = wish(&self.objects, &self.namespace, self.token_secret.as_deref());
         if wish == self.wish {
             return false;
         }
