@@ -69,7 +69,7 @@ pub async fn follow(
 /// What is told.
 enum Event {
     Map(WatchEvent<(String, Option<String>)>),
-    /// Others are to be published.
+    /// Others take the place of those that were published.
     Certificates(String),
 }
 

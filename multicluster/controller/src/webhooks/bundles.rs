@@ -38,7 +38,7 @@ const EVENTS: usize = 16;
 /// How often one object is written at most: two writers that disagree, as versions may, do not keep an API server busy.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the certificates have to be in.
+/// Keeps the certificates where API servers look for them.
 pub(super) struct Trust {
     service: Service,
     bundle: Receiver<String>,
@@ -59,7 +59,7 @@ struct Keeper {
 
 enum Event {
     Object(Place, WatchEvent<(String, Trusted)>),
-    /// Other certificates are to be trusted.
+    /// Trust is in other certificates from now on.
     Bundle(String),
 }
 

@@ -1,5 +1,5 @@
-//! TokenRequest: a member renews the token of its own ServiceAccount, and so can whoever has stolen that token. None of them
-//! lasts longer than the leader lets it. Of what others ask for, RBAC alone says whether they may.
+//! TokenRequest: a member renews the token of its own ServiceAccount, and so can a thief of that token. No token lasts
+//! longer than the leader lets it. Of what others ask for, RBAC alone says whether they may.
 
 use std::time::Duration;
 

@@ -65,7 +65,7 @@ fn the_token_of_a_member_is_for_the_leader_alone_and_bound_to_nothing() {
 }
 
 #[test]
-fn whoever_is_no_member_gets_what_rbac_allows() {
+fn others_than_members_get_what_rbac_allows() {
     for hook in [Hook::MutateTokenRequest, Hook::TokenRequest] {
         for who in
             ["admin", "kubelet", "master", "mc/default", "kube-system/antrea-mc-controller", "argo/argo"]

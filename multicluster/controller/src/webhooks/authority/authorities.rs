@@ -64,7 +64,7 @@ impl Authorities {
     }
 
     /// The certificates that API servers are to trust, PEM: in the same order before and after the next one has become the
-    /// current one, so that nothing has to be written then.
+    /// current one, so that nothing is written then.
     pub(crate) fn bundle(&self) -> String {
         let other = match &self.beside {
             Beside::Nobody => return self.current.certificate.clone(),
@@ -76,7 +76,7 @@ impl Authorities {
         both.map(|pem| format!("{}\n", pem.trim_end())).concat()
     }
 
-    /// The step that is to be taken now. After the end of the current one there is nothing to wait for: nobody trusts it.
+    /// The step to take now. After the end of the current one there is nothing to wait for: nobody trusts it.
     pub(super) fn due(&self, moment: &Moment) -> Option<Step> {
         let has_ended = self.current.ends.is_some_and(|ends| ends <= moment.now);
         let is_long = |time: Duration, wanted: Duration| has_ended || time >= wanted;

@@ -133,7 +133,7 @@ impl Keeper {
         self.metadata = ObjectMeta { labels, annotations, ..ObjectMeta::default() };
     }
 
-    /// What the Secret holds counts, whoever has written it. Whether it could be taken over.
+    /// What the Secret holds counts, whichever replica has written it. Whether it could be taken over.
     fn take_over(&mut self, found: Authorities) -> bool {
         if found.current != self.authorities.current {
             if let Err(error) = self.shared.certificate.reissue(&found.current) {

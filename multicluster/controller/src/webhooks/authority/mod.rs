@@ -1,6 +1,6 @@
 //! What vouches for the certificates of all replicas: a Secret in the controller's Namespace. The replica that finds none
 //! makes it; the others, and later processes, take it. It ends within a year, and another one follows it before, so that
-//! API servers trust whoever answers them all the time.
+//! API servers trust all replicas all the time.
 
 mod authorities;
 mod keeper;

@@ -28,7 +28,7 @@ const FORMER: &str = "former.crt";
 /// When the authority in it is none.
 pub(super) fn read(secret: &Secret) -> Result<Option<Authorities>, CertificateError> {
     let Some(current) = authority(secret, CURRENT)? else { return Ok(None) };
-    // One that cannot follow is made anew.
+    // Another one is made in the place of one that cannot follow.
     let next = authority(secret, NEXT).ok().flatten().map(Beside::Next);
     let former = || text(secret, FORMER).map(Beside::Former);
     let beside = next.or_else(former).unwrap_or(Beside::Nobody);

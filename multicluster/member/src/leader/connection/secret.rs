@@ -45,7 +45,7 @@ impl SecretWatch {
         true
     }
 
-    /// Whether what a watch tells is to be learned: one that has ended may have told something before.
+    /// Whether what a watch tells counts: one that has ended may have told something before.
     pub(super) fn takes(&self, kind: Kind, number: u64) -> bool {
         kind != Kind::Secret || number == self.number
     }
