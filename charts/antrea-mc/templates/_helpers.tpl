@@ -42,6 +42,21 @@ leader and of a member may be applied to one cluster.
 {{- ternary (printf "%s-%s" $root.Release.Namespace (index . 1)) (index . 1) (eq $root.Values.mode "leader") -}}
 {{- end -}}
 
+{{/*
+The Secret with a member's token, the one that the controller may read: that of the values, or at an upgrade the one that the
+ClusterSet names. An API server that does not know the kind yet cannot be asked for one, and helm template asks nobody.
+*/}}
+{{- define "antrea-mc.tokenSecret" -}}
+{{- $name := .Values.controller.member.tokenSecret | default .Values.clusterSet.tokenSecretName -}}
+{{- if .Capabilities.APIVersions.Has "multicluster.crd.antrea.io/v1alpha2/ClusterSet" -}}
+{{- range (lookup "multicluster.crd.antrea.io/v1alpha2" "ClusterSet" .Release.Namespace "").items -}}
+{{- $leader := first (dig "spec" "leaders" (list) .) | default (dict) -}}
+{{- if $leader.server }}{{ $name = $name | default $leader.secret }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $name | default "antrea-mc-leader-token" -}}
+{{- end -}}
+
 {{- define "antrea-mc.config" -}}
 {{- tpl (.Files.Get "conf/controller_manager_config.yaml") . | trim -}}
 {{- end -}}

@@ -11,6 +11,7 @@ use kube::ResourceExt;
 
 use crate::cli::Join;
 use crate::cluster::{Cluster, Created};
+use crate::controller_config::{ControllerConfig, upgrade_command};
 use crate::init::write_set;
 use crate::join_config::{self, JoinConfig};
 use crate::join_parameters::{self, JoinParameters, Token};
@@ -24,9 +25,11 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(cluster: &Cluster, flags: &Join, out: &mut dyn Write) -> Result<()> {
     let parameters = join_parameters::merge(flags, read_config(flags)?)?;
-    let source = read_token(&parameters.token)?;
-    let set = parameters.cluster_set(&source.secret_name());
+    let config = ControllerConfig::of(cluster, &parameters.namespace).await?;
+    let readable = config.as_ref().and_then(ControllerConfig::token_secret);
+    let source = read_token(&parameters.token)?.called(readable, &parameters.namespace)?;
     let there: Vec<ClusterSet> = cluster.list(Some(&parameters.namespace)).await?;
+    let set = parameters.cluster_set(named(readable, &there).unwrap_or(source.secret_name()));
     let plan = cluster_set::plan(&set, &there)?;
     let mut created = Created::default();
     let written = async {
@@ -63,12 +66,32 @@ enum Source {
 }
 
 impl Source {
-    fn secret_name(&self) -> String {
+    fn secret_name(&self) -> &str {
         match self {
-            Self::Existing(name) => name.clone(),
-            Self::Manifest(secret) => secret.name_any(),
+            Self::Existing(name) => name,
+            Self::Manifest(secret) => secret.metadata.name.as_deref().unwrap_or_default(),
         }
     }
+
+    /// The same in the Secret that the controller may read, if it may read but one.
+    fn called(mut self, readable: Option<&str>, namespace: &str) -> Result<Self> {
+        match (&mut self, readable) {
+            (Self::Manifest(secret), Some(name)) => secret.metadata.name = Some(name.to_owned()),
+            (Self::Existing(name), Some(readable)) if name.as_str() != readable => bail!(
+                "the controller in Namespace {namespace} may read Secret {readable} alone: put the token there, or run \
+                 \"{}\" first",
+                upgrade_command(namespace, name)
+            ),
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+/// The Secret that a ClusterSet names which is there: the controller reads the one that it may, whatever that says.
+fn named<'a>(readable: Option<&str>, there: &'a [ClusterSet]) -> Option<&'a str> {
+    readable?;
+    Some(there.first()?.spec.leaders.first()?.secret.as_str())
 }
 
 fn read_token(token: &Token) -> Result<Source> {

@@ -4,6 +4,7 @@ mod access;
 mod check;
 mod cli;
 mod cluster;
+mod controller_config;
 mod deploy;
 mod destroy;
 mod get;

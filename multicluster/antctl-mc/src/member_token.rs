@@ -50,7 +50,8 @@ async fn create_all(
     out: &mut dyn Write,
 ) -> Result<()> {
     let CreateMemberToken { name, cluster_id, namespace, networks, output_file, lifetime } = options;
-    let token = MemberToken { name, namespace, cluster_id, networks: networks.as_deref() };
+    let token_lifetime = lifetime.more_than_usual();
+    let token = MemberToken { name, namespace, cluster_id, networks: networks.as_deref(), token_lifetime };
     let accounts: Vec<ServiceAccount> = cluster.list(Some(namespace)).await?;
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;

@@ -20,6 +20,16 @@ const SHORTEST: Duration = Duration::from_secs(600);
 /// The lifetime of tokens that nobody has named one for.
 pub(crate) const WEEK: Lifetime = Lifetime::Limited(Duration::from_secs(7 * 24 * 3600));
 
+impl Lifetime {
+    /// What tokens of a member may last, if that is longer than usual. Those that never expire are not renewed.
+    pub(crate) fn more_than_usual(self) -> Option<Duration> {
+        match (self, WEEK) {
+            (Self::Limited(wanted), Self::Limited(usual)) if wanted > usual => Some(wanted),
+            _ => None,
+        }
+    }
+}
+
 /// A DNS label.
 pub(crate) fn id(text: &str) -> Result<String, String> {
     values::id(text).map_or_else(|| Ok(text.to_owned()), Err)

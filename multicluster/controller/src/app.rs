@@ -9,7 +9,6 @@ use antrea_kit::kube_client::{Access, client};
 use antrea_kit::leases::{Elector, Leadership, Terms};
 use antrea_kit::open_files;
 use antrea_mc_webhook::Installation;
-use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use kube::Client;
 use tokio::sync::watch;
@@ -50,7 +49,7 @@ pub(crate) async fn run(
     let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
     let figures = metrics::Figures::new(mode, VERSION, leadership.clone(), roles.censuses());
     let metrics = listen::bind(config.metrics, metrics::handler(figures)).await?;
-    let webhooks = webhooks(config, identity, &roles);
+    let webhooks = webhooks(config, identity, &roles, leadership.clone());
 
     let mut components = Components::new();
     if let Some(server) = health {
@@ -70,16 +69,22 @@ pub(crate) async fn run(
 }
 
 /// What webhooks are served, and what they depend on.
-fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Settings {
+fn webhooks(
+    config: &Config,
+    identity: &Identity,
+    roles: &Roles,
+    leadership: watch::Receiver<Leadership>,
+) -> webhooks::Settings {
     let installation = Installation {
         controller: identity.namespace.clone(),
-        agent: NAMESPACE.to_owned(),
+        agent: config.member.agent_namespace.clone(),
         common_areas: roles.common_areas().to_vec(),
         limits: config.leader.limits,
         member: roles.member_namespace().map(str::to_owned),
+        token_lifetime: config.leader.token_lifetime,
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
-    webhooks::Settings { config: config.webhook, installation, farewell }
+    webhooks::Settings { config: config.webhook, installation, farewell, leadership }
 }
 
 /// Whether this replica works: as the election says, or always.
@@ -95,5 +100,27 @@ fn election(
             let (elector, leadership) = Elector::new(client.clone(), &identity.namespace, LEASE, terms);
             (Some(elector), leadership)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use antrea_kit::object_files;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn webhooks_believe_the_agents_of_the_namespace_that_core_antrea_is_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let client = object_files::client(folder.path()).unwrap();
+        let identity = Identity { namespace: "antrea-mc".to_owned(), pod: None };
+        let agents = |text: &str| {
+            let config = Config::parse("mc.yaml", text).unwrap();
+            let roles = Roles::new(client.clone(), Mode::Member, &config, &identity, VERSION);
+            let (_, leadership) = watch::channel(Leadership::Leading);
+            webhooks(&config, &identity, &roles, leadership).installation.agent
+        };
+        assert_eq!(agents(""), "kube-system");
+        assert_eq!(agents("member: {agentNamespace: antrea}"), "antrea");
     }
 }

@@ -146,6 +146,7 @@ impl Membership {
             precedence,
             addresses,
             label_identities,
+            token_secret,
             token_lifetime,
             excluded_namespaces,
             ..
@@ -156,6 +157,7 @@ impl Membership {
             addresses: *addresses,
             precedence: *precedence,
             label_identities: *label_identities,
+            token_secret: token_secret.clone(),
             token_lifetime: *token_lifetime,
             excluded_namespaces: excluded_namespaces.clone(),
             version: self.version.to_owned(),

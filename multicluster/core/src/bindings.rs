@@ -1,14 +1,16 @@
-//! Networks that the admins of a Common Area bound to its members, in annotations of their ServiceAccounts.
+//! What the admins of a Common Area say of its members in annotations of their ServiceAccounts: above all the networks that
+//! they bound to them.
 //!
 //! An admin who says nothing binds nothing: the member may then have private networks, and what it had before networks
 //! needed approval. Once all ServiceAccounts of a member name networks, these are the only ones that it may have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use antrea_shared_api::addresses::{is_private, overlap};
-use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, NETWORKS};
+use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, NETWORKS, TOKEN_LIFETIME};
 use ipnet::IpNet;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::ids::ClusterId;
@@ -22,6 +24,8 @@ pub struct Account {
     pub bound_to: Option<String>,
     /// The networks of that cluster, as they are written.
     pub networks: Option<String>,
+    /// How long its tokens last, where not as long as those of others.
+    pub token_lifetime: Option<Duration>,
     /// When it was made.
     pub created: Option<Timestamp>,
 }
@@ -29,10 +33,13 @@ pub struct Account {
 impl From<ObjectMeta> for Account {
     fn from(metadata: ObjectMeta) -> Self {
         let mut annotations = metadata.annotations.unwrap_or_default();
+        let lifetime =
+            annotations.remove(TOKEN_LIFETIME).and_then(|text| text.parse::<SignedDuration>().ok());
         Self {
             name: metadata.name.unwrap_or_default(),
             bound_to: annotations.remove(CLUSTER_ID),
             networks: annotations.remove(NETWORKS),
+            token_lifetime: lifetime.and_then(|lifetime| lifetime.try_into().ok()),
             created: metadata.creation_timestamp.map(|time| time.0),
         }
     }

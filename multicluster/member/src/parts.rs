@@ -17,7 +17,7 @@ use crate::export::{Exporter, LabelExporter, LabelIdentities, Membership, Networ
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
-use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
+use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
 use crate::watches::Watched;
 use crate::withdrawals::Withdrawals;
 
@@ -34,6 +34,8 @@ pub struct Settings {
     pub precedence: NodeIpKind,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names (`member.tokenSecret`).
+    pub token_secret: Option<String>,
     /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
     /// minutes.
     pub token_lifetime: Duration,
@@ -55,9 +57,10 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
-    let (namespace, lifetime) = (settings.namespace.clone(), settings.token_lifetime);
+    let tokens = Tokens { secret: settings.token_secret.clone(), lifetime: settings.token_lifetime };
+    let namespace = settings.namespace.clone();
     components.add("leader-connection", |stop| {
-        leader::run(client.clone(), namespace, facts, lifetime, connect, known, stop)
+        leader::run(client.clone(), namespace, facts, tokens, connect, known, stop)
     });
     let (settings, client) = (|| settings.clone(), || client.clone());
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));

@@ -23,17 +23,35 @@ pub(crate) struct Watched {
     pub(crate) labels: Option<String>,
     /// What names begin with.
     pub(crate) prefix: &'static str,
+    /// The one with this name; the API server tells of no other.
+    pub(crate) name: Option<String>,
 }
 
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, prefix: "" }
+        Self { kind, namespace: None, labels: None, prefix: "", name: None }
     }
 
     /// Those of a Namespace.
     pub(crate) fn of(kind: Kind, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..Self::all(kind) }
+    }
+
+    /// The one of a Namespace with this name.
+    pub(crate) fn one(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..Self::of(kind, namespace) }
+    }
+
+    fn config(&self) -> watcher::Config {
+        let mut config = watcher::Config::default();
+        if let Some(labels) = &self.labels {
+            config = config.labels(labels);
+        }
+        if let Some(name) = &self.name {
+            config = config.fields(&format!("metadata.name={name}"));
+        }
+        config
     }
 }
 
@@ -61,15 +79,12 @@ impl Watcher {
 
     fn spawn(&self, client: Client, watched: Watched) {
         let Self { connection, told, stop } = self.clone();
-        let Watched { kind, namespace, labels, prefix } = watched;
+        let config = watched.config();
+        let Watched { kind, namespace, prefix, .. } = watched;
         let resource = kind.resource();
         let api: Api<Untyped> = match &namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, &resource),
             None => Api::all_with(client, &resource),
-        };
-        let config = match labels {
-            Some(labels) => watcher::Config::default().labels(&labels),
-            None => watcher::Config::default(),
         };
         let (events, mut received) = mpsc::channel(64);
         let map = move |Untyped { object, .. }| {

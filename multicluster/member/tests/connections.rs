@@ -4,11 +4,11 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
 use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, status, wish};
+use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, status, unusable, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
-use crate::objects::Cluster;
+use crate::objects::{Cluster, read};
 
 const SET: &str = "
 kind: ClusterSet
@@ -21,7 +21,7 @@ const SECRET: &str =
 
 #[track_caller]
 fn check(yaml: &str) -> String {
-    match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
+    match wish(&Cluster::of(yaml).objects, "kube-system", None).unwrap() {
         Wish::Leave => "leave".to_owned(),
         Wish::Incomplete { cluster, why, .. } => {
             format!("{}: {why}", cluster.map(|cluster| cluster.to_string()).unwrap_or_default())
@@ -60,7 +60,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn the_command_that_makes_a_new_token_names_the_service_account_and_the_cluster() {
-    let command = |yaml: &str| match wish(&Cluster::of(yaml).objects, "kube-system").unwrap() {
+    let command = |yaml: &str| match wish(&Cluster::of(yaml).objects, "kube-system", None).unwrap() {
         Wish::Join(target) => target.token_command(),
         other => panic!("{other:?}"),
     };
@@ -77,9 +77,46 @@ fn the_command_that_makes_a_new_token_names_the_service_account_and_the_cluster(
 #[test]
 fn nothing_is_wanted_before_all_is_known() {
     let mut objects = Objects::default();
-    assert_eq!(wish(&objects, "kube-system"), None);
+    assert_eq!(wish(&objects, "kube-system", None), None);
     objects.learn(Kind::ClusterSet, WatchEvent::Resynced(Vec::new()));
-    assert_eq!(wish(&objects, "kube-system"), None);
+    assert_eq!(wish(&objects, "kube-system", None), Some(Wish::Leave), "whatever Secrets there are");
+    objects.learn(Kind::ClusterSet, WatchEvent::Applied(read(SET).remove(0)));
+    assert_eq!(wish(&objects, "kube-system", None), None, "the Secret may be there");
+}
+
+#[test]
+fn a_cluster_set_that_names_another_secret_says_so_and_the_old_link_goes_on() {
+    let set = SET.replace("secret: token", "secret: other");
+    let cluster = Cluster::of(&format!("{set}{SECRET}"));
+    let Some(Wish::Join(target)) = wish(&cluster.objects, "kube-system", Some("token")) else {
+        panic!("the Secret that the controller may read is not used");
+    };
+    assert_eq!((target.secret.as_str(), target.credentials.token.as_str()), ("token", "token"));
+    let why = unusable(&cluster.objects, "kube-system", Some("token"), None).unwrap();
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let said = Said { link: &Link::Connected, not_renewed: None, unusable: Some(&why), told: &[] };
+    let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
+    let condition = &status["conditions"][2];
+    assert_eq!(condition["type"], "CredentialUnusable");
+    assert_eq!(condition["reason"], "AnotherSecret");
+    insta::assert_snapshot!(condition["message"].as_str().unwrap(), @"spec.leaders[0].secret is other, and the controller may read Secret token alone, which it uses: name that one, or run `helm upgrade RELEASE CHART -n kube-system --reuse-values --set controller.member.tokenSecret=other`");
+}
+
+#[test]
+fn the_secret_that_the_configuration_names_is_needed() {
+    let check = |yaml: &str| match wish(&Cluster::of(yaml).objects, "kube-system", Some("token")) {
+        Some(Wish::Incomplete { why, .. }) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(check(SET), "there is no Secret kube-system/token");
+    let why = check(&SET.replace("secret: token", "secret: other"));
+    assert!(
+        why.starts_with("there is no Secret kube-system/token; spec.leaders[0].secret is other, "),
+        "{why}"
+    );
+    for configured in [None, Some("token")] {
+        assert_eq!(unusable(&Cluster::of(SET).objects, "kube-system", configured, None), None);
+    }
 }
 
 #[test]
@@ -127,12 +164,24 @@ fn the_cluster_set_says_what_the_leader_says_of_the_member() {
 fn the_cluster_set_says_that_its_secret_cannot_be_used() {
     let cluster = Cluster::of(SET);
     let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
-    let said = |unusable| {
-        let said = Said { link: &Link::Connected, not_renewed: None, unusable, told: &[] };
+    let said = |no_way| {
+        let unusable = unusable(&cluster.objects, "kube-system", None, no_way);
+        let said = Said { link: &Link::Connected, not_renewed: None, unusable: unusable.as_ref(), told: &[] };
         status(set, &said, "east", Timestamp::UNIX_EPOCH)["conditions"][2].clone()
     };
     assert_eq!(said(None), serde_json::Value::Null);
     insta::assert_snapshot!(said(Some("there is no certificate")), @r#"{"type":"CredentialUnusable","status":"True","reason":"Unreadable","message":"what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no certificate","lastTransitionTime":"1970-01-01T00:00:00Z"}"#);
+}
+
+#[test]
+fn a_secret_that_cannot_be_used_and_another_that_is_named_are_told_in_one_condition() {
+    let cluster = Cluster::of(&SET.replace("secret: token", "secret: other"));
+    let why = unusable(&cluster.objects, "kube-system", Some("token"), Some("there is no certificate"));
+    let why = why.unwrap();
+    assert_eq!(why.reason, "Unreadable");
+    let both = "what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no \
+                certificate; spec.leaders[0].secret is other, and ";
+    assert!(why.message.starts_with(both), "{}", why.message);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const POWERLESS: [&str; 2] = ["system:nodes", "system:unauthenticated"];
 pub(crate) enum Caller {
     /// The Multi-cluster controller of this cluster.
     Controller,
-    /// The agent of a Node; of which one, newer Kubernetes says.
+    /// The agent of a Node; of which one, Kubernetes 1.30 and later say.
     Agent(Option<String>),
     /// Kubernetes' own controllers, as the garbage collector.
     Machinery,

@@ -28,8 +28,8 @@ pub mod condition_type {
     pub const IS_LEADER: &str = "IsLeader";
     /// Of a member's ClusterSet, an addition to upstream's: the leader refuses the token because it has expired.
     pub const CREDENTIAL_EXPIRED: &str = "CredentialExpired";
-    /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: what it and its Secret say now
-    /// makes no connection, and the member goes on with what they said before.
+    /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: what it and its Secret say now is
+    /// not used, and the member goes on with what they said before, or with the Secret that it may read.
     pub const CREDENTIAL_UNUSABLE: &str = "CredentialUnusable";
     /// Of a ResourceExport that was merged, and of a cluster that imported a ResourceImport.
     pub const SUCCEEDED: &str = "Succeeded";

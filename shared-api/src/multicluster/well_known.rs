@@ -16,6 +16,9 @@ pub mod annotation {
     pub const CLUSTER_ID: &str = "multicluster.antrea.io/cluster-id";
     /// Of the same: the networks that the member may have, joined by commas. Without it these are private ones.
     pub const NETWORKS: &str = "multicluster.antrea.io/networks";
+    /// Of the same: how long the tokens last that the member asks for, as `720h`, where not as the leader's configuration
+    /// says.
+    pub const TOKEN_LIFETIME: &str = "multicluster.antrea.io/token-lifetime";
     /// Of what antctl made, and may remove.
     pub const CREATED_BY_ANTCTL: &str = "multicluster.antrea.io/created-by-antctl";
 }

@@ -1,6 +1,7 @@
 //! AdmissionReviews and ConversionReviews, as an API server sends them to the webhooks of Multi-cluster.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_webhook::{Event, Hook, Installation, Known, Question};
@@ -14,6 +15,7 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
         member: Some("kube-system".to_owned()),
+        token_lifetime: Duration::from_secs(7 * 24 * 3600),
         ..Installation::default()
     });
     let set = json!({ "metadata": { "name": "set" }, "spec": { "clusterID": "hub", "leaders": [{ "clusterID": "hub" }] } });

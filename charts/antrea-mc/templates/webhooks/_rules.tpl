@@ -28,11 +28,20 @@ their names: where one does not hold, the controller is not asked).
     {{- end }}
   {{- end }}
   rules:
-    - apiGroups: [{{ .group }}]
+    - apiGroups: [{{ .group | default (quote "") }}]
       apiVersions: [{{ .version }}]
       resources: {{ toJson .resources }}
       operations: {{ toJson .operations }}
       scope: {{ .scope | default "Namespaced" }}
+{{- end -}}
+
+{{/*
+Requests for tokens by the ServiceAccounts of a Common Area, which members have. Kubelets ask for those of Pods, that of the
+controller among them, and must never wait for the controller.
+*/}}
+{{- define "antrea-mc.tokenRequests" -}}
+{{- $members := "request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')" -}}
+{{- toJson (dict "group" "" "version" "v1" "resources" (list "serviceaccounts/token") "operations" (list "CREATE") "namespaces" (include "antrea-mc.areas" . | fromJsonArray) "only" (dict "by-a-serviceaccount-of-the-area" $members)) -}}
 {{- end -}}
 
 {{/* What is validated, as a JSON object of kinds by the names of their webhooks. */}}
@@ -52,6 +61,7 @@ their names: where one does not hold, the controller is not asked).
 {{- $_ := set $in "only" (dict "not-by-the-leader" $others) -}}
 {{- $_ := set $kinds "resourceexport" (merge (dict "resources" (list "resourceexports" "resourceexports/status")) $in) -}}
 {{- $_ := set $kinds "resourceimport" (merge (dict "resources" (list "resourceimports" "resourceimports/status")) $in) -}}
+{{- $_ := set $kinds "tokenrequest" (include "antrea-mc.tokenRequests" . | fromJson) -}}
 {{- end -}}
 {{- if ne .Values.mode "leader" -}}
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $write -}}

@@ -3,6 +3,7 @@
 
 mod approval;
 mod clock;
+mod credential;
 mod finding;
 mod mtu;
 mod networks;
@@ -27,6 +28,7 @@ use tunnel::ClusterTunnel;
 
 use crate::cli::CheckOptions;
 use crate::cluster::Cluster;
+use crate::controller_config::ControllerConfig;
 use crate::objects::cluster_set::{Role, role};
 
 pub(crate) async fn run(cluster: &Cluster, options: &CheckOptions, out: &mut dyn Write) -> Result<ExitCode> {
@@ -100,7 +102,9 @@ async fn of_member(cluster: &Cluster, set: &ClusterSet, antrea: &str) -> Result<
     let others = infos.iter().filter_map(ClusterTunnel::of_info);
     let tunnels: Vec<ClusterTunnel> = own.into_iter().chain(others).collect();
     let config = read::agent_config(cluster, antrea).await?;
+    let controller = ControllerConfig::of(cluster, &namespace).await?;
     let mut findings = vec![reach::check_leader(&leader.server, &leader.secret, &answer)];
+    findings.extend(credential::check(set, controller.as_ref()));
     findings.extend(reach::check_gateway(&gateways));
     findings.extend(networks::check(&networks::merged(networks)));
     findings.extend(approval::check_told(set));

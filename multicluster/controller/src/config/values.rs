@@ -138,6 +138,20 @@ impl FromStr for NamespaceName {
     }
 }
 
+/// A name of a Secret.
+pub(super) struct SecretName(pub(super) String);
+
+impl FromStr for SecretName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let valid = values::dns_subdomain(text).is_none();
+        valid.then(|| Self(text.to_owned())).ok_or(
+            "the name of a Secret is wanted: lower-case letters, digits, '-' and '.', 253 characters at most",
+        )
+    }
+}
+
 /// A time of a second or more.
 pub(super) struct Span(pub(super) Duration);
 

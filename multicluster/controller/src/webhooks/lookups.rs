@@ -1,5 +1,6 @@
 //! What webhooks look up, from watches.
 
+use antrea_kit::auth::NodesInTokens;
 use antrea_kit::health::Check;
 use antrea_kit::watch::{WatchEvent, watch};
 use antrea_mc_webhook::{Event, Exported, Installation, Known};
@@ -40,7 +41,20 @@ impl Lookups {
         let members = self.installation.member.iter().filter(|member| !areas.contains(member));
         let of_areas = areas.iter().flat_map(|area| self.common_area(&client, area, &stop));
         let of_member = members.flat_map(|namespace| self.cluster_set(&client, namespace, &stop));
-        try_join_all(of_areas.chain(of_member)).await.map(drop)
+        let tokens = self.installation.member.iter().map(|_| self.tokens(&client, &stop));
+        try_join_all(of_areas.chain(of_member).chain(tokens)).await.map(drop)
+    }
+
+    /// What the tokens of agents say, which write about Gateways.
+    fn tokens<'a>(&'a self, client: &Client, stop: &CancellationToken) -> BoxFuture<'a, Result<()>> {
+        let (sender, mut changes) = tokio::sync::watch::channel(NodesInTokens::default());
+        let following = NodesInTokens::follow(client.clone(), sender, stop.clone());
+        let learning = async move {
+            while changes.changed().await.is_ok() {
+                self.known.learn_tokens(*changes.borrow_and_update());
+            }
+        };
+        async move { tokio::join!(following, learning).0 }.boxed()
     }
 
     /// What matters in a Common Area.

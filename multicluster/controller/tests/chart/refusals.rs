@@ -57,6 +57,12 @@ fn what_is_refused_says_why_and_what_to_do() {
         ],
     );
     check(
+        "{mode: both, controller: {member: {tokenSecret: x}}, clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://a', tokenSecretName: t}}",
+        &[
+            "clusterSet.tokenSecretName: the controller may read Secret x alone, which controller.member.tokenSecret names; name the same",
+        ],
+    );
+    check(
         "{mode: leader, replicas: 2, controller: {leaderElection: {leaderElect: false}, metrics: {bindAddress: ':9443'}}}",
         &[
             "controller.leaderElection.leaderElect: several replicas would write the same objects; set it to true, or replicas to 1",

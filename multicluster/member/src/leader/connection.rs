@@ -2,6 +2,7 @@
 
 mod follow;
 mod heartbeat;
+mod secret;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +21,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use self::secret::SecretWatch;
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
-use super::{Class, Joined, Leader, Link, Renewal, Said, Target, Wish, status};
+use super::{
+    Class, Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, secret_name, status, unusable,
+};
 use crate::action::{Action, ensure_status};
 use crate::condition::Condition;
 use crate::kind::Kind;
@@ -46,7 +50,7 @@ pub(crate) async fn run(
     local: Client,
     namespace: String,
     facts: Facts,
-    token_lifetime: Duration,
+    tokens: Tokens,
     connect: Connect,
     leader: watch::Sender<Leader>,
     stop: CancellationToken,
@@ -54,9 +58,13 @@ pub(crate) async fn run(
     let (told, mut events): (mpsc::Sender<Told>, _) = mpsc::channel(64);
     let watches = stop.child_token();
     let _end = watches.clone().drop_guard();
-    let watched = [Kind::ClusterSet, Kind::Secret].map(|kind| Watched::of(kind, &namespace));
-    Watcher { connection: 0, told, stop: watches }.start(&local, &watched);
+    let watcher = Watcher { connection: 0, told, stop: watches };
+    let mut secret = SecretWatch::new(&local, &namespace, &watcher);
+    secret.follow(tokens.secret.as_deref());
+    watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
+    drop(watcher);
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
+    connection.token_secret = tokens.secret;
     let mut renewals = JoinSet::new();
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -64,9 +72,7 @@ pub(crate) async fn run(
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             event = events.recv() => {
-                let (kind, _, event) = event.context("the watches ended")?;
-                connection.objects.learn(kind, event);
-                if connection.follow() {
+                if connection.learn(event.context("the watches ended")?, &mut secret) {
                     heartbeat.reset_immediately();
                 }
             }
@@ -75,7 +81,7 @@ pub(crate) async fn run(
                 connection.beaten(beat);
                 heartbeat.reset_after(connection.next_beat());
                 if renewals.is_empty() {
-                    connection.renew(token_lifetime, &mut renewals);
+                    connection.renew(tokens.lifetime, &mut renewals);
                 }
             }
             Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
@@ -94,6 +100,8 @@ struct Connection {
     namespace: String,
     facts: Facts,
     connect: Connect,
+    /// The Secret with the token, where the configuration names one.
+    token_secret: Option<String>,
     objects: Objects,
     /// The UID of this cluster, once it was read.
     uid: Option<String>,
@@ -102,7 +110,7 @@ struct Connection {
     number: u64,
     link: Link,
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
-    unusable: Option<String>,
+    no_way: Option<String>,
     /// What the leader said last of this cluster, and how often it has said something else.
     told: Vec<Condition>,
     said: u64,
@@ -138,13 +146,14 @@ impl Connection {
             namespace,
             facts,
             connect,
+            token_secret: None,
             objects: Objects::default(),
             uid: None,
             wish: None,
             joined: None,
             number: 0,
             link: Link::Connecting,
-            unusable: None,
+            no_way: None,
             told: Vec::new(),
             said: 0,
             lost: 0,
@@ -159,10 +168,26 @@ impl Connection {
         }
     }
 
-    /// Begins to renew the token, if it is time to. A Secret that cannot be used gets no new one: the connection would not
-    /// have it.
+    /// Takes in what a watch tells. Whether there is a new connection.
+    fn learn(&mut self, (kind, watch, event): Told, secret: &mut SecretWatch) -> bool {
+        if secret.takes(kind, watch) {
+            self.objects.learn(kind, event);
+        }
+        if secret.follow(self.secret_name().as_deref()) {
+            self.objects.forget(Kind::Secret);
+        }
+        self.follow()
+    }
+
+    /// The Secret that has the token.
+    fn secret_name(&self) -> Option<String> {
+        secret_name(&self.objects, &self.namespace, self.token_secret.as_deref())
+    }
+
+    /// Begins to renew the token, if it is time to. A Secret that makes no connection gets no new one: the connection would
+    /// not have it.
     fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
-        let is_to = self.link == Link::Connected && self.unusable.is_none();
+        let is_to = self.link == Link::Connected && self.no_way.is_none();
         let Some((target, leader)) = self.joined.as_ref().filter(|_| is_to) else { return };
         let Some(token) = self.renewal.due(&target.credentials, Timestamp::now()) else { return };
         let secret = Key::new(Kind::Secret, &self.namespace, &target.secret);
@@ -231,10 +256,12 @@ impl Connection {
         let mut sets = self.objects.all(Kind::ClusterSet);
         let (key, set) = sets.find(|(key, _)| key.namespace == self.namespace)?;
         let leader = text(set, "/spec/leaders/0/clusterID");
+        let unusable =
+            unusable(&self.objects, &self.namespace, self.token_secret.as_deref(), self.no_way.as_deref());
         let said = Said {
             link: &self.link,
             not_renewed: self.renewal.problem(),
-            unusable: self.unusable.as_deref(),
+            unusable: unusable.as_ref(),
             told: &self.told,
         };
         ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))

@@ -11,13 +11,15 @@ mod status;
 mod token_request;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
 use kube::Client;
 
 pub(crate) use client::connect;
 pub(crate) use connection::{Connect, Facts, run};
-pub use credentials::{Credentials, Renewable, Target, Wish, wish};
+pub(crate) use credentials::secret_name;
+pub use credentials::{Credentials, Renewable, Target, Unusable, Wish, unusable, wish};
 pub use fault::{Class, Fault};
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
@@ -26,6 +28,15 @@ use crate::kind::Kind;
 
 /// The kinds of objects that the leader has.
 pub(crate) const KINDS: [Kind; 3] = [Kind::MemberClusterAnnounce, Kind::ResourceExport, Kind::ResourceImport];
+
+/// Where the member's token is, and how it is renewed.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens {
+    /// The Secret, where not the one that the ClusterSet names.
+    pub(crate) secret: Option<String>,
+    /// How long new ones last.
+    pub(crate) lifetime: Duration,
+}
 
 /// What is known of the leader.
 #[derive(Clone)]

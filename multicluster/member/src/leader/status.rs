@@ -4,14 +4,12 @@ use antrea_shared_api::multicluster::condition_type;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Class, Fault};
+use super::{Class, Fault, Unusable};
 use crate::condition::{Condition, written};
 use crate::objects::{at, text};
 
 /// Another cluster is the member of our ID.
 const DUPLICATE_CLUSTER_ID: &str = "DuplicateClusterID";
-/// What the Secret says makes no connection.
-const UNREADABLE: &str = "Unreadable";
 
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +54,8 @@ pub struct Said<'a> {
     pub link: &'a Link,
     /// Why the token cannot be renewed.
     pub not_renewed: Option<&'a str>,
-    /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
-    pub unusable: Option<&'a str>,
+    /// Why what ClusterSet and Secret say now is not used.
+    pub unusable: Option<&'a Unusable>,
     /// What the leader said last of this cluster.
     pub told: &'a [Condition],
 }
@@ -78,7 +76,9 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
     let (overall, connection) = conditions(link);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
-    own.extend(unusable.map(|why| unreadable(set, why)));
+    own.extend(unusable.map(|why| {
+        Condition::new(condition_type::CREDENTIAL_UNUSABLE, "True", why.reason, why.message.as_str())
+    }));
     match taken(link) {
         Some(taken) => own.push(taken),
         None => own.extend_from_slice(told),
@@ -143,22 +143,27 @@ fn expired(set: &Value, link: &Link, not_renewed: Option<&str>) -> Option<Condit
             "TokenExpired",
             format!(
                 "The token in Secret {secret} expired at {since}. In the leader cluster run \
-                 `{command} -o token.yaml`, then here \
-                 `kubectl apply -n {} -f token.yaml`",
-                text(set, "/metadata/namespace")
+                 `{command} -o token.yaml`, then here `{} --token-secret-file token.yaml`",
+                join_command(set)
             ),
         ),
         Link::Connecting | Link::Disconnected(_) | Link::Taken(_) => None,
     }
 }
 
-/// That what the ClusterSet and its Secret say now cannot be used.
-fn unreadable(set: &Value, why: &str) -> Condition {
-    let secret = text(set, "/spec/leaders/0/secret");
-    let message = format!(
-        "what spec.leaders[0] and Secret {secret} say now makes no connection, and the one before goes on: {why}"
-    );
-    Condition::new(condition_type::CREDENTIAL_UNUSABLE, "True", UNREADABLE, message)
+/// The command that, said once more, puts another token into the Secret, whatever that is called.
+fn join_command(set: &Value) -> String {
+    let of = |pointer| text(set, pointer);
+    format!(
+        "antctl mc join -n {} --clusterset {} --clusterid {} --leader-clusterid {} --leader-namespace {} \
+         --leader-apiserver {}",
+        of("/metadata/namespace"),
+        of("/metadata/name"),
+        of("/spec/clusterID"),
+        of("/spec/leaders/0/clusterID"),
+        of("/spec/namespace"),
+        of("/spec/leaders/0/server")
+    )
 }
 
 /// Upstream leaves out reasons and messages that are empty.

@@ -1,5 +1,7 @@
 //! Gateways.
 
+use antrea_kit::auth::NodesInTokens;
+
 use super::{answer, known};
 use crate::Hook;
 
@@ -46,7 +48,6 @@ fn the_controller_makes_gateways() {
 fn the_agent_of_the_node_says_how_it_is() {
     let report = update("gatewayIP", "status: {probe: {nodes: {probed: 1, reached: 1}}}\ngatewayIP");
     check("agent@n1", "status", &report, "allowed");
-    check("kube-system/antrea-agent", "status", &report, "allowed");
     check(
         "agent@n2",
         "status",
@@ -56,6 +57,33 @@ fn the_agent_of_the_node_says_how_it_is() {
     for who in ["admin", "kube-system/antrea-mc-controller", "other/antrea-agent"] {
         check(who, "status", &report, "403: only the antrea-agent of a Gateway's Node may write its status");
     }
+}
+
+#[test]
+fn an_agent_without_a_node_is_believed_of_older_api_servers_alone() {
+    let report = update("gatewayIP", "status: {probe: {nodes: {probed: 1, reached: 1}}}\ngatewayIP");
+    let key = "wireGuard: {publicKey: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}\ngatewayIP";
+    let check = |tokens: Option<NodesInTokens>, expected: &str| {
+        let known = known();
+        if let Some(tokens) = tokens {
+            known.learn_tokens(tokens);
+        }
+        for (verb, yaml) in [("status", &report), ("update", &update("gatewayIP", key))] {
+            let answer = answer(&known, Hook::Gateway, "kube-system/antrea-agent", verb, yaml);
+            assert_eq!(answer, expected, "{tokens:?} {verb}");
+        }
+    };
+    check(
+        None,
+        "503: the Multi-cluster controller does not know the version of the API server yet: try again",
+    );
+    check(Some(NodesInTokens::Absent), "allowed");
+    check(
+        Some(NodesInTokens::Present),
+        "403: the token of antrea-agent names no Node (authentication.kubernetes.io/node-name), as those of Pods do from \
+         Kubernetes 1.30 on: use the token that the kubelet gives the Pod of antrea-agent; one from before an upgrade of \
+         the API server is replaced within an hour",
+    );
 }
 
 #[test]

@@ -12,8 +12,11 @@ mod mutations;
 mod networks;
 mod requests;
 mod stalled;
+mod tokens;
 mod upstream;
 mod valid;
+
+use std::time::Duration;
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::limits::Limits;
@@ -24,15 +27,16 @@ use serde_json::{Value, json};
 use crate::{Event, Exported, Hook, Installation, Known, Request, Verdict, review};
 
 /// The Common Area `mc` of ClusterSet `set`: `east` and `west` have announced networks, `old` is an upstream member,
-/// `north` and `south` have ServiceAccounts and nothing else. The controller and the agent are in `kube-system`.
+/// `north` and `south` have ServiceAccounts and nothing else. Tokens last a week, those of `north` 30 days, those of `old`
+/// a second. The controller and the agent are in `kube-system`.
 const ACCOUNTS: &str = "
 metadata: {name: east-token, annotations: {multicluster.antrea.io/cluster-id: east}}
 ---
 metadata: {name: west-token, annotations: {multicluster.antrea.io/cluster-id: west}}
 ---
-metadata: {name: old-token, annotations: {multicluster.antrea.io/cluster-id: old}}
+metadata: {name: old-token, annotations: {multicluster.antrea.io/cluster-id: old, multicluster.antrea.io/token-lifetime: 1s}}
 ---
-metadata: {name: north-token, annotations: {multicluster.antrea.io/cluster-id: north}}
+metadata: {name: north-token, annotations: {multicluster.antrea.io/cluster-id: north, multicluster.antrea.io/token-lifetime: 720h}}
 ---
 metadata: {name: south-token, annotations: {multicluster.antrea.io/cluster-id: east-2}}
 ---
@@ -82,6 +86,7 @@ pub(super) fn installation() -> Installation {
         common_areas: vec!["mc".to_owned()],
         limits: Limits::default(),
         member: Some("kube-system".to_owned()),
+        token_lifetime: Duration::from_secs(7 * 24 * 3600),
     }
 }
 

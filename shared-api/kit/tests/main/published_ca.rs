@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +54,31 @@ async fn a_published_certificate_comes_back_when_it_is_edited_or_deleted() {
     until_published(&maps).await;
     stop.cancel();
     timeout(SOON, publishing).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn certificates_that_follow_others_are_published_in_their_place() {
+    let (_folder, client) = api_server();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
+    let publication = Publication {
+        namespace: "kube-system".into(),
+        name: "antrea-ca".into(),
+        ca_pem: "former".into(),
+        field_manager: "antrea-controller",
+    };
+    let (others, certificates) = watch::channel(String::new());
+    let stop = CancellationToken::new();
+    let publishing = tokio::spawn(ca_publisher::follow(client, publication, certificates, stop.clone()));
+    let published = async {
+        while maps.get_opt("antrea-ca").await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, published).await.expect("it was not published");
+    others.send_replace("CA".to_owned());
+    until_published(&maps).await;
+    stop.cancel();
+    timeout(SOON, publishing).await.expect("it does not end").unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ pub(super) fn settings() -> Settings {
         addresses: EndpointAddresses::ClusterIps,
         precedence: NodeIpKind::Internal,
         label_identities: LabelIdentities::Kept,
+        token_secret: None,
         token_lifetime: Duration::from_secs(600),
         excluded_namespaces: BTreeSet::new(),
         version: "v0".to_owned(),

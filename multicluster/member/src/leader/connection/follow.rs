@@ -13,7 +13,7 @@ use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, wish};
 impl Connection {
     /// Follows ClusterSet and Secret. Whether there is a new connection.
     pub(super) fn follow(&mut self) -> bool {
-        let wish = wish(&self.objects, &self.namespace);
+        let wish = wish(&self.objects, &self.namespace, self.token_secret.as_deref());
         if wish == self.wish {
             return false;
         }
@@ -28,7 +28,7 @@ impl Connection {
             }
             Some(Wish::Incomplete { cluster, area, why }) => {
                 warn!(reason = why, "No way to the leader");
-                (self.joined, self.unusable) = (None, None);
+                (self.joined, self.no_way) = (None, None);
                 self.beats.clear();
                 self.give_up(cluster, area, why);
                 false
@@ -40,7 +40,7 @@ impl Connection {
     /// Begins a connection by what ClusterSet and Secret say now, or goes on with the one that there is. Whether it is
     /// another one.
     pub(super) fn begin(&mut self, target: Target) -> bool {
-        self.unusable = None;
+        self.no_way = None;
         if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
             self.leave();
         }
@@ -53,7 +53,7 @@ impl Connection {
                 let why = chain(error.as_ref());
                 warn!(reason = why, "No way to the leader");
                 match self.joined {
-                    Some(_) => self.unusable = Some(why),
+                    Some(_) => self.no_way = Some(why),
                     None => self.give_up(Some(target.cluster), target.area, why),
                 }
                 false
@@ -91,7 +91,7 @@ impl Connection {
 
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
-        (self.link, self.unusable, self.told) = (Link::Connecting, None, Vec::new());
+        (self.link, self.no_way, self.told) = (Link::Connecting, None, Vec::new());
         self.beats.clear();
         let Some((target, client)) = self.joined.take() else { return };
         let local = self.local.clone();

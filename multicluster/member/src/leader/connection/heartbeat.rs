@@ -309,11 +309,11 @@ mod tests {
         assert!(!connection.begin(Target { credentials, ..target() }));
         for fate in [Taken, Taken, Silence, Silence, Taken, Taken] {
             beat(&mut connection, fate).await;
-            assert_eq!(connection.unusable.as_deref(), Some("there is no certificate"));
+            assert_eq!(connection.no_way.as_deref(), Some("there is no certificate"));
         }
         assert_eq!((&connection.link, connection.number), (&Link::Connected, 2));
         assert!(connection.begin(target()));
-        assert_eq!(connection.unusable, None);
+        assert_eq!(connection.no_way, None);
     }
 
     #[tokio::test(start_paused = true)]

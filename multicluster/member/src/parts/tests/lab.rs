@@ -99,6 +99,7 @@ pub(super) struct Lab {
     pub(super) url: &'static str,
     /// What the configuration says when the member starts next.
     pub(super) labels: LabelIdentities,
+    pub(super) token_secret: Option<String>,
     stop: Option<oneshot::Sender<()>>,
     process: Option<JoinHandle<()>>,
     _folders: [tempfile::TempDir; 2],
@@ -126,6 +127,7 @@ impl Lab {
             leader,
             url,
             labels: LabelIdentities::Exported,
+            token_secret: None,
             stop: None,
             process: None,
             _folders: [of_local, of_leader],
@@ -145,6 +147,7 @@ impl Lab {
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
             label_identities: self.labels,
+            token_secret: self.token_secret.clone(),
             token_lifetime: Duration::from_secs(7 * 86_400),
             excluded_namespaces: BTreeSet::new(),
             version: "v0".to_owned(),

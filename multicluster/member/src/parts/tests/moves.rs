@@ -1,7 +1,7 @@
 //! What stays when the way to the leader changes, and what is deleted by hand and comes back at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::Method;
@@ -85,6 +85,39 @@ async fn another_secret_is_another_way_to_the_same_leader() {
     lab.is_joined().await;
     assert_eq!(lab.get(&derived()).await, before);
     lab.end().await;
+}
+
+#[tokio::test]
+async fn of_the_secrets_of_a_namespace_one_is_watched() {
+    let mut lab = Lab::new("https://one-secret").await;
+    lab.is_joined().await;
+    lab.end().await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    lab.local = noting(lab.local.clone(), Arc::clone(&asked));
+    for configured in [None, Some("token".to_owned())] {
+        lab.token_secret = configured;
+        lab.delete(&announce()).await;
+        lab.start();
+        lab.is_joined().await;
+        lab.end().await;
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        assert!(!asked.is_empty(), "{:?}", lab.token_secret);
+        for query in asked {
+            assert!(query.contains("fieldSelector=metadata.name%3Dtoken"), "{query}");
+        }
+    }
+}
+
+/// An API server that notes what it is asked about Secrets.
+fn noting(files: Client, asked: Arc<Mutex<Vec<String>>>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        if request.uri().path().ends_with("/secrets") {
+            asked.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
+        }
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
 }
 
 #[tokio::test]
