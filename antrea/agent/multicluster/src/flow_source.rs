@@ -50,6 +50,8 @@ impl ClusterSetPlan {
 
 #[cfg(test)]
 mod tests {
+    use antrea_pipeline::multicluster::Admits;
+
     use super::*;
 
     #[track_caller]
@@ -78,7 +80,7 @@ mod tests {
         let gateway = Ipv4Addr::new(172, 18, 1, 1);
         let former_gateways = vec![Ipv4Addr::new(172, 18, 1, 2)];
         let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways };
-        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1) };
+        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1), admits: Admits::Everything };
         let far_ends = FlowSource::Cluster(role, cluster).far_ends();
         assert_eq!(far_ends, ["172.18.1.1", "172.18.1.2"].map(|text| text.parse::<Ipv4Addr>().unwrap()));
         assert!(FlowSource::Role(role).far_ends().is_empty());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::claims::{Claimant, Claims};
@@ -73,7 +73,7 @@ fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
     let (name, active) = active(gateways)?;
     let gateway = active.internal;
     if name == own.node.as_str() {
-        return Some(GatewayRole::Gateway { address: active.external });
+        return Some(GatewayRole::Gateway { address: active.external, admits: Admits::Everything });
     }
     let own = gateways.iter().find(|gateway| gateway.name == own.node.as_str());
     Some(match own.and_then(LocalGateway::sound) {
@@ -147,7 +147,7 @@ impl fmt::Display for ClusterSetPlan {
             Some(GatewayRole::Standby { gateway, address }) => {
                 writeln!(f, "by the Gateway {gateway}, stands by as {address}")?;
             }
-            Some(GatewayRole::Gateway { address }) => writeln!(f, "is the Gateway {address}")?,
+            Some(GatewayRole::Gateway { address, .. }) => writeln!(f, "is the Gateway {address}")?,
         }
         for (name, cluster) in &self.clusters {
             write!(f, "{name}:")?;

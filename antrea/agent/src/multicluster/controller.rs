@@ -219,7 +219,7 @@ impl MulticlusterController {
             Some(GatewayRole::Standby { gateway, address }) => {
                 info!(%gateway, %address, "This Node is the next Gateway");
             }
-            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is the Gateway"),
+            Some(GatewayRole::Gateway { address, .. }) => info!(%address, "This Node is the Gateway"),
         }
         self.role = role;
     }
