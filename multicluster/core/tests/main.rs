@@ -5,6 +5,7 @@
 mod addresses;
 mod answers;
 mod area;
+mod covering;
 mod damaged;
 mod endpoints;
 mod labels;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::names::Naming;
-use antrea_mc_member::export::{Exporter, Membership, Networks};
+use antrea_mc_member::export::{Exported, Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
@@ -28,6 +28,7 @@ pub(crate) fn exporter() -> Exporter {
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
         withdrawals: Withdrawals::default(),
+        exported: Exported::default(),
     }
 }
 
@@ -177,8 +178,14 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
       spec.name: "west"
       spec.kind: "ClusterInfo"
       spec.clusterInfo: {"clusterID":"west","serviceCIDR":"10.96.0.0/16","gatewayInfos":[{"gatewayIP":"172.18.0.5"}],"podCIDRs":["10.10.0.0/16"]}
+    patch Gateway kube-system/n1
+      exported.mode: "Listed"
+      exported.addresses: []
+      exported.podCIDRs: ["10.10.0.0/16"]
     "#);
-    cluster.apply(&GATEWAY.replace("n1", "n2").replace("09:00", "09:10").replace("0.5", "0.6"));
+    let listed = "exported: {mode: Listed, podCIDRs: [10.10.0.0/16]}, gatewayIP";
+    let second = GATEWAY.replace("n1", "n2").replace("09:00", "09:10").replace("0.5", "0.6");
+    cluster.apply(&second.replace("gatewayIP", listed));
     insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
     patch ResourceExport area/west-clusterinfo
       spec.clusterInfo: {"gatewayInfos":[{"gatewayIP":"172.18.0.5"},{"gatewayIP":"172.18.0.6"}]}
@@ -217,5 +224,6 @@ fn what_cannot_be_read_is_not_withdrawn() {
     );
     let mut with_gateway = Cluster::of(GATEWAY);
     with_gateway.settle(&exporter());
-    check(with_gateway, &GATEWAY.replace("gatewayIP: 172.18.0.5", "gatewayIP: 7"), "Gateway kube-system/n1");
+    let unreadable = "exported: {mode: Listed, podCIDRs: [10.10.0.0/16]}, gatewayIP: 7";
+    check(with_gateway, &GATEWAY.replace("gatewayIP: 172.18.0.5", unreadable), "Gateway kube-system/n1");
 }

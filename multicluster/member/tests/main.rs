@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod connections;
+mod exported;
 mod exports;
 mod families;
 mod gateways;
