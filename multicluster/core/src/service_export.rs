@@ -3,7 +3,7 @@
 mod local;
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_shared_api::mcs::{ServiceExportSpec, export_condition, ready_reason, valid_reason};
 use antrea_shared_api::multicluster::ConditionStatus;
@@ -112,16 +112,10 @@ pub fn decide(
     addresses: EndpointAddresses,
     networks: &Claim,
 ) -> Decision {
-    let Some((service, spec)) = service.and_then(|service| Some((service, service.spec.as_ref()?))) else {
-        return Decision::Withdraw(Invalid::NoService);
+    let spec = match exportable(service) {
+        Ok(spec) => spec,
+        Err(invalid) => return Decision::Withdraw(invalid),
     };
-    let annotations = service.metadata.annotations.as_ref();
-    if spec.type_.as_deref() == Some("ExternalName") {
-        return Decision::Withdraw(Invalid::ExternalName);
-    }
-    if annotations.is_some_and(|annotations| annotations.contains_key(annotation::IMPORTED_SERVICE)) {
-        return Decision::Withdraw(Invalid::Imported);
-    }
     let exported = local::service(export, spec);
     let Some(mut endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
         return Decision::Withdraw(Invalid::NoClusterIp);
@@ -131,6 +125,44 @@ pub fn decide(
     let strangers = endpoints.retain(|address| networks.allows(address));
     let one_client = addresses == EndpointAddresses::ClusterIps && local::keeps_clients(spec);
     Decision::Export { service: exported, endpoints, families_at_home, strangers, one_client }
+}
+
+/// The addresses that other clusters connect to for a Service that is exported, whichever of its endpoints take connections
+/// now: those that [`decide`] exports are among them. `slices` are asked for where Pods are its endpoints.
+///
+/// # Errors
+/// When the slices cannot be read.
+pub fn reachable<E>(
+    service: Option<&core::Service>,
+    slices: impl FnOnce() -> Result<Vec<EndpointSlice>, E>,
+    addresses: EndpointAddresses,
+    networks: &Claim,
+) -> Result<BTreeSet<Ipv4Addr>, E> {
+    let Ok(spec) = exportable(service) else { return Ok(BTreeSet::new()) };
+    let all = match local::own_addresses(spec, addresses) {
+        Some(own) => own,
+        None => local::addresses_of_pods(&slices()?),
+    };
+    let carried = all.into_iter().filter(|address| networks.allows(*address));
+    let carried = carried.filter_map(|address| match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    });
+    Ok(carried.collect())
+}
+
+/// A Service that can be exported.
+fn exportable(service: Option<&core::Service>) -> Result<&core::ServiceSpec, Invalid> {
+    let service = service.ok_or(Invalid::NoService)?;
+    let spec = service.spec.as_ref().ok_or(Invalid::NoService)?;
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return Err(Invalid::ExternalName);
+    }
+    let annotations = service.metadata.annotations.as_ref();
+    if annotations.is_some_and(|annotations| annotations.contains_key(annotation::IMPORTED_SERVICE)) {
+        return Err(Invalid::Imported);
+    }
+    Ok(spec)
 }
 
 /// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched.

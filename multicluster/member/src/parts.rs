@@ -13,7 +13,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exporter, LabelExporter, LabelIdentities, Membership, Networks};
+use crate::export::{Exported, Exporter, LabelExporter, LabelIdentities, Membership, Networks};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
@@ -149,6 +149,7 @@ impl Part for Exports {
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
             withdrawals: Withdrawals::default(),
+            exported: Exported::default(),
         })
     }
 }

@@ -4,6 +4,7 @@
 
 mod connections;
 mod export_names;
+mod exported;
 mod exports;
 mod families;
 mod gateways;

@@ -33,7 +33,7 @@ pub(crate) const KINDS: [Kind; 19] = [
     Kind::ResourceImport,
 ];
 
-fn kind_of(object: &Value) -> Kind {
+pub(crate) fn kind_of(object: &Value) -> Kind {
     let kind = text(object, "/kind");
     KINDS.into_iter().find(|known| known.resource().kind == kind).unwrap_or_else(|| panic!("kind {kind:?}"))
 }

@@ -73,6 +73,8 @@ fn check(leader: &str, member: &str, addresses: EndpointAddresses) {
             "patch ServiceImport ",
             "patch status of ServiceImport ",
             "patch ResourceExport ",
+            // What is exported, which upstream's Gateways do not say.
+            "patch Gateway ",
             // What became of a policy, of which upstream says nothing.
             "patch status of ResourceImport ",
             "patch status of ServiceExport ",

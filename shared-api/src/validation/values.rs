@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use crate::addresses::unusable;
+use crate::addresses::{unusable, unusable_part};
 
 /// Nothing is there.
 pub fn missing() -> Option<String> {
@@ -58,6 +58,13 @@ pub fn reachable_ip(text: &str) -> Option<String> {
 /// A network of either family.
 pub fn cidr(text: &str) -> Option<String> {
     wrong(text, text.parse::<IpNet>().is_ok(), "not a CIDR, as 10.96.0.0/12")
+}
+
+/// A network whose addresses other hosts can reach.
+pub fn reachable_cidr(text: &str) -> Option<String> {
+    let Ok(network) = text.parse::<IpNet>() else { return cidr(text) };
+    let kind = unusable_part(&network)?;
+    Some(format!("{text:?} has addresses that other hosts cannot reach, as no {kind} address can"))
 }
 
 /// One of the words that are known.
@@ -149,6 +156,15 @@ mod tests {
             cidr,
             &["10.0.0.0/8", "10.1.2.3/8", "2001:db8::/64"],
             &["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8"],
+        );
+    }
+
+    #[test]
+    fn networks_that_others_reach_have_no_address_that_they_cannot() {
+        check(
+            reachable_cidr,
+            &["10.96.0.7/32", "10.10.0.0/16", "fd00:10::/56"],
+            &["", "10.0.0.0", "0.0.0.0/0", "127.0.0.1/32", "169.254.0.252/30", "::/0"],
         );
     }
 

@@ -17,7 +17,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_openflow::Flow;
 use antrea_ovs::Switch;
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::GatewayRole;
+use antrea_pipeline::multicluster::{Admits, GatewayRole};
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use kube::Client;
@@ -220,7 +220,12 @@ impl MulticlusterController {
             Some(GatewayRole::Standby { gateway, address }) => {
                 info!(%gateway, %address, "This Node is the next Gateway");
             }
-            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is the Gateway"),
+            Some(GatewayRole::Gateway { address, admits: Admits::Listed }) => {
+                info!(%address, "This Node is the Gateway");
+            }
+            Some(GatewayRole::Gateway { address, admits: Admits::Everything }) => {
+                warn!(%address, "This Node is the Gateway, and its object does not say what is exported: other clusters reach everything");
+            }
         }
         self.role = role;
     }
@@ -244,6 +249,7 @@ fn peers_by_name(routes: &NodeRoutes) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::Exported(networks) => pipeline.exported_flows(networks),
         FlowSource::OwnGateway(addresses) => {
             addresses.iter().filter_map(|address| pipeline.own_gateway_flow(*address)).collect()
         }

@@ -115,7 +115,7 @@ impl Prober {
 fn own_address(wanted: &FlowSources) -> Option<Ipv4Addr> {
     wanted.values().find_map(|source| match source {
         FlowSource::Role(role) => role.address(),
-        FlowSource::Cluster(..) | FlowSource::OwnGateway(_) => None,
+        FlowSource::Exported(_) | FlowSource::Cluster(..) | FlowSource::OwnGateway(_) => None,
     })
 }
 

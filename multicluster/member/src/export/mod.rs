@@ -4,6 +4,8 @@
 //! of leader everything that is missing there is exported again.
 
 mod cluster_info;
+mod exported;
+mod gateway;
 mod labels;
 mod service;
 
@@ -19,6 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
+pub use exported::Exported;
 pub use labels::{LabelExporter, LabelIdentities};
 
 use crate::area::{Area, Plan, Tick};
@@ -34,6 +37,8 @@ pub enum Subject {
     Service(String, String),
     /// The networks and the Gateway of this cluster.
     ClusterInfo,
+    /// What the Gateway of this name lets other clusters in to.
+    Gateway(String),
 }
 
 impl fmt::Display for Subject {
@@ -41,6 +46,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Service(namespace, name) => write!(f, "Service {namespace}/{name}"),
             Self::ClusterInfo => f.write_str("ClusterInfo"),
+            Self::Gateway(name) => write!(f, "Gateway {name}"),
         }
     }
 }
@@ -54,6 +60,9 @@ pub enum Problem {
     /// It is there, and nobody can tell what it says.
     #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
     Unreadable(Key, String),
+    /// More is exported than a Gateway can say.
+    #[error("more than {0} addresses are exported: other clusters are let in to networks that cover them")]
+    ManyAddresses(usize),
 }
 
 /// The part of the leader in exports.
@@ -98,6 +107,8 @@ pub struct Exporter {
     pub refusals: BTreeMap<Subject, String>,
     /// Whether the only Gateway went just now.
     pub withdrawals: Withdrawals<Subject>,
+    /// What Gateways let other clusters in to.
+    pub exported: Exported,
 }
 
 impl Area for Exporter {
@@ -106,6 +117,7 @@ impl Area for Exporter {
 
     fn remember(&mut self, before: &Self) {
         self.withdrawals.clone_from(&before.withdrawals);
+        self.exported.clone_from(&before.exported);
         if self.cluster == before.cluster && self.membership.area() == before.membership.area() {
             self.refusals.clone_from(&before.refusals);
         }
@@ -125,6 +137,7 @@ impl Area for Exporter {
                 &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::ResourceExport]
             }
             (Subject::ClusterInfo, _) => &[Kind::Gateway, Kind::ResourceExport],
+            (Subject::Gateway(_), _) => &gateway::KINDS,
         }
     }
 
@@ -144,6 +157,12 @@ impl Area for Exporter {
             }
             _ => {}
         }
+        if matches!(change.key.kind, Kind::Service | Kind::ServiceExport | Kind::EndpointSlice) {
+            for subject in self.subjects(objects, change) {
+                let Subject::Service(namespace, name) = subject else { continue };
+                gateway::learned(self, objects, &(namespace, name), now);
+            }
+        }
     }
 
     fn lifts_refusals(&self, objects: &Objects, change: &Change) -> bool {
@@ -156,8 +175,11 @@ impl Area for Exporter {
             && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec)
     }
 
-    fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {
-        self.withdrawals.tick(now)
+    fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {
+        let Tick { again, mut changed } = self.withdrawals.tick(now);
+        let gateways = gateway::tick(self, objects, now);
+        changed.extend(gateways.changed);
+        Tick { again: again.into_iter().chain(gateways.again).min(), changed }
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {
@@ -171,7 +193,9 @@ impl Area for Exporter {
                 let named = |name| Subject::Service(key.namespace.clone(), name);
                 before.into_iter().chain(now).map(named).collect()
             }
-            Kind::Gateway => vec![Subject::ClusterInfo],
+            Kind::Gateway if key.namespace == self.namespace => {
+                vec![Subject::ClusterInfo, Subject::Gateway(key.name.clone())]
+            }
             Kind::ResourceExport => {
                 before.iter().chain(objects.get(key)).filter_map(|export| self.subject_of(export)).collect()
             }
@@ -186,6 +210,7 @@ impl Area for Exporter {
                 Err(_) => Ok(Plan::default()),
             },
             Subject::ClusterInfo => cluster_info::plan(self, objects),
+            Subject::Gateway(name) => Ok(gateway::plan(self, objects, name)),
         };
         plan.unwrap_or_else(|problem| Plan { actions: Vec::new(), problems: vec![problem] })
     }
@@ -206,7 +231,7 @@ fn is_wanted(objects: &Objects, subject: &Subject) -> bool {
         Subject::Service(namespace, name) => {
             objects.get(&Key::new(Kind::ServiceExport, namespace, name)).is_some()
         }
-        Subject::ClusterInfo => true,
+        Subject::ClusterInfo | Subject::Gateway(_) => true,
     }
 }
 

@@ -76,7 +76,7 @@ fn decide_on(
 }
 
 /// The networks that the leader takes endpoints in.
-fn claim(exporter: &Exporter) -> Claim {
+pub(super) fn claim(exporter: &Exporter) -> Claim {
     let Networks { service_cidrs, pod_cidrs } = &exporter.networks;
     let pods = if pod_cidrs.is_empty() { PodConnectivity::Off } else { PodConnectivity::On };
     Claim::new(service_cidrs, pod_cidrs, exporter.addresses, pods)

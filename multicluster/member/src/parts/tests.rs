@@ -43,6 +43,32 @@ async fn a_member_joins_leaves_and_joins_again_in_one_process() {
 }
 
 #[tokio::test]
+async fn the_gateway_lets_other_clusters_in_to_what_is_exported() {
+    let mut lab = Lab::new("https://eighteen").await;
+    let one = |gateway: Option<&Value>| lists(gateway, &["10.96.0.7/32"]);
+    let both = |gateway: Option<&Value>| lists(gateway, &["10.96.0.7/32", "10.96.0.8/32"]);
+    lab.wait(&gateway(), one).await;
+    let metadata = json!({ "name": "api", "namespace": "shop" });
+    let spec = json!({ "type": "ClusterIP", "clusterIP": "10.96.0.8", "ports": [{ "port": 80 }] });
+    let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec });
+    lab.create(Kind::Service, &service).await;
+    let (version, kind) = ("multicluster.x-k8s.io/v1beta1", "ServiceExport");
+    let export = json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
+    lab.create(Kind::ServiceExport, &export).await;
+    lab.wait(&gateway(), both).await;
+    lab.delete(&gateway()).await;
+    lab.wait(&gateway(), both).await;
+    lab.end().await;
+}
+
+fn lists(gateway: Option<&Value>, addresses: &[&str]) -> bool {
+    gateway.is_some_and(|gateway| {
+        let exported = &gateway["exported"];
+        exported["mode"] == "Listed" && exported["addresses"] == json!(addresses)
+    })
+}
+
+#[tokio::test]
 async fn what_the_leader_lost_while_the_member_was_away_is_exported_again() {
     let mut lab = Lab::new("https://two").await;
     lab.is_joined().await;

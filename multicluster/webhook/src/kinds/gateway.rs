@@ -55,11 +55,12 @@ fn is_of_node(request: &Request, node: Option<&str>, tokens: NodesInTokens) -> R
 }
 
 fn changes_the_key_alone(change: &Change<Gateway>) -> Result<(), Denied> {
-    let addresses = |gateway: &Gateway| {
-        (gateway.gateway_ip.clone(), gateway.internal_ip.clone(), gateway.service_cidr.clone())
+    let without_key = |gateway: &Gateway| {
+        let Gateway { gateway_ip, internal_ip, service_cidr, exported, .. } = gateway;
+        (gateway_ip.clone(), internal_ip.clone(), service_cidr.clone(), exported.clone())
     };
     match change {
-        Change::Update { old, new } if addresses(old) == addresses(new) => Ok(()),
+        Change::Update { old, new } if without_key(old) == without_key(new) => Ok(()),
         _ => forbid("antrea-agent may write nothing of a Gateway but wireGuard and the status"),
     }
 }

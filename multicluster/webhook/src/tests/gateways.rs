@@ -106,6 +106,23 @@ fn the_agent_writes_the_key_alone() {
     check("agent@n1", "create", GATEWAY, refused);
 }
 
+/// An agent of one Node would let other clusters in to the Services of all.
+#[test]
+fn the_controller_alone_says_what_is_exported() {
+    let exported = "exported: {mode: Listed, addresses: [10.1.0.7/32]}\ngatewayIP";
+    check("kube-system/antrea-mc-controller", "update", &update("gatewayIP", exported), "allowed");
+    let refused = "403: antrea-agent may write nothing of a Gateway but wireGuard and the status";
+    check("agent@n1", "update", &update("gatewayIP", exported), refused);
+    let listed = GATEWAY.replace("gatewayIP", exported);
+    check("agent@n1", "update", &format!("{listed}---{GATEWAY}"), refused);
+    check(
+        "kube-system/antrea-mc-controller",
+        "update",
+        &update("gatewayIP", "exported: {mode: Listed, addresses: [10.1.0.7]}\ngatewayIP"),
+        "422: exported.addresses[0]: \"10.1.0.7\" is not a CIDR, as 10.96.0.0/12",
+    );
+}
+
 #[test]
 fn what_is_deleted_by_hand_comes_back() {
     for who in ["admin", "kube-system/antrea-mc-controller", "kube-system/namespace-controller"] {

@@ -139,6 +139,33 @@ async fn the_only_gateway_that_went_just_now_is_waited_for_over_another_connecti
     assert!(engine.area.unwrap().withdrawals.is_held(&Exported::ClusterInfo));
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_exported_no_more_is_let_in_no_longer_because_the_leader_was_away() {
+    let mut engine = joined(Exports(settings()));
+    let web =
+        json!({ "metadata": { "name": "web", "namespace": "shop" }, "spec": { "clusterIP": "10.96.0.7" } });
+    let mut gateway = gateway();
+    gateway["exported"] = json!({ "mode": "Listed", "addresses": ["10.96.0.7/32"] });
+    let is_over = |engine: &Engine<Exports>| {
+        let subject = Exported::Gateway("n1".to_owned());
+        let plan = engine.area.as_ref().map(|area| area.plan(&engine.objects, &subject, Timestamp::now()));
+        plan.is_some_and(|plan| !plan.actions.is_empty())
+    };
+    listed(&mut engine, Kind::Service, vec![web.clone()]);
+    listed(&mut engine, Kind::EndpointSlice, Vec::new());
+    listed(&mut engine, Kind::ServiceExport, vec![web.clone()]);
+    listed(&mut engine, Kind::Gateway, vec![gateway]);
+    engine.tick();
+    engine.learn((Kind::ServiceExport, 0, WatchEvent::Deleted(web)));
+    advance(Duration::from_secs(10)).await;
+    interrupt(&mut engine);
+    engine.tick();
+    assert!(!is_over(&engine));
+    advance(Duration::from_secs(5)).await;
+    engine.tick();
+    assert!(is_over(&engine));
+}
+
 #[tokio::test]
 async fn an_import_that_is_there_after_a_reconnection_was_never_gone() {
     let (mut engine, all) = (joined(Imports(settings())), imports(1));
