@@ -6,7 +6,6 @@ use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
 use anyhow::Error;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::answers::Answers;
@@ -48,11 +47,8 @@ impl<P: Part> Engine<P> {
                 self.answers = Answers::default();
                 self.connection = joined.connection;
                 self.clients.leader = Some(joined.client.clone());
-                let stop = CancellationToken::new();
-                let watcher =
-                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
-                watcher.start(&joined.client, &self.part.remote(joined));
-                self.remote = Some(stop.drop_guard());
+                let watcher = Watcher { connection: joined.connection, told: self.told.clone() };
+                self.remote = Some(watcher.start(&joined.client, &self.part.remote(joined)));
             }
             Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
             Leader::None => {

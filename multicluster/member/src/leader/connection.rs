@@ -56,13 +56,10 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<()> {
     let (told, mut events): (mpsc::Sender<Told>, _) = mpsc::channel(64);
-    let watches = stop.child_token();
-    let _end = watches.clone().drop_guard();
-    let watcher = Watcher { connection: 0, told, stop: watches };
-    let mut secret = SecretWatch::new(&local, &namespace, &watcher);
+    let watcher = Watcher { connection: 0, told };
+    let mut sets = watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
+    let mut secret = SecretWatch::new(&local, &namespace, watcher);
     secret.follow(tokens.secret.as_deref());
-    watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
-    drop(watcher);
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
     connection.token_secret = tokens.secret;
     let mut renewals = JoinSet::new();
@@ -71,6 +68,8 @@ pub(crate) async fn run(
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
+            error = sets.ended() => return Err(error),
+            error = secret.ended() => return Err(error),
             event = events.recv() => {
                 if connection.learn(event.context("the watches ended")?, &mut secret) {
                     heartbeat.reset_immediately();
