@@ -192,6 +192,10 @@ pub(crate) struct DeleteMemberToken {
     /// The Namespace of the Common Area
     #[arg(short, long)]
     pub(crate) namespace: String,
+
+    /// End the membership of its cluster, too, and remove all that the cluster exported
+    #[arg(long)]
+    pub(crate) end_membership: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod cluster;
 mod controller_config;
 mod deploy;
 mod destroy;
+mod end_membership;
 mod get;
 mod init;
 mod join;

@@ -22,6 +22,7 @@ fn commands_and_flags_are_those_of_upstream() {
         "mc create membertoken tok5 -n mc --cluster-id c5 -o tok5.yaml",
         "mc create membertoken tok5 -n mc --cluster-id c5 --networks 10.96.0.0/16,fd00::/64",
         "mc delete membertoken tok5 -n mc",
+        "mc delete membertoken tok5 -n mc --end-membership",
         "mc deploy leadercluster -n mc --antrea-version latest",
         "mc deploy membercluster -f member.yml",
         "mc get clusterset -A",
