@@ -9,6 +9,7 @@ mod deploy;
 mod destroy;
 mod end_membership;
 mod get;
+mod held_set;
 mod init;
 mod join;
 mod join_config;
