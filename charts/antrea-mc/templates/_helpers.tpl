@@ -93,6 +93,40 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
+{{/*
+What makes an object a hook. Argument: list EVENTS WEIGHT POLICIES, where policies say when else the object is deleted than
+before the next of its kind, and when all hooks have succeeded.
+*/}}
+{{- define "antrea-mc.hook" -}}
+helm.sh/hook: {{ index . 0 }}
+helm.sh/hook-weight: {{ index . 1 | quote }}
+helm.sh/hook-delete-policy: {{ concat (list "before-hook-creation" "hook-succeeded") (rest . | rest) | join "," }}
+{{- end -}}
+
+{{/* A container that runs antctl mc. Argument: list $ NAME FLAGS, where flags are a dict; those that are true have no value. */}}
+{{- define "antrea-mc.antctl" -}}
+{{- $root := index . 0 -}}
+- name: {{ index . 1 }}
+  image: {{ include "antrea-mc.image" $root }}
+  imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+  command: ["antctl-mc"]
+  args:
+    - {{ index . 1 }}
+    {{- range $flag, $value := index . 2 }}
+    {{- if kindIs "bool" $value }}
+    - {{ printf "--%s" $flag | quote }}
+    {{- else }}
+    - {{ printf "--%s=%s" $flag $value | quote }}
+    {{- end }}
+    {{- end }}
+  resources:
+    requests:
+      cpu: "10m"
+      memory: "16Mi"
+  securityContext:
+    {{- include "antrea-mc.securityContext" $root | nindent 4 }}
+{{- end -}}
+
 {{/* Where Pods run, and how important they are. */}}
 {{- define "antrea-mc.scheduling" -}}
 {{- with .Values.priorityClassName }}

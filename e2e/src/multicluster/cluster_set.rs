@@ -182,7 +182,7 @@ impl Member {
         self.antctl.command(&join)
     }
 
-    /// Leaves the ClusterSet.
+    /// Leaves the ClusterSet, and waits until the leader knows.
     ///
     /// # Errors
     /// What antctl says.

@@ -137,12 +137,20 @@ pub(crate) struct Join {
 #[derive(Debug, Args)]
 pub(crate) struct Leave {
     /// The ID of the ClusterSet
-    #[arg(long, value_name = "ID")]
-    pub(crate) clusterset: String,
+    #[arg(long, value_name = "ID", required_unless_present = "keep")]
+    pub(crate) clusterset: Option<String>,
 
     /// The Namespace of the Multi-cluster controller in this cluster
     #[arg(short, long, default_value = "kube-system")]
     pub(crate) namespace: String,
+
+    /// Do not wait until the leader knows: it may go on with this cluster as a member that is silent
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// Delete nothing: ClusterSets that are deleted later wait for no leader, as their controller is gone
+    #[arg(long, requires = "now", conflicts_with = "clusterset")]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Args)]
@@ -192,6 +200,10 @@ pub(crate) struct DeleteMemberToken {
     /// The Namespace of the Common Area
     #[arg(short, long)]
     pub(crate) namespace: String,
+
+    /// End the membership of its cluster, too, and remove all that the cluster exported
+    #[arg(long)]
+    pub(crate) end_membership: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ use crate::controller_config::{ControllerConfig, upgrade_command};
 use crate::init::write_set;
 use crate::join_config::{self, JoinConfig};
 use crate::join_parameters::{self, JoinParameters, Token};
+use crate::leave::left_sets;
 use crate::objects::cluster_set;
 use crate::objects::secret;
 use crate::status::Standing;
@@ -28,7 +29,7 @@ pub(crate) async fn run(cluster: &Cluster, flags: &Join, out: &mut dyn Write) ->
     let config = ControllerConfig::of(cluster, &parameters.namespace).await?;
     let readable = config.as_ref().and_then(ControllerConfig::token_secret);
     let source = read_token(&parameters.token)?.called(readable, &parameters.namespace)?;
-    let there: Vec<ClusterSet> = cluster.list(Some(&parameters.namespace)).await?;
+    let there = left_sets(cluster, &parameters.namespace, out).await?;
     let set = parameters.cluster_set(named(readable, &there).unwrap_or(source.secret_name()));
     let plan = cluster_set::plan(&set, &there)?;
     let mut created = Created::default();

@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::cli::{CreateMemberToken, DeleteMemberToken};
 use crate::cluster::{Cluster, Created, Kind, plain};
+use crate::end_membership;
 use crate::objects::is_made_by_antctl;
-use crate::objects::member_token::{MemberToken, is_new, renewal_name, token_request};
+use crate::objects::member_token::{MemberToken, is_new, member, renewal_name, token_request};
 use crate::objects::secret::Credential;
 use crate::output;
 use crate::values::Lifetime;
@@ -149,7 +150,8 @@ pub(crate) async fn delete(
     options: &DeleteMemberToken,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let DeleteMemberToken { name, namespace } = options;
+    let DeleteMemberToken { name, namespace, end_membership } = options;
+    let account: Option<ServiceAccount> = cluster.find(namespace, name).await?;
     let renewal = renewal_name(name);
     let found = [
         delete_one::<Secret>(cluster, namespace, name, out).await?,
@@ -159,7 +161,11 @@ pub(crate) async fn delete(
         delete_one::<ServiceAccount>(cluster, namespace, name, out).await?,
     ];
     ensure!(found.contains(&Found::Yes), "there is no member token {name:?} in Namespace {namespace}");
-    Ok(())
+    match account.as_ref().and_then(member) {
+        Some(id) if *end_membership => end_membership::end(cluster, namespace, id, out).await,
+        Some(id) => end_membership::tell(cluster, namespace, id, out).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether there was an object.

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use crate::action::{Action, Task};
 use crate::approvals::Approvals;
-use crate::census::{Census, count, kind, standing};
+use crate::census::{Census, UNANNOUNCED, count, kind, standing};
 use crate::cluster_sets::ClusterSets;
 use crate::condition::Told;
 use crate::event::{Answer, Event};
@@ -106,7 +106,7 @@ impl Area {
             }
             Event::Export(event) => {
                 let (names, stale) = self.exports.learn(event);
-                self.exports_changed(names, stale);
+                self.exports_changed(names, stale, now);
             }
             Event::Import(event) => {
                 let names = self.imports.learn(event);
@@ -148,7 +148,7 @@ impl Area {
             }
             Answer::Export(export) => {
                 let (names, stale) = self.exports.learn_answer(action, *export, asked.exports);
-                self.exports_changed(names, stale);
+                self.exports_changed(names, stale, now);
             }
             Answer::Import(import) => {
                 let names = self.imports.learn_answer(action, import, asked.imports);
@@ -164,9 +164,8 @@ impl Area {
         if self.labels.is_none() && !self.begin(now) {
             return BTreeSet::new();
         }
-        for cluster in self.members.leaving() {
-            let orphans = self.exports.abandon(cluster.as_str());
-            self.tasks.extend(orphans.into_iter().map(Task::Export));
+        for cluster in self.members.leaving().cloned().collect::<Vec<_>>() {
+            self.abandon(&cluster);
         }
         self.settle_claims();
         self.merge_stale();
@@ -230,11 +229,18 @@ impl Area {
     pub(crate) fn census(&self) -> Census {
         let kinds = self.imports.specs().map(|spec| kind(spec.kind.as_str(), ImportKind::KNOWN));
         Census {
-            members: count(self.members.standings().into_values().map(standing)),
+            members: self.members_by_standing(),
             exports: count(self.exports.kinds().map(|of| kind(of.as_str(), ExportKind::KNOWN))),
             imports: count(kinds),
             merges: self.merges,
         }
+    }
+
+    fn members_by_standing(&self) -> BTreeMap<&'static str, usize> {
+        let mut members = count(self.members.standings().into_values().map(standing));
+        let unannounced = Some(self.members.unannounced()).filter(|unannounced| *unannounced > 0);
+        members.extend(unannounced.map(|unannounced| (UNANNOUNCED, unannounced)));
+        members
     }
 
     /// Decides for the first time, once everything is known. Whether it is.
@@ -263,6 +269,9 @@ impl Area {
         for cluster in clusters {
             self.note_joined(&cluster);
             self.update_claim(&cluster);
+        }
+        for cluster in self.exports.clusters().collect::<Vec<_>>() {
+            self.note_announced(cluster, now);
         }
         self.stale = self.exports.resources().cloned().collect();
         self.sets_changed();

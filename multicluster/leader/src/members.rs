@@ -151,6 +151,16 @@ impl Members {
         self.leaving.iter()
     }
 
+    /// How many clusters export something, and have not announced themselves.
+    pub(crate) fn unannounced(&self) -> usize {
+        self.membership.unannounced()
+    }
+
+    /// Whether a cluster is one of them.
+    pub(crate) fn is_unannounced(&self, cluster: &ClusterId) -> bool {
+        self.membership.is_unannounced(cluster)
+    }
+
     /// All clusters that have announced themselves.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
         self.announces.iter().filter_map(|(name, _)| cluster_of(name))

@@ -9,10 +9,10 @@ mod requests;
 mod retries;
 
 use std::collections::BTreeMap;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -21,14 +21,14 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use crate::area::Area;
 use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
-use crate::watches::{Told, Watched, Watcher};
+use crate::watches::{Told, Watched, Watcher, Watches};
 use answers::Answers;
 use problems::report;
 use queue::Schedule;
@@ -80,7 +80,7 @@ struct Engine<P: Part> {
     connection: u64,
     /// How often the leader has said something else of our networks, by what this part knows.
     said: u64,
-    remote: Option<DropGuard>,
+    remote: Option<Watches>,
     began: Instant,
     tick: Option<Duration>,
 }
@@ -93,9 +93,7 @@ pub(crate) async fn run<P: Part>(
     stop: CancellationToken,
 ) -> Result<()> {
     let (told, mut events) = mpsc::channel(QUEUE);
-    let watches = stop.child_token();
-    let _end = watches.clone().drop_guard();
-    Watcher { connection: 0, told: told.clone(), stop: watches }.start(&local, &part.local());
+    let mut watches = Watcher { connection: 0, told: told.clone() }.start(&local, &part.local());
     let mut engine = Engine::new(part, local, told);
     leader.mark_changed();
     let mut is_over = true;
@@ -103,6 +101,8 @@ pub(crate) async fn run<P: Part>(
         let look = engine.next_look();
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
+            error = watches.ended() => return Err(error),
+            error = ended(&mut engine.remote) => return Err(error),
             changed = leader.changed() => {
                 changed.context("nobody knows the leader any more")?;
                 let leader = leader.borrow_and_update().clone();
@@ -126,10 +126,18 @@ pub(crate) async fn run<P: Part>(
     }
 }
 
+/// What became of watches, which do not end by themselves.
+async fn ended(watches: &mut Option<Watches>) -> Error {
+    match watches {
+        Some(watches) => watches.ended().await,
+        None => pending().await,
+    }
+}
+
 async fn wait_until(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
+        None => pending().await,
     }
 }
 

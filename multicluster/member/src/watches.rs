@@ -1,11 +1,15 @@
 //! Watches of the objects that an area decides on.
 
+use std::future::pending;
+
 use antrea_kit::untyped::Untyped;
 use antrea_kit::watch::{WatchEvent, watch_kind};
+use anyhow::{Error, anyhow};
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::kind::Kind;
@@ -58,27 +62,43 @@ impl Watched {
 /// What a watch tells: of which kind, and since which connection.
 pub(crate) type Told = (Kind, u64, WatchEvent<Value>);
 
-/// Begins watches that tell one receiver, and end together.
+/// Begins watches that tell one receiver.
 #[derive(Clone)]
 pub(crate) struct Watcher {
     /// The connection that is watched over.
     pub(crate) connection: u64,
     /// The receiver.
     pub(crate) told: mpsc::Sender<Told>,
-    /// Ends the watches.
-    pub(crate) stop: CancellationToken,
+}
+
+/// Watches that go on until this is dropped.
+#[must_use = "watches end with it"]
+pub(crate) struct Watches(JoinSet<Kind>);
+
+impl Watches {
+    /// What became of one that has ended. None does by itself: one that has would leave its kind unknown, and nobody would
+    /// notice.
+    pub(crate) async fn ended(&mut self) -> Error {
+        match self.0.join_next().await {
+            Some(Ok(kind)) => anyhow!("the watch of {kind:?} ended"),
+            Some(Err(error)) => Error::from(error).context("a watch ended"),
+            None => pending().await,
+        }
+    }
 }
 
 impl Watcher {
     /// Begins to watch.
-    pub(crate) fn start(&self, client: &Client, watched: &[Watched]) {
+    pub(crate) fn start(&self, client: &Client, watched: &[Watched]) -> Watches {
+        let mut watches = JoinSet::new();
         for watched in watched {
-            self.spawn(client.clone(), watched.clone());
+            watches.spawn(self.clone().watch(client.clone(), watched.clone()));
         }
+        Watches(watches)
     }
 
-    fn spawn(&self, client: Client, watched: Watched) {
-        let Self { connection, told, stop } = self.clone();
+    async fn watch(self, client: Client, watched: Watched) -> Kind {
+        let Self { connection, told } = self;
         let config = watched.config();
         let Watched { kind, namespace, prefix, .. } = watched;
         let resource = kind.resource();
@@ -90,13 +110,17 @@ impl Watcher {
         let map = move |Untyped { object, .. }| {
             text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))
         };
-        tokio::spawn(async move { watch_kind(&resource.kind, api, config, map, events, stop).await });
-        tokio::spawn(async move {
+        let tell = async {
             while let Some(event) = received.recv().await {
                 if told.send((kind, connection, event)).await.is_err() {
                     break;
                 }
             }
-        });
+        };
+        tokio::select! {
+            _ = watch_kind(&resource.kind, api, config, map, events, CancellationToken::new()) => {}
+            () = tell => {}
+        }
+        kind
     }
 }

@@ -4,7 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_mc_member::action::ensure_status;
 use antrea_mc_member::condition::Condition;
 use antrea_mc_member::kind::Kind;
-use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, status, unusable, wish};
+use antrea_mc_member::leader::{Credentials, Fault, Link, Said, Wish, leaving, status, unusable, wish};
 use antrea_mc_member::objects::{Key, Objects};
 use jiff::Timestamp;
 
@@ -94,7 +94,8 @@ fn a_cluster_set_that_names_another_secret_says_so_and_the_old_link_goes_on() {
     assert_eq!((target.secret.as_str(), target.credentials.token.as_str()), ("token", "token"));
     let why = unusable(&cluster.objects, "kube-system", Some("token"), None).unwrap();
     let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
-    let said = Said { link: &Link::Connected, not_renewed: None, unusable: Some(&why), told: &[] };
+    let said =
+        Said { link: &Link::Connected, not_renewed: None, unusable: Some(&why), told: &[], leaving: None };
     let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
     let condition = &status["conditions"][2];
     assert_eq!(condition["type"], "CredentialUnusable");
@@ -143,7 +144,7 @@ fn the_cluster_set_says_what_the_leader_says_of_the_member() {
     let taken = Link::Taken("cluster ID west is that of another cluster".to_owned());
     let told = [conflict, unapproved];
     let said = |link, told| {
-        let said = Said { link, not_renewed: None, unusable: None, told };
+        let said = Said { link, not_renewed: None, unusable: None, told, leaving: None };
         let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
         let all = status["conditions"].as_array().unwrap().clone();
         let line = |of: &serde_json::Value| {
@@ -166,7 +167,13 @@ fn the_cluster_set_says_that_its_secret_cannot_be_used() {
     let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
     let said = |no_way| {
         let unusable = unusable(&cluster.objects, "kube-system", None, no_way);
-        let said = Said { link: &Link::Connected, not_renewed: None, unusable: unusable.as_ref(), told: &[] };
+        let said = Said {
+            link: &Link::Connected,
+            not_renewed: None,
+            unusable: unusable.as_ref(),
+            told: &[],
+            leaving: None,
+        };
         status(set, &said, "east", Timestamp::UNIX_EPOCH)["conditions"][2].clone()
     };
     assert_eq!(said(None), serde_json::Value::Null);
@@ -182,6 +189,37 @@ fn a_secret_that_cannot_be_used_and_another_that_is_named_are_told_in_one_condit
     let both = "what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no \
                 certificate; spec.leaders[0].secret is other, and ";
     assert!(why.message.starts_with(both), "{}", why.message);
+}
+
+/// While it is being deleted, and held by this.
+fn deleted(finalizer: &str) -> String {
+    let metadata = format!("deletionTimestamp: '2026-11-21T09:48:00Z', finalizers: [{finalizer}]");
+    SET.replace("generation: 3", &metadata)
+}
+
+#[test]
+fn the_leader_of_a_cluster_set_that_is_deleted_is_told_while_the_finalizer_holds_it() {
+    let way = |yaml: &str| leaving(&Cluster::of(yaml).objects, "kube-system", None);
+    assert_eq!(way(&format!("{SET}{SECRET}")), None);
+    assert_eq!(way(&format!("{}{SECRET}", deleted("foregroundDeletion"))), None, "somebody else holds it");
+    let held = deleted("multicluster.antrea.io/leave");
+    let (set, target) = way(&format!("{held}{SECRET}")).unwrap();
+    assert_eq!((set.name.as_str(), target.unwrap().area.as_str()), ("set", "area"));
+    assert_eq!(way(&held).unwrap().1.unwrap_err(), "there is no Secret kube-system/token");
+}
+
+#[test]
+fn the_cluster_set_says_how_far_this_cluster_has_come_with_leaving() {
+    let cluster = Cluster::of(SET);
+    let set = cluster.objects.get(&Key::new(Kind::ClusterSet, "kube-system", "set")).unwrap();
+    let leaving = Some("the leader was not told yet");
+    let said = Said { link: &Link::Connecting, not_renewed: None, unusable: None, told: &[], leaving };
+    let status = status(set, &said, "east", Timestamp::UNIX_EPOCH);
+    for conditions in [&status["conditions"], &status["clusterStatuses"][0]["conditions"]] {
+        let ready = &conditions[0];
+        let told = ["type", "status", "reason", "message"].map(|part| ready[part].as_str().unwrap());
+        assert_eq!(told, ["Ready", "False", "Leaving", "the leader was not told yet"]);
+    }
 }
 
 #[test]
@@ -206,7 +244,7 @@ fn the_status_follows_the_connection_in_upstreams_words() {
     ] {
         let now = Timestamp::from_second(1_800_000_000 + second).unwrap();
         let set = cluster.objects.get(&key).unwrap();
-        let said = Said { link: &link, not_renewed, unusable: None, told: &[] };
+        let said = Said { link: &link, not_renewed, unusable: None, told: &[], leaving: None };
         let action = ensure_status(&key, set, &status(set, &said, "east", now));
         let Some(action) = action else {
             told.push_str("nothing new\n");

@@ -41,6 +41,8 @@ pub mod finalizer {
     pub const RESOURCE_EXPORT: &str = "resourceexport.antrea.io/finalizer";
     /// The same before Antrea 2.2.
     pub const RESOURCE_EXPORT_BEFORE_2_2: &str = "resourceexport.finalizers.antrea.io";
+    /// Of a member's ClusterSet: it stays until the leader knows that the cluster has left.
+    pub const CLUSTER_SET: &str = "multicluster.antrea.io/leave";
 
     /// Of the MemberClusterAnnounce of a cluster.
     pub fn member_cluster_announce(cluster_id: &str) -> String {

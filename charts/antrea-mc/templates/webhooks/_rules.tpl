@@ -44,7 +44,7 @@ controller among them, and must never wait for the controller.
 {{- toJson (dict "group" "" "version" "v1" "resources" (list "serviceaccounts/token") "operations" (list "CREATE") "namespaces" (include "antrea-mc.areas" . | fromJsonArray) "only" (dict "by-a-serviceaccount-of-the-area" $members)) -}}
 {{- end -}}
 
-{{/* What is validated, as a JSON object of kinds by the names of their webhooks. */}}
+{{/* What is validated, as a JSON object by the names of webhooks, which are those of their kinds unless `kind` says another. */}}
 {{- define "antrea-mc.validated" -}}
 {{- $antrea := "multicluster.crd.antrea.io" -}}
 {{- $mcs := "multicluster.x-k8s.io" -}}
@@ -53,8 +53,12 @@ controller among them, and must never wait for the controller.
 {{- $others := printf "request.userInfo.username != 'system:serviceaccount:%s:antrea-mc-controller'" .Release.Namespace -}}
 {{- $write := list "CREATE" "UPDATE" -}}
 {{- $all := append $write "DELETE" -}}
-{{- $kinds := dict "clusterset" (dict "group" $antrea "version" "v1alpha2" "resources" (list "clustersets" "clustersets/status") "operations" $all "namespaces" (concat $areas (ternary list $own (eq .Values.mode "leader")))) -}}
+{{- $kinds := dict -}}
+{{- /* What is being deleted waits for its finalizers, which somebody may have to take off without the controller. */ -}}
+{{- $stays := dict "not-being-deleted" "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)" -}}
+{{- $sets := dict "kind" "clusterset" "group" $antrea "version" "v1alpha2" "resources" (list "clustersets" "clustersets/status") "only" $stays -}}
 {{- if ne .Values.mode "member" -}}
+{{- $_ := set $kinds "clusterset" (merge (dict "operations" $all "namespaces" $areas) $sets) -}}
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $all "namespaces" $areas -}}
 {{- $_ := set $kinds "memberclusterannounce" (merge (dict "resources" (list "memberclusterannounces" "memberclusterannounces/status")) $in) -}}
 {{- /* The leader's own writes, two for each export, are allowed whatever they are. */ -}}
@@ -64,6 +68,7 @@ controller among them, and must never wait for the controller.
 {{- $_ := set $kinds "tokenrequest" (include "antrea-mc.tokenRequests" . | fromJson) -}}
 {{- end -}}
 {{- if ne .Values.mode "leader" -}}
+{{- $_ := set $kinds "clusterset-member" (merge (dict "operations" $write "namespaces" $own) $sets) -}}
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $write -}}
 {{- $_ := set $kinds "gateway" (merge (dict "resources" (list "gateways" "gateways/status") "namespaces" $own) $in) -}}
 {{- $_ := set $kinds "clusterinfoimport" (merge (dict "resources" (list "clusterinfoimports" "clusterinfoimports/status") "namespaces" $own) $in) -}}

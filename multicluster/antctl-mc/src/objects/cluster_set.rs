@@ -78,10 +78,12 @@ fn is_another_way(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> bool {
     old != wanted && moved == *wanted
 }
 
-/// Whether the status is about what the ClusterSet says now. That of a controller that does not tell counts as it is.
+/// Whether the status is about what the ClusterSet says now, and goes on to say. That of a controller that does not tell
+/// counts as it is.
 pub(crate) fn is_current(set: &ClusterSet) -> bool {
     let observed = set.status.as_ref().map_or(0, |status| status.observed_generation);
-    observed == 0 || observed >= set.metadata.generation.unwrap_or_default()
+    let is_seen = observed == 0 || observed >= set.metadata.generation.unwrap_or_default();
+    is_seen && set.metadata.deletion_timestamp.is_none()
 }
 
 fn differences(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> Vec<String> {
@@ -103,6 +105,8 @@ fn differences(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use antrea_shared_api::multicluster::v1alpha2::ClusterSetStatus;
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
 
@@ -160,6 +164,8 @@ mod tests {
             });
             assert_eq!(is_current(&set), expected, "{observed:?}");
         }
+        set.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert!(!is_current(&set), "it is being deleted");
     }
 
     #[test]

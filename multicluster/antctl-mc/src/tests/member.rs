@@ -39,7 +39,7 @@ async fn a_cluster_joins_and_leaves_as_with_upstream() {
     );
 }
 
-const JOIN: &str = "join --clusterset cs1 --clusterid c5 --leader-clusterid leader4 --leader-namespace \
+pub(super) const JOIN: &str = "join --clusterset cs1 --clusterid c5 --leader-clusterid leader4 --leader-namespace \
     antrea-multicluster --leader-apiserver https://172.18.4.1:6443";
 
 #[tokio::test]

@@ -141,6 +141,16 @@ fn what_makes_a_cluster_set_may_do_that_and_no_more() {
 }
 
 #[test]
+fn what_uninstalls_may_change_cluster_sets_and_no_more() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("member", "");
+    let role = find(&objects, "Role", "antrea-mc-uninstall");
+    assert_eq!(rules(role), "multicluster.crd.antrea.io/clustersets: get list patch");
+    let binding = find(&objects, "RoleBinding", "antrea-mc-uninstall");
+    assert_eq!(binding["subjects"][0]["name"], "antrea-mc-uninstall");
+}
+
+#[test]
 fn a_credential_speaks_for_one_cluster_and_renews_its_own_token() {
     let Some(chart) = Chart::open() else { return };
     let values = "memberCredentials: [{name: east, clusterID: c-east}, {name: west, clusterID: c-west, namespace: mc, tokenLifetime: 720h}]\n\

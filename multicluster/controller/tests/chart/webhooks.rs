@@ -99,6 +99,21 @@ fn the_controller_is_asked_about_tokens_for_members_and_never_about_those_of_kub
 }
 
 #[test]
+fn a_cluster_set_that_is_deleted_goes_without_the_controller() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, _) in MODES {
+        let listed = list(&chart.mode(mode, ""));
+        for line in listed.lines().filter(|line| line.starts_with("vclusterset")) {
+            let stays = "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)";
+            assert!(line.ends_with(&format!("where {stays}")), "{line}");
+            let is_a_leaders = line.starts_with("vclusterset.kb.io ");
+            assert_eq!(line.contains("DELETE"), is_a_leaders, "{line}");
+            assert!(is_a_leaders || line.contains(" in kube-system "), "{line}");
+        }
+    }
+}
+
+#[test]
 fn without_the_controller_nothing_is_written_but_what_users_write() {
     let Some(chart) = Chart::open() else { return };
     for (mode, namespace) in MODES {

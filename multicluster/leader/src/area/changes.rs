@@ -35,8 +35,21 @@ impl Area {
                 self.note_record(&cluster);
                 self.note_joined(&cluster);
                 self.update_claim(&cluster);
+                self.note_announced(cluster, now);
             }
         }
+    }
+
+    /// What a cluster exports that has no announce stays for a lease.
+    pub(super) fn note_announced(&mut self, cluster: ClusterId, now: Instant) {
+        let is_unannounced =
+            self.exports.exports_anything(cluster.as_str()) && self.members.announce_of(&cluster).is_none();
+        if is_unannounced == self.members.is_unannounced(&cluster) {
+            return;
+        }
+        let event =
+            if is_unannounced { MemberEvent::Exports(cluster) } else { MemberEvent::NoExports(cluster) };
+        self.step(event, now);
     }
 
     /// Other networks are bound to these clusters.
@@ -107,14 +120,23 @@ impl Area {
                 }
                 Change::Left(cluster) => {
                     info!(%cluster, "Member has left; its exports are removed");
-                    let orphans = self.exports.abandon(cluster.as_str());
-                    self.tasks.extend(orphans.into_iter().map(Task::Export));
+                    self.abandon(&cluster);
+                }
+                Change::Abandoned(cluster) => {
+                    info!(%cluster, "Cluster exports and has not announced itself; its exports are removed");
+                    self.abandon(&cluster);
                 }
             }
         }
     }
 
-    pub(super) fn exports_changed(&mut self, names: BTreeSet<String>, stale: Stale) {
+    /// All that a cluster exports now is to be removed.
+    pub(super) fn abandon(&mut self, cluster: &ClusterId) {
+        let orphans = self.exports.abandon(cluster.as_str());
+        self.tasks.extend(orphans.into_iter().map(Task::Export));
+    }
+
+    pub(super) fn exports_changed(&mut self, names: BTreeSet<String>, stale: Stale, now: Instant) {
         self.tasks.extend(names.into_iter().map(Task::Export));
         self.tasks.extend(stale.fewer.iter().map(|cluster| Task::Announce(announce_name(cluster))));
         self.stale.extend(stale.resources);
@@ -123,6 +145,7 @@ impl Area {
         }
         for cluster in stale.used.iter().filter_map(|cluster| cluster.parse().ok()) {
             self.note_usage(&cluster);
+            self.note_announced(cluster, now);
         }
         for cluster in stale.infos.iter().filter_map(|cluster| cluster.parse().ok()) {
             self.update_claim(&cluster);

@@ -6,14 +6,13 @@ use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
 use anyhow::Error;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::answers::Answers;
 use super::requests::{Done, Failure};
 use super::{Engine, Part, Subject};
 use crate::action::Action;
-use crate::area::Area;
+use crate::area::{Area, Lifted};
 use crate::kind::Side;
 use crate::leader::Leader;
 use crate::objects::Change;
@@ -48,11 +47,8 @@ impl<P: Part> Engine<P> {
                 self.answers = Answers::default();
                 self.connection = joined.connection;
                 self.clients.leader = Some(joined.client.clone());
-                let stop = CancellationToken::new();
-                let watcher =
-                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
-                watcher.start(&joined.client, &self.part.remote(joined));
-                self.remote = Some(stop.drop_guard());
+                let watcher = Watcher { connection: joined.connection, told: self.told.clone() };
+                self.remote = Some(watcher.start(&joined.client, &self.part.remote(joined)));
             }
             Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
             Leader::None => {
@@ -100,6 +96,13 @@ impl<P: Part> Engine<P> {
         self.schedule.reconsider(Instant::now());
     }
 
+    /// The leader may take some more.
+    fn reconsider_first(&mut self) {
+        for subject in self.schedule.reconsider_first() {
+            self.retries.reconsider_one(&subject);
+        }
+    }
+
     fn decide_all_anew(&mut self) {
         let Some(area) = &self.area else { return };
         let surroundings = area.surroundings();
@@ -133,7 +136,7 @@ impl<P: Part> Engine<P> {
     fn changed(&mut self, changes: &[Change]) {
         let now = self.began.elapsed();
         let Some(area) = &mut self.area else { return };
-        let lifts_refusals = changes.iter().any(|change| area.lifts_refusals(&self.objects, change));
+        let lifted = changes.iter().map(|change| area.lifts_refusals(&self.objects, change)).max();
         for change in changes {
             if self.objects.get(&change.key).is_none() {
                 self.answers.forget(&change.key);
@@ -141,8 +144,10 @@ impl<P: Part> Engine<P> {
             area.learned(&self.objects, change, now);
             self.schedule.extend(area.subjects(&self.objects, change));
         }
-        if lifts_refusals {
-            self.reconsider();
+        match lifted.unwrap_or_default() {
+            Lifted::Nothing => {}
+            Lifted::Few => self.reconsider_first(),
+            Lifted::All => self.reconsider(),
         }
     }
 

@@ -112,6 +112,17 @@ impl<S: Clone + Ord> Schedule<S> {
         }
     }
 
+    /// Some of what was refused may be taken now: the first that are due are tried. Names them. There are few of them, as what
+    /// makes room may happen often.
+    pub(super) fn reconsider_first(&mut self) -> Vec<S> {
+        let first: Vec<S> = self.due.iter().take(AT_ONCE).map(|(_, subject)| subject.clone()).collect();
+        for subject in &first {
+            self.recall(subject);
+            self.add(subject.clone());
+        }
+        first
+    }
+
     /// A subject that was taken is looked at again when all objects of a kind are known.
     pub(super) fn wait_for(&mut self, kind: Kind, subject: S) {
         self.missing.entry(kind).or_default().insert(subject);
@@ -266,6 +277,17 @@ mod tests {
         schedule.put_off(&0, now + Duration::from_secs(300));
         schedule.reconsider(now);
         assert_eq!((schedule.take(), schedule.is_put_off(&0)), (Some(0), false), "this is not much");
+    }
+
+    #[test]
+    fn where_there_is_room_the_first_that_are_due_are_tried() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for subject in 0..=AT_ONCE {
+            schedule.put_off(&subject, now + Duration::from_secs(300 - subject as u64));
+        }
+        assert_eq!(schedule.reconsider_first(), (1..=AT_ONCE).rev().collect::<Vec<_>>());
+        assert_eq!((schedule.take(), schedule.is_put_off(&AT_ONCE)), (Some(AT_ONCE), false));
+        assert_eq!((schedule.due.len(), schedule.is_put_off(&0)), (1, true));
     }
 
     thread_local! {

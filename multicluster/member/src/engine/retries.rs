@@ -99,6 +99,13 @@ impl<S: Clone + Ord> Retries<S> {
         self.0.values_mut().filter_map(|retry| retry.refusal.as_mut()).for_each(|of| of.backoff.reset());
     }
 
+    /// The same, of one subject.
+    pub(super) fn reconsider_one(&mut self, subject: &S) {
+        if let Some(of) = self.0.get_mut(subject).and_then(|retry| retry.refusal.as_mut()) {
+            of.backoff.reset();
+        }
+    }
+
     /// These requests were answered well.
     pub(super) fn succeeded(&mut self, subject: &S, actions: Vec<Action>) {
         self.of(subject).last = actions;

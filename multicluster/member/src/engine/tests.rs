@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 mod memory;
 mod refusals;
+mod watches;
 
 use super::*;
 use crate::area::Plan;

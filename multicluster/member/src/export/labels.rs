@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Membership, Problem};
 use crate::action::{Action, ensure};
-use crate::area::{Area, Plan};
+use crate::area::{Area, Lifted, Plan};
 use crate::kind::Kind;
 use crate::objects::{Change, Key, LabelSet, NAMESPACE_LABEL, Objects, is_leaving, labels_of, text};
 
@@ -55,6 +55,10 @@ impl Area for LabelExporter {
 
     fn surroundings(&self) -> &'static [Kind] {
         &[Kind::Namespace]
+    }
+
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> Lifted {
+        Lifted::by_room(objects, change)
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<LabelSet> {

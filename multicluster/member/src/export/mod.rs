@@ -24,7 +24,7 @@ pub use cluster_info::Networks;
 pub use exported::Exported;
 pub use labels::{LabelExporter, LabelIdentities};
 
-use crate::area::{Area, Plan, Tick};
+use crate::area::{Area, Lifted, Plan, Tick};
 use crate::kind::Kind;
 use crate::leader::Class;
 use crate::objects::{Change, Key, Objects, SERVICE_LABEL, at, label as label_of, text};
@@ -165,14 +165,15 @@ impl Area for Exporter {
         }
     }
 
-    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> bool {
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> Lifted {
         let spec = |export: &Value| -> Option<Value> {
             let is_info = self.subject_of(export) == Some(Subject::ClusterInfo);
             at(export, "/spec").filter(|_| is_info).cloned()
         };
         // Endpoints in the networks that it names are the cluster's.
-        change.key.kind == Kind::ResourceExport
-            && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec)
+        let names_others = change.key.kind == Kind::ResourceExport
+            && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec);
+        if names_others { Lifted::All } else { Lifted::by_room(objects, change) }
     }
 
     fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {

@@ -1,7 +1,9 @@
 //! Keeps the connection: follows ClusterSet and Secret, sends heartbeats, says in the ClusterSet how they fare.
 
+mod farewell;
 mod follow;
 mod heartbeat;
+mod hold;
 mod secret;
 
 use std::sync::Arc;
@@ -21,16 +23,17 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use self::farewell::{Farewells, waits};
 use self::secret::SecretWatch;
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
 use super::{
-    Class, Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, secret_name, status, unusable,
+    Class, Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, leaving, secret_name, status, unusable,
 };
 use crate::action::{Action, ensure_status};
 use crate::condition::Condition;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, text};
+use crate::objects::{Key, Objects, is_leaving, text};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
 use heartbeat::Beat;
@@ -56,13 +59,10 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<()> {
     let (told, mut events): (mpsc::Sender<Told>, _) = mpsc::channel(64);
-    let watches = stop.child_token();
-    let _end = watches.clone().drop_guard();
-    let watcher = Watcher { connection: 0, told, stop: watches };
-    let mut secret = SecretWatch::new(&local, &namespace, &watcher);
+    let watcher = Watcher { connection: 0, told };
+    let mut sets = watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
+    let mut secret = SecretWatch::new(&local, &namespace, watcher);
     secret.follow(tokens.secret.as_deref());
-    watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
-    drop(watcher);
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
     connection.token_secret = tokens.secret;
     let mut renewals = JoinSet::new();
@@ -71,6 +71,8 @@ pub(crate) async fn run(
     loop {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
+            error = sets.ended() => return Err(error),
+            error = secret.ended() => return Err(error),
             event = events.recv() => {
                 if connection.learn(event.context("the watches ended")?, &mut secret) {
                     heartbeat.reset_immediately();
@@ -90,8 +92,22 @@ pub(crate) async fn run(
                     continue;
                 }
             }
+            Some(answer) = connection.holds.next() => {
+                connection.held(answer);
+                continue;
+            }
+            (index, attempt) = connection.farewells.next() => connection.farewells.attempted(index, attempt),
         }
+        connection.hold();
         connection.report();
+    }
+}
+
+/// The answer to a request, or that it came too late.
+async fn in_time<T>(request: impl Future<Output = Result<T>>) -> Result<T> {
+    match timeout(PATIENCE, request).await {
+        Ok(answer) => answer,
+        Err(late) => Err(Error::from(late).context(format!("there was no answer within {PATIENCE:?}"))),
     }
 }
 
@@ -107,6 +123,9 @@ struct Connection {
     uid: Option<String>,
     wish: Option<Wish>,
     joined: Option<(Target, Client)>,
+    /// What was joined before, while ClusterSet or Secret lack something: it may be left yet.
+    former: Option<Target>,
+    farewells: Farewells,
     number: u64,
     link: Link,
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
@@ -130,6 +149,8 @@ struct Connection {
     reports: FuturesUnordered<BoxFuture<'static, Result<Outcome>>>,
     /// Whether there was more to say since that began.
     says_more: bool,
+    /// The finalizer that is being put on the ClusterSet, one at most.
+    holds: FuturesUnordered<BoxFuture<'static, Result<Outcome>>>,
     leader: watch::Sender<Leader>,
 }
 
@@ -142,6 +163,7 @@ impl Connection {
         leader: watch::Sender<Leader>,
     ) -> Self {
         Self {
+            farewells: Farewells::new(local.clone(), connect),
             local,
             namespace,
             facts,
@@ -151,6 +173,7 @@ impl Connection {
             uid: None,
             wish: None,
             joined: None,
+            former: None,
             number: 0,
             link: Link::Connecting,
             no_way: None,
@@ -164,6 +187,7 @@ impl Connection {
             beats: FuturesUnordered::new(),
             reports: FuturesUnordered::new(),
             says_more: false,
+            holds: FuturesUnordered::new(),
             leader,
         }
     }
@@ -243,12 +267,7 @@ impl Connection {
         }
         let Some(action) = self.status() else { return };
         let clients = Clients::new(self.local.clone());
-        self.reports.push(Box::pin(async move {
-            match timeout(PATIENCE, clients.send(&action)).await {
-                Ok(answer) => answer,
-                Err(late) => Err(Error::from(late).context(format!("no answer about {}", action.key()))),
-            }
-        }));
+        self.reports.push(Box::pin(async move { in_time(clients.send(&action)).await }));
     }
 
     /// What is missing in the status of the ClusterSet.
@@ -258,13 +277,24 @@ impl Connection {
         let leader = text(set, "/spec/leaders/0/clusterID");
         let unusable =
             unusable(&self.objects, &self.namespace, self.token_secret.as_deref(), self.no_way.as_deref());
+        let leaving = is_leaving(set).then(|| self.leaving(key));
         let said = Said {
             link: &self.link,
             not_renewed: self.renewal.problem(),
             unusable: unusable.as_ref(),
             told: &self.told,
+            leaving: leaving.as_deref(),
         };
         ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))
+    }
+
+    /// How far this cluster has come with leaving by a ClusterSet that is being deleted.
+    fn leaving(&self, set: &Key) -> String {
+        let way = leaving(&self.objects, &self.namespace, self.token_secret.as_deref());
+        self.farewells.progress(set).unwrap_or_else(|| match way {
+            Some((held, Err(why))) if held == *set => waits(&format!("nobody can tell the leader: {why}")),
+            _ => "this cluster leaves".to_owned(),
+        })
     }
 
     /// Takes in what became of the status of the ClusterSet. Whether there is more to say already; what failed is said

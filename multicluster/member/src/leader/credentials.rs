@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
+use super::leaving::held;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, is_leaving, read, text};
 
@@ -173,10 +174,10 @@ fn another_secret(namespace: &str, configured: &str, named: &str) -> Option<Unus
     Some(Unusable { reason: "AnotherSecret", message })
 }
 
-/// The Secret that is read: the one that the configuration names, else that of the ClusterSet.
+/// The Secret that is read: the one that the configuration names, else that of the ClusterSet, also while this cluster leaves.
 pub(crate) fn secret_name(objects: &Objects, namespace: &str, configured: Option<&str>) -> Option<String> {
-    let of_set =
-        || set_of(objects, namespace).map(|(_, set)| text(set, NAMED)).filter(|name| !name.is_empty());
+    let set = || set_of(objects, namespace).or_else(|| held(objects, namespace));
+    let of_set = || set().map(|(_, set)| text(set, NAMED)).filter(|name| !name.is_empty());
     configured.or_else(of_set).map(str::to_owned)
 }
 
@@ -212,7 +213,7 @@ pub fn wish(objects: &Objects, namespace: &str, configured: Option<&str>) -> Opt
     })
 }
 
-fn target(
+pub(super) fn target(
     objects: &Objects,
     key: &Key,
     set: &ClusterSet,

@@ -6,6 +6,7 @@ mod connection;
 mod credentials;
 mod fault;
 mod identity;
+mod leaving;
 mod renewal;
 mod status;
 mod token_request;
@@ -21,6 +22,7 @@ pub(crate) use connection::{Connect, Facts, run};
 pub(crate) use credentials::secret_name;
 pub use credentials::{Credentials, Renewable, Target, Unusable, Wish, unusable, wish};
 pub use fault::{Class, Fault};
+pub use leaving::leaving;
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 

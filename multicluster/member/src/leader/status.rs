@@ -10,6 +10,8 @@ use crate::objects::{at, text};
 
 /// Another cluster is the member of our ID.
 const DUPLICATE_CLUSTER_ID: &str = "DuplicateClusterID";
+/// The ClusterSet is being deleted.
+const LEAVING: &str = "Leaving";
 
 /// How heartbeats fare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +60,13 @@ pub struct Said<'a> {
     pub unusable: Option<&'a Unusable>,
     /// What the leader said last of this cluster.
     pub told: &'a [Condition],
+    /// How far this cluster has come with leaving, if it does.
+    pub leaving: Option<&'a str>,
 }
 
 /// The status of a ClusterSet.
 pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Value {
-    let Said { link, not_renewed, unusable, told } = *said;
+    let Said { link, not_renewed, unusable, told, leaving } = *said;
     let before = |pointer: &str| at(set, pointer).and_then(Value::as_array).cloned().unwrap_or_default();
     let of_leader = before("/status/clusterStatuses")
         .into_iter()
@@ -73,7 +77,7 @@ pub fn status(set: &Value, said: &Said<'_>, leader: &str, now: Timestamp) -> Val
         text(before, "/type") == condition_type::IS_LEADER && text(before, "/status") == "True"
     });
     let is_leader = is_leader(*link == Link::Connected || was_leader);
-    let (overall, connection) = conditions(link);
+    let (overall, connection) = leaving.map_or_else(|| conditions(link), left);
     let mut own = vec![overall];
     own.extend(expired(set, link, not_renewed));
     own.extend(unusable.map(|why| {
@@ -110,6 +114,12 @@ fn conditions(link: &Link) -> (Condition, Condition) {
             (ready("False", "", "Disconnected from leader"), ready("False", "Disconnected", &why))
         }
     }
+}
+
+/// The same, of a ClusterSet that is being deleted.
+fn left(how_far: &str) -> (Condition, Condition) {
+    let ready = Condition::new(condition_type::READY, "False", LEAVING, how_far);
+    (ready.clone(), ready)
 }
 
 /// Whether the leader has taken this cluster for a member, once at least.

@@ -3,6 +3,7 @@
 mod conditions;
 mod identity;
 mod lab;
+mod leaving;
 mod moves;
 mod older_leader;
 mod refused;
@@ -28,7 +29,7 @@ async fn a_member_joins_leaves_and_joins_again_in_one_process() {
     lab.wait(&import, ready).await;
 
     lab.delete(&set()).await;
-    for key in [&derived(), &import, &gateway(), &announce()] {
+    for key in [&derived(), &import, &gateway(), &announce(), &set()] {
         lab.is_gone(key).await;
     }
     let export = Key::new(Kind::ServiceExport, "shop", "web");
@@ -123,6 +124,7 @@ async fn a_change_of_leader_moves_all_exports_and_says_goodbye() {
     lab.delete(&set()).await;
     lab.is_gone(&announce()).await;
     lab.is_gone(&derived()).await;
+    lab.is_gone(&set()).await;
     let (other, _folder) = api_server("");
     lab.leader = other.clone();
     LEADERS.lock().unwrap().insert("https://five".to_owned(), other);

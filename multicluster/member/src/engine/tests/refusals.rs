@@ -198,6 +198,23 @@ async fn refused_exports_are_tried_again_over_another_connection_and_with_anothe
 }
 
 #[tokio::test(start_paused = true)]
+async fn refused_exports_are_tried_again_when_another_one_is_gone_which_leaves_room() {
+    let mut member = Member::refused().await;
+    let other = json!({
+        "metadata": { "name": "west-shop-old-service", "namespace": "area", "deletionTimestamp": "2026-11-21T09:00:00Z" },
+        "spec": { "clusterID": "west", "kind": "Service", "namespace": "shop", "name": "old" },
+    });
+    member.learn(Kind::ResourceExport, WatchEvent::Applied(other.clone()));
+    member.pass(100).await;
+    let changed = WatchEvent::Applied(other.clone());
+    assert_eq!(member.asks(|member| member.learn(Kind::ResourceExport, changed)).await, 0, "it is there");
+    let gone = WatchEvent::Deleted(other);
+    assert_eq!(member.asks(|member| member.learn(Kind::ResourceExport, gone)).await, 1);
+    advance(Duration::from_secs(1)).await;
+    assert_eq!(member.asks(|_| {}).await, 1, "the leader may hear of it later");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_refused_is_sent_at_once_when_it_is_another() {
     let mut member = Member::refused().await;
     member.pass(100).await;

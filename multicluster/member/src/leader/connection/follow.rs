@@ -3,16 +3,24 @@
 use antrea_kit::logging::chain;
 use antrea_mc_core::ids::ClusterId;
 use kube::Client;
-use tokio::time::timeout;
 use tracing::{info, warn};
 
-use super::{Connection, PATIENCE};
-use crate::leader::identity::say_goodbye;
-use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, wish};
+use super::Connection;
+use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, leaving, wish};
 
 impl Connection {
     /// Follows ClusterSet and Secret. Whether there is a new connection.
     pub(super) fn follow(&mut self) -> bool {
+        let begins = self.follow_wish();
+        match leaving(&self.objects, &self.namespace, self.token_secret.as_deref()) {
+            Some((set, Ok(target))) => self.farewells.begin_for(&set, target),
+            Some((set, Err(_))) => self.farewells.go_on_for(&set),
+            None => {}
+        }
+        begins
+    }
+
+    fn follow_wish(&mut self) -> bool {
         let wish = wish(&self.objects, &self.namespace, self.token_secret.as_deref());
         if wish == self.wish {
             return false;
@@ -28,7 +36,8 @@ impl Connection {
             }
             Some(Wish::Incomplete { cluster, area, why }) => {
                 warn!(reason = why, "No way to the leader");
-                (self.joined, self.no_way) = (None, None);
+                self.no_way = None;
+                self.former = self.joined.take().map(|(target, _)| target).or_else(|| self.former.take());
                 self.beats.clear();
                 self.give_up(cluster, area, why);
                 false
@@ -41,7 +50,8 @@ impl Connection {
     /// another one.
     pub(super) fn begin(&mut self, target: Target) -> bool {
         self.no_way = None;
-        if self.joined.as_ref().is_some_and(|(before, _)| !before.is_same_area(&target)) {
+        let before = self.joined.as_ref().map(|(target, _)| target).or(self.former.as_ref());
+        if before.is_some_and(|before| !before.is_same_area(&target)) {
             self.leave();
         }
         match (self.connect)(&target) {
@@ -85,30 +95,19 @@ impl Connection {
         self.retries.reset();
         // The new connection does not wait for what the old one is asked.
         self.beats.clear();
+        self.farewells.end(&target);
+        self.former = None;
         self.joined = Some((target, client));
         self.publish();
     }
 
-    /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
+    /// Begins to tell the leader that we leave. Nothing else waits for it.
     fn leave(&mut self) {
         (self.link, self.no_way, self.told) = (Link::Connecting, None, Vec::new());
         self.beats.clear();
-        let Some((target, client)) = self.joined.take() else { return };
-        let local = self.local.clone();
-        tokio::spawn(async move {
-            match timeout(PATIENCE, say_goodbye(&local, &client, &target)).await {
-                Ok(Ok(true)) => info!(leader = target.leader, "Left the ClusterSet"),
-                Ok(Ok(false)) => {
-                    info!(leader = target.leader, "The leader does not have this cluster as a member");
-                }
-                Ok(Err(error)) => {
-                    warn!(leader = target.leader, error = %chain(error.as_ref()), "The leader was not told that we leave");
-                }
-                Err(_) => warn!(
-                    leader = target.leader,
-                    "The leader does not answer, and was not told that we leave"
-                ),
-            }
-        });
+        let joined = self.joined.take().map(|(target, _)| target);
+        if let Some(target) = joined.or_else(|| self.former.take()) {
+            self.farewells.begin(target);
+        }
     }
 }

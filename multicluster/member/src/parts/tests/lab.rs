@@ -216,11 +216,14 @@ impl Lab {
         self.wait(key, |object| object.is_none()).await;
     }
 
+    /// Also that the leader will hear of the end of the membership.
     pub(super) async fn is_joined(&self) {
         for key in exported().iter().chain(&[derived(), gateway()]) {
             self.is_there(key).await;
         }
-        let is_ready = |set: Option<&Value>| set.is_some_and(|set| set["status"]["readyClusters"] == 1);
+        let is_held = |set: &Value| set["metadata"]["finalizers"] == json!(["multicluster.antrea.io/leave"]);
+        let is_ready =
+            |set: Option<&Value>| set.is_some_and(|set| set["status"]["readyClusters"] == 1 && is_held(set));
         self.wait(&set(), is_ready).await;
     }
 }
