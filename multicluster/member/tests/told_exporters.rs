@@ -225,10 +225,8 @@ fn without_a_cluster_set_nothing_is_exported_and_the_user_is_told() {
 }
 
 fn away() -> Exporter {
-    let membership = Membership::Joined {
-        area: "area".to_owned(),
-        unreachable: Some(Class::Trouble(Trouble::Silent)),
-    };
+    let membership =
+        Membership::Joined { area: "area".to_owned(), unreachable: Some(Class::Trouble(Trouble::Silent)) };
     Exporter { membership, ..exporter() }
 }
 

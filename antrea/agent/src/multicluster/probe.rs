@@ -189,6 +189,7 @@ mod tests {
             r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[{"clusterID":"b","gatewayIP":"172.18.2.1","reached":false}],"nodes":{"probed":3,"reached":3,"unreached":[]}},"tunnel":{"type":"geneve","port":6081}}}"#,
         );
     }
+
     #[test]
     fn a_tunnel_without_a_port_takes_back_the_one_that_was_told() {
         let gre = TunnelInfo { tunnel_type: "gre".to_owned(), port: 0 };
