@@ -11,6 +11,7 @@ mod damaged;
 mod endpoints;
 mod labels;
 mod laws;
+mod limits;
 mod membership;
 mod names;
 mod properties;

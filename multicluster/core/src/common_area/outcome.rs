@@ -1,6 +1,7 @@
 //! What comes of the exports of one resource, by the kind of the resource.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::{ImportKind, ResourceImportSpec};
@@ -39,10 +40,11 @@ impl CommonArea {
 
     fn merge_service(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
         let Some(merged) = self.merged_service(resource, surroundings) else { return };
+        let conflicts: Arc<[Conflict]> = merged.conflicts.iter().cloned().collect();
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
             verdict.refused = refusal(&merged, cluster);
-            verdict.conflicts.clone_from(&merged.conflicts);
+            verdict.conflicts = Arc::clone(&conflicts);
         }
         let service_import = Some(import_service(&merged));
         outcome.import = Some(ResourceImportSpec { service_import, ..spec(resource) });

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::discovery::v1 as discovery;
 
 use super::Problem;
+use crate::limits::MOST_PORTS_READ;
 use crate::service::Port;
 
 /// The fields of a port, and the path of the port in its object.
@@ -25,6 +26,12 @@ pub(crate) fn read_port(
         })?,
         app_protocol: app_protocol.filter(|protocol| !protocol.is_empty()).map(Into::into),
     })
+}
+
+/// That not all ports of a list are read, where it is too long.
+pub(super) fn too_many(path: &str, listed: usize) -> Option<Problem> {
+    let reason = || format!("there are {listed}: the first {MOST_PORTS_READ} count");
+    (listed > MOST_PORTS_READ).then(|| Problem::new(format!("{path}.ports"), reason()))
 }
 
 fn text(text: &str) -> Option<String> {

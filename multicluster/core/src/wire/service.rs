@@ -10,8 +10,11 @@ use k8s_openapi::api::core::v1::{ClientIPConfig, SessionAffinityConfig};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::Problem;
-use super::port::{read_port, service_port};
+use super::port::{read_port, service_port, too_many};
+use super::problem::Problems;
+use crate::limits::MOST_PORTS_READ;
 use crate::merge::MergedService;
+use crate::ports::PortIndex;
 use crate::service::{
     ExportedService, InternalTrafficPolicy, Port, Properties, ServiceType, SessionAffinity,
 };
@@ -20,21 +23,28 @@ const SPEC: &str = "spec.service.serviceSpec";
 
 /// Reads `spec.service`; fields that make no sense are left out, and named.
 pub(super) fn read(service: &api::ExportedService) -> (ExportedService, Vec<Problem>) {
-    let (mut ports, mut problems) = (Vec::<Port>::new(), Vec::new());
-    for (index, port) in service.service_spec.ports.iter().enumerate() {
+    let listed = &service.service_spec.ports;
+    let (mut ports, mut known, mut problems) = (Vec::new(), PortIndex::default(), Problems::default());
+    if let Some(problem) = too_many(SPEC, listed.len()) {
+        problems.push(problem);
+    }
+    for (index, port) in listed.iter().take(MOST_PORTS_READ).enumerate() {
         let path = format!("{SPEC}.ports[{index}]");
         let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
         match read_port(&path, name, protocol, port.port, port.app_protocol.as_deref()) {
-            Ok(port) if ports.iter().any(|other| other.excludes(&port)) => {
+            Ok(port) if known.excluding(&port).is_some() => {
                 problems
                     .push(Problem::new(path, format_args!("port {port} is there twice, or lacks a name")));
             }
-            Ok(port) => ports.push(port),
+            Ok(port) => {
+                known.push(&port);
+                ports.push(port);
+            }
             Err(problem) => problems.push(problem),
         }
     }
     let properties = service.origin.as_ref().map(|origin| read_properties(&service.service_spec, origin));
-    (ExportedService { ports, properties }, problems)
+    (ExportedService { ports, properties }, problems.into_vec())
 }
 
 fn read_properties(spec: &api::ExportedServiceSpec, origin: &api::ExportOrigin) -> Properties {

@@ -87,3 +87,33 @@ fn annotations_count() {
     let annotated = with(SERVICE, "namespace: mc", "namespace: mc\n  annotations: {a: much}");
     assert!(bytes(&annotated) > bytes(SERVICE));
 }
+
+#[test]
+fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
+    let ports = |number: usize| {
+        let ports = (1..=number).map(|port| format!("{{name: p{port}, port: {port}}}"));
+        ports.collect::<Vec<_>>().join(", ")
+    };
+    let service = |number| with(SERVICE, "{name: http, port: 80, protocol: TCP}", &ports(number));
+    let subset = |number| {
+        let ports = format!("[{{ip: 10.1.0.7}}], ports: [{}]", ports(number));
+        with(ENDPOINTS, "[{ip: 10.1.0.7}]", &ports)
+    };
+    let slice = |number| {
+        subset(number)
+            .replace("subsets: [{addresses: [{ip: 10.1.0.7}]", "endpointSlices: [{addressType: IPv4")
+    };
+    let refused =
+        |number| format!("403: the ResourceExport has {number} ports in one list, of 100 that there may be");
+    let known = known(Limits::default(), &[]);
+    let check =
+        |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
+    for export in [&service as &dyn Fn(usize) -> String, &subset, &slice] {
+        check("create", &export(100), "allowed");
+        check("create", &export(101), &refused(101));
+        check("update", &format!("{}---{}", export(1), export(101)), &refused(101));
+        check("update", &format!("{}---{}", export(102), export(102)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(101)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(103)), &refused(103));
+    }
+}
