@@ -14,6 +14,7 @@ use crate::action::{Action, Target};
 use crate::change::Change;
 use crate::event::Answer;
 use crate::export::Export;
+use crate::imports::Import;
 use crate::queue::Failure;
 
 /// Who wrote a field, as managedFields show it.
@@ -50,7 +51,7 @@ impl Requests {
             Action::ChangeImport(change) => {
                 let patch = Patch::Merge(json!({ "spec": change.patch }));
                 let import = bounded(self.imports.patch(&change.name, &patch_parameters(), &patch)).await;
-                import.map(|import| Answer::Import(Box::new(import)))
+                import.map(|import| Answer::Import(Box::new(Import::from(import))))
             }
             Action::DeleteImport(target) => deleted(&self.imports, target).await,
             Action::DeleteExport(target) => deleted(&self.exports, target).await,
@@ -101,7 +102,7 @@ pub(crate) fn is_outdated(error: &anyhow::Error) -> bool {
 async fn created(api: &Api<ResourceImport>, import: &ResourceImport) -> Result<Answer> {
     let parameters = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     let import = bounded(api.create(&parameters, import)).await?;
-    Ok(Answer::Import(Box::new(import)))
+    Ok(Answer::Import(Box::new(Import::from(import))))
 }
 
 async fn deleted<K>(api: &Api<K>, target: &Target) -> Result<Answer>
