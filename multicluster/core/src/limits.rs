@@ -123,7 +123,8 @@ pub struct Size {
     pub cluster: String,
     /// The kind.
     pub kind: ExportKind,
-    /// How many bytes of JSON it has, but for its status and what only the API server writes.
+    /// How many bytes of JSON it has, but for its status and what only the API server writes. `managedFields` are anybody's
+    /// to write.
     pub bytes: usize,
     /// How many ports its longest list of ports has.
     pub ports: usize,
@@ -132,14 +133,14 @@ pub struct Size {
 }
 
 impl Size {
-    /// How large a ResourceExport is.
+    /// How large a ResourceExport is, of which nothing has been left out yet.
     pub fn of(export: &ResourceExport) -> Self {
         let metadata = &export.metadata;
-        let members =
+        let of_users =
             (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
         let mut bytes = Count(0);
         // Counting does not fail, nor does the JSON of what was read from JSON.
-        let _ = serde_json::to_writer(&mut bytes, &(members, &export.spec));
+        let _ = serde_json::to_writer(&mut bytes, &(of_users, &metadata.managed_fields, &export.spec));
         let spec = &export.spec;
         Self {
             cluster: spec.cluster_id.clone(),

@@ -14,6 +14,8 @@ use crate::surroundings::Surroundings;
 const MOST_BYTES: usize = 4 << 10;
 /// How many conditions it may have.
 const MOST_CONDITIONS: usize = 8;
+/// How large what is noted of who wrote which field may become, in bytes of JSON: members write that as well.
+const MOST_MANAGED_BYTES: usize = 32 << 10;
 
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
     let area = surroundings.common_area(&request.namespace)?;
@@ -41,12 +43,22 @@ fn own_status(request: &Request, cluster: &ClusterId) -> Result<(), Denied> {
     if new.own.len() > 1 {
         return forbid(format!("status.clusterStatuses has {} entries of cluster {cluster}", new.own.len()));
     }
-    if new.bytes() > old.bytes() && !is_policy(&request.old_object) {
+    let (before, after) = (managed_bytes(&request.old_object), managed_bytes(&request.object));
+    if !is_policy(&request.old_object) && (new.bytes() > old.bytes() || after > before) {
         return forbid(format!(
             "cluster {cluster} may say what became of policies, and not of other ResourceImports"
         ));
     }
+    if after > MOST_MANAGED_BYTES && after > before {
+        return forbid(format!(
+            "metadata.managedFields has {after} bytes, of {MOST_MANAGED_BYTES} that there may be"
+        ));
+    }
     is_short(&old, &new, cluster)
+}
+
+fn managed_bytes(import: &Value) -> usize {
+    import.pointer("/metadata/managedFields").map_or(0, |fields| fields.to_string().len())
 }
 
 fn is_policy(import: &Value) -> bool {

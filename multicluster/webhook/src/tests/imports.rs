@@ -80,6 +80,22 @@ fn what_a_member_says_of_a_policy_is_short_or_no_longer_than_it_was() {
 }
 
 #[test]
+fn a_member_does_not_fill_an_import_with_managed_fields() {
+    let managed = |bytes: usize| {
+        let fields = format!("[{{manager: {}}}]", "x".repeat(bytes - "[{'manager':''}]".len()));
+        import(EAST).replace("namespace: mc", &format!("namespace: mc, managedFields: {fields}"))
+    };
+    let changes = |old, new| format!("{}---\n{}", managed(old), managed(new));
+    check("mc/east-token", "status", &changes(1000, 32_768), "allowed");
+    check("mc/east-token", "status", &changes(40_000, 39_000), "allowed");
+    let refused = "403: metadata.managedFields has 32769 bytes, of 32768 that there may be";
+    check("mc/east-token", "status", &changes(1000, 32_769), refused);
+    let of_labels = changes(1000, 1001).replace("kind: AntreaClusterNetworkPolicy", "kind: LabelIdentity");
+    let refused = "403: cluster east may say what became of policies, and not of other ResourceImports";
+    check("mc/east-token", "status", &of_labels, refused);
+}
+
+#[test]
 fn a_member_says_nothing_of_imports_that_are_no_policies() {
     let of_endpoints = |old: &str, new: &str| {
         let spec = "kind: AntreaClusterNetworkPolicy, name: strict, clusternetworkpolicy: {priority: 1}";

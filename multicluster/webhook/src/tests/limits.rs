@@ -83,9 +83,23 @@ fn what_a_member_exports_is_bounded_in_size_and_may_shrink_whatever_it_has() {
 }
 
 #[test]
-fn annotations_count() {
+fn annotations_and_managed_fields_count() {
     let annotated = with(SERVICE, "namespace: mc", "namespace: mc\n  annotations: {a: much}");
     assert!(bytes(&annotated) > bytes(SERVICE));
+    let entry = "{manager: much, operation: Apply, fieldsType: FieldsV1, fieldsV1: {f:spec: {}}}";
+    let managed = with(SERVICE, "namespace: mc", &format!("namespace: mc\n  managedFields: [{entry}]"));
+    let limits = Limits { bytes: bytes(SERVICE) + bytes(ENDPOINTS), ..MANY };
+    let endpoints = |known: &Known, expected: &str| {
+        check_in(known, "mc/east-token", "create", ENDPOINTS, expected);
+    };
+    endpoints(&known(limits, &[SERVICE]), "allowed");
+    let (used, limit) = (bytes(&managed) + bytes(ENDPOINTS), limits.bytes);
+    assert!(used > limit + 50);
+    let refused = format!(
+        "403: with this cluster east would export {used} of {limit} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes"
+    );
+    endpoints(&known(limits, &[managed.as_str()]), &refused);
 }
 
 #[test]
