@@ -73,9 +73,7 @@ impl Reader {
         listed: &[T],
         read: impl Fn(&str, &T) -> Option<Result<Port, Problem>>,
     ) -> Vec<Port> {
-        if let Some(problem) = too_many(path, listed.len()) {
-            self.problems.push(problem);
-        }
+        self.problems.extend(too_many(path, listed.len()));
         let mut ports = Vec::new();
         for (index, port) in listed.iter().take(MOST_PORTS_READ).enumerate() {
             match read(&format!("{path}.ports[{index}]"), port) {

@@ -31,6 +31,10 @@ impl Problems {
         }
     }
 
+    pub(super) fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        problems.into_iter().for_each(|problem| self.push(problem));
+    }
+
     pub(super) fn into_vec(self) -> Vec<Problem> {
         self.0
     }
