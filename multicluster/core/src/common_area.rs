@@ -1,6 +1,7 @@
 //! All ResourceExports of a ClusterSet, and what comes of them: a ResourceImport for each resource, and a word to each
 //! exporter.
 
+mod bounds;
 mod cluster_info;
 mod outcome;
 

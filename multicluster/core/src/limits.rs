@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use antrea_shared_api::multicluster::v1alpha1::{
     ExportKind, ExportedEndpoints, ResourceExport, ResourceExportSpec,
 };
+use serde::Serialize;
 
 use crate::ids::ClusterId;
 
@@ -15,6 +16,8 @@ pub const MOST_PORTS: usize = 100;
 pub(crate) const MOST_PORTS_READ: usize = 1_000;
 /// The most endpoints of a Service in one cluster.
 pub const MOST_ENDPOINTS: usize = 20_000;
+/// How much a ResourceImport may import, in bytes of JSON. etcd takes 1.5 MiB; the rest is for metadata and status.
+pub(crate) const MOST_IMPORTED_BYTES: usize = 1_400 << 10;
 
 /// How much a member may export (`leader.memberLimits`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,14 +141,11 @@ impl Size {
         let metadata = &export.metadata;
         let of_users =
             (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
-        let mut bytes = Count(0);
-        // Counting does not fail, nor does the JSON of what was read from JSON.
-        let _ = serde_json::to_writer(&mut bytes, &(of_users, &metadata.managed_fields, &export.spec));
         let spec = &export.spec;
         Self {
             cluster: spec.cluster_id.clone(),
             kind: spec.kind.clone(),
-            bytes: bytes.0,
+            bytes: stored_bytes(&(of_users, &metadata.managed_fields, spec)),
             ports: longest_list_of_ports(spec),
             endpoints: spec.endpoints.as_ref().map_or(0, endpoints),
         }
@@ -167,12 +167,21 @@ fn endpoints(exported: &ExportedEndpoints) -> usize {
     in_subsets.sum::<usize>().max(in_slices.sum())
 }
 
-/// Counts what is written into it.
+/// How many bytes of JSON the API server stores of a value.
+pub(crate) fn stored_bytes(value: &impl Serialize) -> usize {
+    let mut bytes = Count(0);
+    // Counting does not fail, nor does the JSON of what was read from JSON.
+    let _ = serde_json::to_writer(&mut bytes, value);
+    bytes.0
+}
+
+/// Counts what is written into it, as Go writes it: `<`, `>` and `&` become `\u003c` and so on.
 struct Count(usize);
 
 impl Write for Count {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
+        let escaped = bytes.iter().filter(|byte| b"<>&".contains(byte)).count();
+        self.0 += bytes.len() + 5 * escaped;
         Ok(bytes.len())
     }
 

@@ -264,7 +264,7 @@ mod tests {
     async fn no_turn_plans_more_than_256() {
         let silent = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
         let requests = Requests::new(&Client::new(silent, "default"), "area");
-        let mut leader = Leader::new(Area::new("area", LeaseTimes::default()), requests);
+        let mut leader = Leader::new(Area::new("area", LeaseTimes::default(), Limits::default()), requests);
         let at = now();
         // Nothing is to be done about them.
         leader.queue.add((0..600).map(|number| Task::Import(format!("web-{number}"))), at);
