@@ -1,10 +1,12 @@
 //! All ResourceExports of a ClusterSet, and what comes of them: a ResourceImport for each resource, and a word to each
 //! exporter.
 
+mod bounds;
 mod cluster_info;
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::ResourceImportSpec;
@@ -62,8 +64,8 @@ pub struct Outcome {
 pub struct Verdict {
     /// Why nothing of the export counts; nothing where it does.
     pub refused: Option<String>,
-    /// What clusters disagree on.
-    pub conflicts: Vec<Conflict>,
+    /// What clusters disagree on: the same for all exporters.
+    pub conflicts: Arc<[Conflict]>,
     /// Fields that are left out.
     pub problems: Vec<Problem>,
     /// Addresses that are left out.

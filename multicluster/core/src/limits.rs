@@ -3,9 +3,21 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport};
+use antrea_shared_api::multicluster::v1alpha1::{
+    ExportKind, ExportedEndpoints, ResourceExport, ResourceExportSpec,
+};
+use serde::Serialize;
 
 use crate::ids::ClusterId;
+
+/// The most ports of an exported Service, and of endpoints that have the same ones.
+pub const MOST_PORTS: usize = 100;
+/// As many are read of what was exported before there was a limit.
+pub(crate) const MOST_PORTS_READ: usize = 1_000;
+/// The most endpoints of a Service in one cluster.
+pub const MOST_ENDPOINTS: usize = 20_000;
+/// How much a ResourceImport may import, in bytes of JSON. etcd takes 1.5 MiB; the rest is for metadata and status.
+pub(crate) const MOST_IMPORTED_BYTES: usize = 1_400 << 10;
 
 /// How much a member may export (`leader.memberLimits`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +101,22 @@ pub enum OverLimit {
         /// How large it may be.
         limit: usize,
     },
+    /// It has too many ports.
+    #[error("the ResourceExport has {used} ports in one list, of {limit} that there may be")]
+    Ports {
+        /// How many there are.
+        used: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// It has too many endpoints.
+    #[error("the ResourceExport has {used} endpoints, of {limit} that there may be")]
+    Endpoints {
+        /// How many there are.
+        used: usize,
+        /// How many there may be.
+        limit: usize,
+    },
 }
 
 /// What counts of a ResourceExport.
@@ -98,29 +126,62 @@ pub struct Size {
     pub cluster: String,
     /// The kind.
     pub kind: ExportKind,
-    /// How many bytes of JSON it has, but for its status and what only the API server writes.
+    /// How many bytes of JSON it has, but for its status and what only the API server writes. `managedFields` are anybody's
+    /// to write.
     pub bytes: usize,
+    /// How many ports its longest list of ports has.
+    pub ports: usize,
+    /// How many endpoints it has.
+    pub endpoints: usize,
 }
 
 impl Size {
-    /// How large a ResourceExport is.
+    /// How large a ResourceExport is, of which nothing has been left out yet.
     pub fn of(export: &ResourceExport) -> Self {
         let metadata = &export.metadata;
-        let members =
+        let of_users =
             (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
-        let mut bytes = Count(0);
-        // Counting does not fail, nor does the JSON of what was read from JSON.
-        let _ = serde_json::to_writer(&mut bytes, &(members, &export.spec));
-        Self { cluster: export.spec.cluster_id.clone(), kind: export.spec.kind.clone(), bytes: bytes.0 }
+        let spec = &export.spec;
+        Self {
+            cluster: spec.cluster_id.clone(),
+            kind: spec.kind.clone(),
+            bytes: stored_bytes(&(of_users, &metadata.managed_fields, spec)),
+            ports: longest_list_of_ports(spec),
+            endpoints: spec.endpoints.as_ref().map_or(0, endpoints),
+        }
     }
 }
 
-/// Counts what is written into it.
+fn longest_list_of_ports(spec: &ResourceExportSpec) -> usize {
+    let of_service = spec.service.iter().map(|service| service.service_spec.ports.len());
+    let subsets = spec.endpoints.iter().flat_map(|endpoints| &endpoints.subsets);
+    let slices = spec.endpoints.iter().flat_map(|endpoints| &endpoints.endpoint_slices);
+    let of_subsets = subsets.map(|subset| subset.ports.as_ref().map_or(0, Vec::len));
+    of_service.chain(of_subsets).chain(slices.map(|slice| slice.ports.len())).max().unwrap_or(0)
+}
+
+/// Subsets and slices are the same endpoints, for different readers.
+fn endpoints(exported: &ExportedEndpoints) -> usize {
+    let in_subsets = exported.subsets.iter().map(|subset| subset.addresses.as_ref().map_or(0, Vec::len));
+    let in_slices = exported.endpoint_slices.iter().map(|slice| slice.endpoints.len());
+    in_subsets.sum::<usize>().max(in_slices.sum())
+}
+
+/// How many bytes of JSON the API server stores of a value.
+pub(crate) fn stored_bytes(value: &impl Serialize) -> usize {
+    let mut bytes = Count(0);
+    // Counting does not fail, nor does the JSON of what was read from JSON.
+    let _ = serde_json::to_writer(&mut bytes, value);
+    bytes.0
+}
+
+/// Counts what is written into it, as Go writes it: `<`, `>` and `&` become `\u003c` and so on.
 struct Count(usize);
 
 impl Write for Count {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
+        let escaped = bytes.iter().filter(|byte| b"<>&".contains(byte)).count();
+        self.0 += bytes.len() + 5 * escaped;
         Ok(bytes.len())
     }
 
@@ -208,19 +269,31 @@ impl Limits {
         old: Option<&Size>,
         new: &Size,
     ) -> Result<(), OverLimit> {
-        let before = old.map_or(0, |old| old.bytes);
-        if new.bytes > self.object_bytes && new.bytes > before {
-            return Err(OverLimit::Object { used: new.bytes, limit: self.object_bytes });
-        }
+        self.check_object(old, new)?;
         if new.kind == ExportKind::ClusterInfo {
             return Ok(());
         }
         if old.is_none() {
             self.check_number(cluster, used, &new.kind)?;
         }
+        let before = old.map_or(0, |old| old.bytes);
         let after = used.bytes.saturating_sub(before) + new.bytes;
         if after > self.bytes && new.bytes > before {
             return Err(OverLimit::Bytes { cluster: cluster.clone(), used: after, limit: self.bytes });
+        }
+        Ok(())
+    }
+
+    fn check_object(&self, old: Option<&Size>, new: &Size) -> Result<(), OverLimit> {
+        let exceeds = |limit: usize, of: fn(&Size) -> usize| of(new) > limit && of(new) > old.map_or(0, of);
+        if exceeds(self.object_bytes, |size| size.bytes) {
+            return Err(OverLimit::Object { used: new.bytes, limit: self.object_bytes });
+        }
+        if exceeds(MOST_PORTS, |size| size.ports) {
+            return Err(OverLimit::Ports { used: new.ports, limit: MOST_PORTS });
+        }
+        if exceeds(MOST_ENDPOINTS, |size| size.endpoints) {
+            return Err(OverLimit::Endpoints { used: new.endpoints, limit: MOST_ENDPOINTS });
         }
         Ok(())
     }

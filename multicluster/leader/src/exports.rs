@@ -200,7 +200,10 @@ impl Exports {
         for name in names {
             let known = self.known.get_mut(name).filter(|known| !known.is_deleted);
             match known.and_then(|known| known.object.take()) {
-                Some(object) => self.add(name, *object, &mut stale),
+                Some(taken) => {
+                    let (object, size) = *taken;
+                    self.add(name, object, size, &mut stale);
+                }
                 None if self.known.get(name).is_none_or(|known| known.is_deleted) => {
                     self.remove(name, &mut stale);
                 }
@@ -210,12 +213,12 @@ impl Exports {
         stale
     }
 
-    fn add(&mut self, name: &str, object: ResourceExport, stale: &mut Stale) {
+    fn add(&mut self, name: &str, object: ResourceExport, size: Size, stale: &mut Stale) {
         let cluster = object.spec.cluster_id.clone();
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
-        self.usage.set(name, Some(Size::of(&object)));
+        self.usage.set(name, Some(size));
         stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
         self.by_cluster.entry(cluster.clone()).or_default().insert(name.to_owned());

@@ -17,13 +17,33 @@ use crate::answers::Answers;
 use crate::change::Change;
 use crate::objects::{Objects, Record, version_of};
 
-impl Record for ResourceImport {
+/// A ResourceImport, as the leader keeps it: without its status, in which members may say much.
+#[derive(Clone, Debug)]
+pub(crate) struct Import {
+    target: Target,
+    version: u64,
+    is_deleted: bool,
+    spec: ResourceImportSpec,
+}
+
+impl Record for Import {
     fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
+        &self.target.name
     }
 
     fn version(&self) -> u64 {
-        version_of(&self.metadata)
+        self.version
+    }
+}
+
+impl From<ResourceImport> for Import {
+    fn from(object: ResourceImport) -> Self {
+        Self {
+            target: target(&object.metadata),
+            version: version_of(&object.metadata),
+            is_deleted: object.metadata.deletion_timestamp.is_some(),
+            spec: object.spec,
+        }
     }
 }
 
@@ -38,7 +58,7 @@ struct Wanted {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Imports {
     wanted: BTreeMap<String, Wanted>,
-    known: Objects<Box<ResourceImport>>,
+    known: Objects<Box<Import>>,
     answers: Answers<ResourceImportSpec>,
 }
 
@@ -57,7 +77,7 @@ impl Imports {
     }
 
     /// Takes in what the watch tells; names the imports that it is about.
-    pub(crate) fn learn(&mut self, event: WatchEvent<Box<ResourceImport>>) -> BTreeSet<String> {
+    pub(crate) fn learn(&mut self, event: WatchEvent<Box<Import>>) -> BTreeSet<String> {
         self.answers.learn(&event);
         self.known.learn(event)
     }
@@ -66,7 +86,7 @@ impl Imports {
     pub(crate) fn learn_answer(
         &mut self,
         action: &Action,
-        answer: Box<ResourceImport>,
+        answer: Box<Import>,
         asked: u64,
     ) -> BTreeSet<String> {
         let wanted = match action {
@@ -127,7 +147,7 @@ impl Imports {
     /// What brings an import in line, if something has to.
     pub(crate) fn plan(&self, namespace: &str, name: &str) -> Option<Action> {
         let (wanted, known) = (self.wanted.get(name).map(|wanted| &wanted.spec), self.known.get(name));
-        if known.is_some_and(|known| known.metadata.deletion_timestamp.is_some()) {
+        if known.is_some_and(|known| known.is_deleted) {
             return None;
         }
         match (wanted, known) {
@@ -145,7 +165,7 @@ impl Imports {
                 }
                 Some(Action::ChangeImport(Box::new(Change::new(name, &known.spec, wanted)?)))
             }
-            (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(target(&known.metadata))),
+            (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(known.target.clone())),
             (None, _) => None,
         }
     }
@@ -160,7 +180,7 @@ pub(crate) fn target(metadata: &ObjectMeta) -> Target {
 }
 
 /// Whether an import has a name that a leader, ours or upstream's, gives what it imports.
-fn is_leaders(import: &ResourceImport) -> bool {
+fn is_leaders(import: &Import) -> bool {
     resource(&import.spec).is_some_and(|of| Names::of_import(&of).both().contains(&import.name()))
 }
 

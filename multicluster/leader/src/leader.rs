@@ -29,6 +29,7 @@ use crate::area::{Area, Rounds, TURN};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
 use crate::export::Export;
+use crate::imports::Import;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};
 
@@ -99,8 +100,8 @@ async fn lead(
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
         ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
-        ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
-        ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,
+        ended = watch(exports, config(), |object| Some(Export::from(object)), export_events, stop.clone()) => ended,
+        ended = watch(imports, config(), |object| Some(Box::new(Import::from(object))), import_events, stop.clone()) => ended,
         () = hear(&requests, &round, heard_events) => Ok(()),
         () = Leader::new(area, requests.clone()).follow(events, told, &round) => Ok(()),
     }

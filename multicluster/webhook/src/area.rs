@@ -44,8 +44,9 @@ pub struct Exported {
 }
 
 impl From<ResourceExport> for Exported {
-    fn from(export: ResourceExport) -> Self {
+    fn from(mut export: ResourceExport) -> Self {
         let size = Size::of(&export);
+        export.metadata.managed_fields = None;
         let is_info = export.spec.kind == ExportKind::ClusterInfo;
         Self { name: name(&export), size, info: is_info.then(|| Box::new(export)) }
     }

@@ -1,5 +1,6 @@
 //! Checks of single values: each says what is wrong with a text, or nothing.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -72,6 +73,16 @@ pub fn one_of(text: &str, known: &[&str]) -> Option<String> {
     wrong(text, known.contains(&text), &format!("none of {}", known.join(", ")))
 }
 
+/// Which endpoints of a Service are preferred, in the words that Kubernetes has for it.
+pub fn traffic_distribution(text: &str) -> Option<String> {
+    one_of(text, &["PreferClose", "PreferSameZone", "PreferSameNode"])
+}
+
+/// For how many seconds clients of a Service stay with their endpoint.
+pub fn affinity_seconds(seconds: i32) -> Option<String> {
+    (!(1..=86_400).contains(&seconds)).then(|| format!("{seconds} is not from 1 to 86400"))
+}
+
 /// The URL of an API server.
 pub fn server(text: &str) -> Option<String> {
     let host = text.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
@@ -87,11 +98,20 @@ pub fn wireguard_key(text: &str) -> Option<String> {
     wrong(text, valid, "not a WireGuard key: 32 bytes in base64, 44 characters")
 }
 
-/// The key of a label or an annotation: a name, and a DNS subdomain with '/' before it or not.
+/// The key of a label or an annotation, or `appProtocol` of a port: a name, and a DNS subdomain with '/' before it or not.
 pub fn qualified_name(text: &str) -> Option<String> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let valid = prefix.is_none_or(|prefix| dns_subdomain(prefix).is_none()) && is_name(name);
     (!valid).then(|| format!("{text:?} is not a qualified name, as app or example.org/app"))
+}
+
+/// The most bytes of exported annotations. Kubernetes takes 256 KiB of an object, and a ServiceImport has their keys twice.
+const MOST_ANNOTATION_BYTES: usize = 64 << 10;
+
+/// All annotations that a ServiceImport gets from an export.
+pub fn annotations(all: &BTreeMap<String, String>) -> Option<String> {
+    let bytes: usize = all.iter().map(|(key, value)| key.len() + value.len()).sum();
+    (bytes > MOST_ANNOTATION_BYTES).then(|| format!("have more than {MOST_ANNOTATION_BYTES} bytes"))
 }
 
 /// The value of a label, which may be empty.

@@ -103,7 +103,7 @@ fn of_announces(attacker: &Attacker) -> Vec<Attempt> {
     tries.map(attempt).to_vec()
 }
 
-/// A member says what became of an import in its own cluster, and in no other.
+/// A member says what became of a policy in its own cluster, and nothing of other imports or clusters.
 fn of_imports(attacker: &Attacker) -> Result<Vec<Attempt>> {
     let name = attacker.import["metadata"]["name"].as_str().context("an import without name")?;
     let there = attacker.import["status"]["clusterStatuses"].as_array().cloned().unwrap_or_default();
@@ -118,7 +118,7 @@ fn of_imports(attacker: &Attacker) -> Result<Vec<Attempt>> {
         forged("resourceimports/status", what, name, with_entry(cluster), code, says)
     };
     Ok(vec![
-        attempt("own entry", &attacker.own, 200, "clusterStatuses"),
+        attempt("own entry of a Service", &attacker.own, 403, "may say what became of policies"),
         attempt("entry of another", &attacker.other, 403, refused),
     ])
 }

@@ -1,10 +1,12 @@
 //! What comes of the exports of one resource, by the kind of the resource.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::{ImportKind, ResourceImportSpec};
 
+use super::bounds::{self, BoundedService, too_large};
 use super::{CommonArea, Known, Outcome, Surroundings, Verdict};
 use crate::conflict::Conflict;
 use crate::export::Export;
@@ -12,7 +14,7 @@ use crate::ids::ClusterId;
 use crate::merge::{self, MergedService, WholeExport};
 use crate::names::{Names, Resource};
 use crate::service::ExportedService;
-use crate::wire::{ParsedExport, import_endpoints, import_service};
+use crate::wire::{ParsedExport, import_service};
 
 use super::cluster_info::cluster_info;
 
@@ -38,34 +40,41 @@ impl CommonArea {
     }
 
     fn merge_service(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
-        let Some(merged) = self.merged_service(resource, surroundings) else { return };
+        let service = self.merged_service(resource, surroundings);
+        let conflicts = service.merged.iter().flat_map(|merged| &merged.conflicts);
+        let conflicts: Arc<[Conflict]> = conflicts.cloned().collect();
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
-            verdict.refused = refusal(&merged, cluster);
-            verdict.conflicts.clone_from(&merged.conflicts);
+            verdict.refused = refusal(&service, cluster);
+            verdict.conflicts = Arc::clone(&conflicts);
         }
-        let service_import = Some(import_service(&merged));
-        outcome.import = Some(ResourceImportSpec { service_import, ..spec(resource) });
+        outcome.import = service.merged.map(|merged| {
+            let service_import = Some(import_service(&merged));
+            ResourceImportSpec { service_import, ..spec(resource) }
+        });
     }
 
     fn merge_endpoints(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
         let Resource::Endpoints(service) = resource else { return };
         let service = self.merged_service(&Resource::Service(service.clone()), surroundings);
-        let is_exported = service.is_some();
-        let service = service.unwrap_or_default();
         let exports: Vec<_> =
             self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.endpoints()).collect();
         if exports.is_empty() {
             return;
         }
-        let merged = merge::endpoints(&service, &exports, surroundings.withdrawn, surroundings.claims);
+        let nothing = MergedService::default();
+        let counting = service.merged.as_ref().unwrap_or(&nothing);
+        let mut merged = merge::endpoints(counting, &exports, surroundings.withdrawn, surroundings.claims);
+        let refused = std::mem::take(&mut merged.refused);
+        let (endpoints, left_out) = bounds::endpoints(merged);
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
-            verdict.refused = refusal(&service, cluster);
-            verdict.addresses = merged.refused.get(cluster).cloned().unwrap_or_default();
+            let is_left_out = left_out.contains(cluster);
+            verdict.refused = refusal(&service, cluster).or_else(|| is_left_out.then(|| too_large(cluster)));
+            verdict.addresses = refused.get(cluster).cloned().unwrap_or_default();
         }
-        let endpoints = Some(import_endpoints(&merged));
-        outcome.import = is_exported.then(|| ResourceImportSpec { endpoints, ..spec(resource) });
+        let endpoints = Some(endpoints);
+        outcome.import = service.merged.map(|_| ResourceImportSpec { endpoints, ..spec(resource) });
     }
 
     fn merge_cluster_info(
@@ -126,10 +135,10 @@ impl CommonArea {
         });
     }
 
-    fn merged_service(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> Option<MergedService> {
+    fn merged_service(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> BoundedService {
         let exports = self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.service());
         let exports: Vec<_> = exports.map(|export| no_older_than_its_member(export, surroundings)).collect();
-        merge::service(&exports.iter().map(Cow::as_ref).collect::<Vec<_>>())
+        bounds::service(exports.iter().map(Cow::as_ref).collect())
     }
 
     fn of(&self, resource: &Resource) -> impl Iterator<Item = (&str, &Known)> {
@@ -157,12 +166,16 @@ fn no_older_than_its_member<'a>(
     }
 }
 
-fn refusal(service: &MergedService, cluster: &ClusterId) -> Option<String> {
-    if !service.refuses(cluster) {
+fn refusal(service: &BoundedService, cluster: &ClusterId) -> Option<String> {
+    if service.left_out.contains(cluster) {
+        return Some(too_large(cluster));
+    }
+    let merged = service.merged.as_ref();
+    if merged.is_some_and(|merged| !merged.refuses(cluster)) {
         return None;
     }
     let says = |conflict: &&Conflict| matches!(conflict, Conflict::Refused { cluster: other, .. } if other == cluster);
-    let conflict = service.conflicts.iter().find(says).map(Conflict::to_string);
+    let conflict = merged.and_then(|merged| merged.conflicts.iter().find(says)).map(Conflict::to_string);
     Some(conflict.unwrap_or_else(|| {
         format!("cluster {cluster} has no ResourceExport of the Service, or a useless one")
     }))

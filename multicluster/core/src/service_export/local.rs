@@ -107,13 +107,12 @@ fn pods(slices: &[&EndpointSlice]) -> Endpoints {
                 read_port("", name, protocol, port.port?, port.app_protocol.as_deref()).ok()
             })
             .collect();
-        for one in &slice.endpoints {
+        let read = slice.endpoints.iter().filter_map(|one| {
             let endpoint =
-                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
-            if let (Some(endpoint), Some(address)) = (endpoint, address(one)) {
-                endpoints.insert(ports.clone(), address, endpoint);
-            }
-        }
+                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref())?;
+            Some((address(one)?, endpoint))
+        });
+        endpoints.add(ports, read);
     }
     endpoints
 }

@@ -45,3 +45,16 @@ fn what_was_over_the_limit_before_stays() {
     let actions = world.actions();
     assert!(actions.starts_with("change ResourceImport shop-web-endpoints "), "{actions}");
 }
+
+#[test]
+fn what_is_noted_of_who_wrote_which_field_of_an_export_counts() {
+    let mut world = world(100);
+    world.limits = Limits { bytes: 10_000, ..Limits::default() };
+    world.restart();
+    assert_eq!(world.actions(), "");
+    world.edit("ResourceExport", "east-shop-web-service", |export| {
+        export["metadata"]["managedFields"] = serde_json::json!([{ "manager": "x".repeat(10_000) }]);
+    });
+    let actions = world.actions();
+    assert!(actions.contains("tell member-announce-from-east: ExportLimit=True TooLarge "), "{actions}");
+}

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
-use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
+use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use serde::de::DeserializeOwned;
@@ -20,6 +20,7 @@ use crate::approvals::KnownAccount;
 use crate::area::Area;
 use crate::event::Event;
 use crate::export::Export;
+use crate::imports::Import;
 
 pub(super) const NAMESPACE: &str = "antrea-multicluster";
 
@@ -80,7 +81,7 @@ impl World {
             Event::Account(WatchEvent::Resynced(self.all_accounts())),
             Event::Announce(WatchEvent::Resynced(self.all("MemberClusterAnnounce"))),
             Event::Export(WatchEvent::Resynced(self.all_exports())),
-            Event::Import(WatchEvent::Resynced(self.all("ResourceImport"))),
+            Event::Import(WatchEvent::Resynced(self.all_imports())),
         ];
         for event in events {
             self.area.learn(event, self.now);
@@ -207,7 +208,7 @@ impl World {
             "ServiceAccount" => Event::Account(WatchEvent::Deleted(account(&object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Deleted(*read(&object))),
             "ResourceExport" => Event::Export(WatchEvent::Deleted(export(&object))),
-            _ => Event::Import(WatchEvent::Deleted(read(&object))),
+            _ => Event::Import(WatchEvent::Deleted(import(&object))),
         };
         self.area.learn(event, self.now);
     }
@@ -218,7 +219,7 @@ impl World {
             "ServiceAccount" => Event::Account(WatchEvent::Applied(account(object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Applied(*read(object))),
             "ResourceExport" => Event::Export(WatchEvent::Applied(export(object))),
-            _ => Event::Import(WatchEvent::Applied(read(object))),
+            _ => Event::Import(WatchEvent::Applied(import(object))),
         };
         self.area.learn(event, self.now);
     }
@@ -232,6 +233,11 @@ impl World {
         self.all::<ServiceAccount>("ServiceAccount").into_iter().map(KnownAccount::from).collect()
     }
 
+    fn all_imports(&self) -> Vec<Box<Import>> {
+        let imports = self.all::<ResourceImport>("ResourceImport").into_iter();
+        imports.map(|import| Box::new(Import::from(import))).collect()
+    }
+
     fn all_exports(&self) -> Vec<Export> {
         self.objects
             .iter()
@@ -243,6 +249,10 @@ impl World {
 
 fn export(object: &Value) -> Export {
     Export::from(*read::<ResourceExport>(object))
+}
+
+fn import(object: &Value) -> Box<Import> {
+    Box::new(Import::from(*read::<ResourceImport>(object)))
 }
 
 fn account(object: &Value) -> KnownAccount {

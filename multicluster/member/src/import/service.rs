@@ -161,7 +161,9 @@ fn wanted(imported: &Imported<'_>, key: &Key) -> Value {
             // Endpoints of other clusters are on no Node of this one: with Local nobody would reach them.
             "internalTrafficPolicy": "Cluster",
             "sessionAffinity": spec.session_affinity.as_deref().unwrap_or("None"),
-            "trafficDistribution": spec.traffic_distribution,
+            // All API servers that have the field know this word, and no other one means more here: endpoints in other
+            // clusters are on no Node of this one.
+            "trafficDistribution": spec.traffic_distribution.as_ref().map(|_| "PreferClose"),
         },
     });
     if spec.session_affinity.as_deref() == Some("ClientIP") {

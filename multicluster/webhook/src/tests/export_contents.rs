@@ -34,6 +34,33 @@ fn the_payload_of_the_kind_is_there_and_valid() {
 }
 
 #[test]
+fn what_no_service_of_an_importer_can_have_is_refused_unless_it_was_there_before() {
+    let spec = "serviceSpec: {";
+    for (field, problem) in [
+        (
+            "trafficDistribution: PreferMine, ",
+            "trafficDistribution: \"PreferMine\" is none of PreferClose, PreferSameZone, PreferSameNode",
+        ),
+        (
+            "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 0}}, ",
+            "sessionAffinityConfig.clientIP.timeoutSeconds: 0 is not from 1 to 86400",
+        ),
+    ] {
+        let odd = with(SERVICE, spec, &format!("{spec}{field}"));
+        let refused = format!("422: spec.service.serviceSpec.{problem}");
+        check("mc/east-token", "create", &odd, &refused);
+        check("mc/east-token", "update", &format!("{SERVICE}---{odd}"), &refused);
+        check("mc/east-token", "update", &update(&odd, "port: 80", "port: 81"), "allowed");
+    }
+    check(
+        "mc/east-token",
+        "create",
+        &with(SERVICE, "port: 80", "port: 80, appProtocol: '*'"),
+        "422: spec.service.serviceSpec.ports[0].appProtocol: \"*\" is not a qualified name, as app or example.org/app",
+    );
+}
+
+#[test]
 fn names_derive_from_the_cluster_and_what_it_exports() {
     check(
         "mc/east-token",

@@ -83,7 +83,51 @@ fn what_a_member_exports_is_bounded_in_size_and_may_shrink_whatever_it_has() {
 }
 
 #[test]
-fn annotations_count() {
+fn annotations_and_managed_fields_count() {
     let annotated = with(SERVICE, "namespace: mc", "namespace: mc\n  annotations: {a: much}");
     assert!(bytes(&annotated) > bytes(SERVICE));
+    let entry = "{manager: much, operation: Apply, fieldsType: FieldsV1, fieldsV1: {f:spec: {}}}";
+    let managed = with(SERVICE, "namespace: mc", &format!("namespace: mc\n  managedFields: [{entry}]"));
+    let limits = Limits { bytes: bytes(SERVICE) + bytes(ENDPOINTS), ..MANY };
+    let endpoints = |known: &Known, expected: &str| {
+        check_in(known, "mc/east-token", "create", ENDPOINTS, expected);
+    };
+    endpoints(&known(limits, &[SERVICE]), "allowed");
+    let (used, limit) = (bytes(&managed) + bytes(ENDPOINTS), limits.bytes);
+    assert!(used > limit + 50);
+    let refused = format!(
+        "403: with this cluster east would export {used} of {limit} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes"
+    );
+    endpoints(&known(limits, &[managed.as_str()]), &refused);
+}
+
+#[test]
+fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
+    let ports = |number: usize| {
+        let ports = (1..=number).map(|port| format!("{{name: p{port}, port: {port}}}"));
+        ports.collect::<Vec<_>>().join(", ")
+    };
+    let service = |number| with(SERVICE, "{name: http, port: 80, protocol: TCP}", &ports(number));
+    let subset = |number| {
+        let ports = format!("[{{ip: 10.1.0.7}}], ports: [{}]", ports(number));
+        with(ENDPOINTS, "[{ip: 10.1.0.7}]", &ports)
+    };
+    let slice = |number| {
+        subset(number)
+            .replace("subsets: [{addresses: [{ip: 10.1.0.7}]", "endpointSlices: [{addressType: IPv4")
+    };
+    let refused =
+        |number| format!("403: the ResourceExport has {number} ports in one list, of 100 that there may be");
+    let known = known(Limits::default(), &[]);
+    let check =
+        |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
+    for export in [&service as &dyn Fn(usize) -> String, &subset, &slice] {
+        check("create", &export(100), "allowed");
+        check("create", &export(101), &refused(101));
+        check("update", &format!("{}---{}", export(1), export(101)), &refused(101));
+        check("update", &format!("{}---{}", export(102), export(102)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(101)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(103)), &refused(103));
+    }
 }
