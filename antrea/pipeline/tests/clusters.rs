@@ -1,16 +1,18 @@
 //! A ClusterSet: the Node of [`crate::cluster`] as a regular Node and as the Gateway of its cluster, and two other clusters.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
 
 use antrea_openflow::{Flow, GroupId};
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster, UntunnelledPods};
 use antrea_pipeline::service::{
     Backend, Destination, Endpoint, EndpointGroup, EndpointKind, EndpointPlace, Frontend, GroupMode,
     LoadBalancerMode, Origin, SessionAffinity,
 };
 use antrea_types::{IpFamily, Protocol};
+use ipnet::Ipv4Net;
 
 use crate::bridge::{Bridge, shared};
 use crate::cluster::{BridgeNames, DUAL};
@@ -26,9 +28,18 @@ pub(crate) fn standby() -> GatewayRole {
     GatewayRole::Standby { gateway: "172.18.0.2".parse().unwrap(), address: "172.18.0.1".parse().unwrap() }
 }
 
-/// It is this Node.
+/// It is this Node, and nobody says what is exported.
 pub(crate) fn gateway() -> GatewayRole {
-    GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap() }
+    gateway_of(Admits::Everything)
+}
+
+pub(crate) fn gateway_of(admits: Admits) -> GatewayRole {
+    GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap(), admits }
+}
+
+/// Where somebody says it: Service 2, and its endpoint on node 2.
+pub(crate) fn exported() -> BTreeSet<Ipv4Net> {
+    ["10.10.1.10/32", "10.96.0.2/32"].map(|network| network.parse().unwrap()).into()
 }
 
 /// Where the other Gateway of the cluster is: node 2, or, where this Node is the Gateway, the next one, node 3.
@@ -104,6 +115,9 @@ pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints
 /// What the ClusterSet adds to a Node.
 pub(crate) fn flows(pipeline: &Pipeline, role: &GatewayRole) -> Vec<Flow> {
     let mut flows = pipeline.gateway_role_flows(role);
+    if let GatewayRole::Gateway { admits: Admits::Listed, .. } = role {
+        flows.extend(pipeline.exported_flows(&exported()));
+    }
     flows.extend(pipeline.own_gateway_flow(own_gateway(role)));
     flows.extend(remote_clusters().iter().flat_map(|cluster| pipeline.remote_cluster_flows(role, cluster)));
     flows.extend(pipeline.untunnelled_flow(role, &untunnelled()));

@@ -26,4 +26,5 @@ mod skew;
 mod stage;
 mod standard;
 mod takeover;
+mod tunnels;
 mod walk;

@@ -8,13 +8,14 @@ use anyhow::Result;
 use crate::cli::Init;
 use crate::cluster::{Cluster, Created};
 use crate::join_config;
+use crate::leave::left_sets;
 use crate::objects::cluster_set::{self, of_leader};
 use crate::output;
 
 pub(crate) async fn run(cluster: &Cluster, options: &Init, out: &mut dyn Write) -> Result<()> {
     let Init { clusterset: name, clusterid, namespace, join_config_file } = options;
     let set = of_leader(namespace, name, clusterid);
-    let there: Vec<ClusterSet> = cluster.list(Some(namespace)).await?;
+    let there = left_sets(cluster, namespace, out).await?;
     let plan = cluster_set::plan(&set, &there)?;
     let mut created = Created::default();
     write_set(cluster, &set, plan, &mut created, out).await?;
@@ -48,6 +49,10 @@ pub(crate) async fn write_set(
         cluster_set::Write::Create => {
             created.create(cluster, set).await?;
             "created"
+        }
+        cluster_set::Write::Update(set) => {
+            cluster.replace(&*set).await?;
+            "updated"
         }
         cluster_set::Write::Nothing => "already exists",
     };

@@ -4,16 +4,19 @@ use std::io::Write;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
+use antrea_shared_api::multicluster::well_known::annotation::NETWORKS;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::PostParams;
+use serde_json::json;
 
 use crate::cli::{CreateMemberToken, DeleteMemberToken};
 use crate::cluster::{Cluster, Created, Kind, plain};
+use crate::end_membership;
 use crate::objects::is_made_by_antctl;
-use crate::objects::member_token::{MemberToken, is_new, renewal_name, token_request};
+use crate::objects::member_token::{MemberToken, is_new, member, renewal_name, token_request};
 use crate::objects::secret::Credential;
 use crate::output;
 use crate::values::Lifetime;
@@ -47,11 +50,14 @@ async fn create_all(
     created: &mut Created,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let CreateMemberToken { name, cluster_id, namespace, output_file, lifetime } = options;
-    let token = MemberToken { name, namespace, cluster_id };
+    let CreateMemberToken { name, cluster_id, namespace, networks, output_file, lifetime } = options;
+    let token_lifetime = lifetime.more_than_usual();
+    let token = MemberToken { name, namespace, cluster_id, networks: networks.as_deref(), token_lifetime };
     let accounts: Vec<ServiceAccount> = cluster.list(Some(namespace)).await?;
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;
+    } else if let Some(networks) = networks {
+        bind(cluster, token, networks, out).await?;
     }
     create_one(cluster, &token.role_binding(), created, out).await?;
     match lifetime {
@@ -66,6 +72,14 @@ async fn create_all(
         output::save(path, &output::yaml(&credential.manifest(name))?)?;
         writeln!(out, "Saved member token Secret to file: {}", path.display())?;
     }
+    Ok(())
+}
+
+/// Binds these networks to a member that is there already, in the place of others.
+async fn bind(cluster: &Cluster, token: MemberToken<'_>, networks: &str, out: &mut dyn Write) -> Result<()> {
+    let annotations = json!({ "metadata": { "annotations": { NETWORKS: networks } } });
+    cluster.patch::<ServiceAccount>(token.namespace, token.name, &annotations).await?;
+    writeln!(out, "ServiceAccount {:?} is bound to networks {networks}", token.name)?;
     Ok(())
 }
 
@@ -136,7 +150,8 @@ pub(crate) async fn delete(
     options: &DeleteMemberToken,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let DeleteMemberToken { name, namespace } = options;
+    let DeleteMemberToken { name, namespace, end_membership } = options;
+    let account: Option<ServiceAccount> = cluster.find(namespace, name).await?;
     let renewal = renewal_name(name);
     let found = [
         delete_one::<Secret>(cluster, namespace, name, out).await?,
@@ -146,7 +161,11 @@ pub(crate) async fn delete(
         delete_one::<ServiceAccount>(cluster, namespace, name, out).await?,
     ];
     ensure!(found.contains(&Found::Yes), "there is no member token {name:?} in Namespace {namespace}");
-    Ok(())
+    match account.as_ref().and_then(member) {
+        Some(id) if *end_membership => end_membership::end(cluster, namespace, id, out).await,
+        Some(id) => end_membership::tell(cluster, namespace, id, out).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether there was an object.

@@ -10,7 +10,6 @@ use antrea_kit::leases::Leadership;
 use antrea_kit::open_files;
 use antrea_kit::watchdog::Watchdog;
 use antrea_mc_webhook::Installation;
-use antrea_shared_api::well_known::NAMESPACE;
 use anyhow::{Context, Result};
 use tokio::sync::watch;
 use tracing::info;
@@ -50,14 +49,13 @@ pub(crate) async fn run(
     let readiness = webhooks::Readiness::new(&checks);
     let (candidacy, leadership) = election(config.election, identity);
     let roles = Roles::new(client.clone(), mode, config, identity, VERSION);
-    let webhooks = webhooks(config, identity, &roles);
     let worker = Watchdog::new(PATIENCE);
     let front = Front {
         checks,
         health: config.health,
         figures: metrics::Figures::new(mode, VERSION, leadership.clone(), roles.censuses()),
         metrics: config.metrics,
-        webhooks,
+        webhooks: webhooks(config, identity, &roles, leadership.clone()),
         readiness,
         candidacy,
         worker: worker.clone(),
@@ -73,15 +71,22 @@ pub(crate) async fn run(
 }
 
 /// What webhooks are served, and what they depend on.
-fn webhooks(config: &Config, identity: &Identity, roles: &Roles) -> webhooks::Settings {
+fn webhooks(
+    config: &Config,
+    identity: &Identity,
+    roles: &Roles,
+    leadership: watch::Receiver<Leadership>,
+) -> webhooks::Settings {
     let installation = Installation {
         controller: identity.namespace.clone(),
-        agent: NAMESPACE.to_owned(),
+        agent: config.member.agent_namespace.clone(),
         common_areas: roles.common_areas().to_vec(),
+        limits: config.leader.limits,
         member: roles.member_namespace().map(str::to_owned),
+        token_lifetime: config.leader.token_lifetime,
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
-    webhooks::Settings { config: config.webhook, installation, farewell }
+    webhooks::Settings { config: config.webhook, installation, farewell, leadership }
 }
 
 /// Whether this replica works: as the election says, or always.
@@ -93,5 +98,27 @@ fn election(election: Election, identity: &Identity) -> (Option<Candidacy>, watc
             let (namespace, replica) = (identity.namespace.clone(), identity.replica());
             (Some(Candidacy { namespace, replica, leadership: told }), leadership)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use antrea_kit::object_files;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn webhooks_believe_the_agents_of_the_namespace_that_core_antrea_is_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let client = object_files::client(folder.path()).unwrap();
+        let identity = Identity { namespace: "antrea-mc".to_owned(), pod: None };
+        let agents = |text: &str| {
+            let config = Config::parse("mc.yaml", text).unwrap();
+            let roles = Roles::new(client.clone(), Mode::Member, &config, &identity, VERSION);
+            let (_, leadership) = watch::channel(Leadership::Leading);
+            webhooks(&config, &identity, &roles, leadership).installation.agent
+        };
+        assert_eq!(agents(""), "kube-system");
+        assert_eq!(agents("member: {agentNamespace: antrea}"), "antrea");
     }
 }

@@ -148,7 +148,7 @@ mod tests {
             controller: NAMESPACE.to_owned(),
             agent: "kube-system".to_owned(),
             common_areas: vec![NAMESPACE.to_owned()],
-            member: None,
+            ..Installation::default()
         };
         let config = Webhook { port, host: Some(Ipv4Addr::LOCALHOST.into()) };
         Front {
@@ -156,7 +156,12 @@ mod tests {
             health: Listen::Off,
             figures: Figures::new(Mode::Leader, "v0", leadership.subscribe(), Censuses::default()),
             metrics: Listen::Off,
-            webhooks: webhooks::Settings { config, installation, farewell: Duration::ZERO },
+            webhooks: webhooks::Settings {
+                config,
+                installation,
+                farewell: Duration::ZERO,
+                leadership: leadership.subscribe(),
+            },
             readiness,
             candidacy: Some(Candidacy {
                 namespace: NAMESPACE.to_owned(),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
-use antrea_mc_core::names::Naming;
 use antrea_mc_leader::{Censuses, LeaderConfig};
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::Networks;
@@ -50,6 +49,7 @@ impl Roles {
         let leader = mode.leads().then(|| LeaderConfig {
             namespaces: common_areas(config, own),
             times: config.leader.times,
+            limits: config.leader.limits,
             censuses: Censuses::default(),
         });
         let member = mode.is_member().then(|| Membership {
@@ -146,6 +146,7 @@ impl Membership {
             precedence,
             addresses,
             label_identities,
+            token_secret,
             token_lifetime,
             excluded_namespaces,
             ..
@@ -155,8 +156,8 @@ impl Membership {
             networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
             addresses: *addresses,
             precedence: *precedence,
-            naming: Naming::Unambiguous,
             label_identities: *label_identities,
+            token_secret: token_secret.clone(),
             token_lifetime: *token_lifetime,
             excluded_namespaces: excluded_namespaces.clone(),
             version: self.version.to_owned(),

@@ -1,7 +1,8 @@
 //! Which addresses a member may export: those in networks that it claims, and never those of others.
 //!
 //! A member of ours claims its networks; an upstream one claims nothing, and may export what nobody else has claimed.
-//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap.
+//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap. What a member claims it has
+//! to be approved for ([`crate::bindings`]).
 
 mod gateways;
 mod settled;
@@ -12,6 +13,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
+use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
 
 pub use gateways::{GatewayClaim, GatewayRefused};
@@ -59,7 +61,15 @@ pub struct Claim {
     /// Those whose addresses other clusters use.
     claimed: Vec<ClaimedNetwork>,
     /// The others: they may overlap with those of other clusters.
-    unused: Vec<IpNet>,
+    unused: Vec<ClaimedNetwork>,
+    /// Those that it may not have: they are neither private nor bound to the member.
+    unapproved: Vec<ClaimedNetwork>,
+    /// Of those that it may have: what it had before networks needed approval, and has only because of that.
+    held: Vec<ClaimedNetwork>,
+    /// Whether an admin bound all that is claimed: then it goes before what members merely say.
+    is_bound: bool,
+    /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
+    bound_endpoints: Vec<IpNet>,
 }
 
 impl Claim {
@@ -78,12 +88,65 @@ impl Claim {
     }
 
     fn add(&mut self, network_use: NetworkUse, cidrs: &[IpNet], is_used: bool) {
-        let networks = cidrs.iter().map(IpNet::trunc);
-        if is_used {
-            self.claimed.extend(networks.map(|cidr| ClaimedNetwork { network_use, cidr }));
-        } else {
-            self.unused.extend(networks);
+        let networks = cidrs.iter().map(|cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() });
+        if is_used { self.claimed.extend(networks) } else { self.unused.extend(networks) }
+    }
+
+    /// What a member claims that names no networks, and to which an admin bound these.
+    pub(crate) fn within(bound: &[IpNet]) -> Self {
+        Self { bound_endpoints: bound.to_vec(), ..Self::default() }
+    }
+
+    /// The claim without networks that the member may not have.
+    pub(crate) fn approved(mut self, approval: &Approval) -> Self {
+        let (mut unapproved, mut held) = (Vec::new(), Vec::new());
+        for networks in [&mut self.claimed, &mut self.unused] {
+            networks.retain(|network| match approval.of(&network.cidr) {
+                Approved::Bound | Approved::Private => true,
+                Approved::Held => {
+                    held.push(*network);
+                    true
+                }
+                Approved::No => {
+                    unapproved.push(*network);
+                    false
+                }
+            });
         }
+        let is_bound = |network: &ClaimedNetwork| approval.of(&network.cidr) == Approved::Bound;
+        self.is_bound = !self.claimed.is_empty() && self.claimed.iter().all(is_bound);
+        Self { unapproved, held, ..self }
+    }
+
+    /// The claim without some networks.
+    pub(crate) fn without(mut self, leave_out: impl Fn(&IpNet) -> bool) -> Self {
+        self.claimed.retain(|network| !leave_out(&network.cidr));
+        self
+    }
+
+    /// What is left of a claim of which nothing stands.
+    fn refused(&self) -> Self {
+        Self { unapproved: self.unapproved.clone(), ..Self::default() }
+    }
+
+    /// Whether an admin bound all that is claimed.
+    pub(crate) const fn is_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// Networks that the member may not have.
+    pub(crate) fn unapproved(&self) -> &[ClaimedNetwork] {
+        &self.unapproved
+    }
+
+    /// Networks that it has because it had them before they needed approval.
+    pub(crate) fn held(&self) -> &[ClaimedNetwork] {
+        &self.held
+    }
+
+    /// All networks, whether the member may have them or not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        self.claimed.iter().chain(&self.unused).chain(&self.unapproved)
     }
 
     /// The networks that others use.
@@ -93,8 +156,19 @@ impl Claim {
 
     /// Whether a network is one of the member's, used by others or not.
     pub fn has(&self, network: &IpNet) -> bool {
-        let mut own = self.claimed.iter().map(|claimed| &claimed.cidr).chain(&self.unused);
-        own.any(|own| own.contains(network))
+        self.claimed.iter().chain(&self.unused).any(|own| own.cidr.contains(network))
+    }
+
+    /// Whether the member may export an endpoint with an address that nobody has.
+    fn check_unclaimed(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
+        if self.bound_endpoints.iter().any(|bound| bound.contains(&address)) {
+            return Ok(());
+        }
+        let cluster = cluster.clone();
+        Err(match self.unapproved.iter().find(|network| network.cidr.contains(&address)) {
+            Some(network) => AddressRefused::NotBound { cluster, address, network: *network },
+            None => AddressRefused::NotOwn { cluster, address },
+        })
     }
 
     /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
@@ -173,6 +247,16 @@ pub enum AddressRefused {
         cluster: ClusterId,
         /// The address.
         address: IpAddr,
+    },
+    /// It is in a network of the exporter that it may not have.
+    #[error("{address} is in {network}, which no admin of the leader has bound to cluster {cluster}")]
+    NotBound {
+        /// The exporter.
+        cluster: ClusterId,
+        /// The address.
+        address: IpAddr,
+        /// What it is in.
+        network: ClaimedNetwork,
     },
     /// Another member has it.
     #[error("{address} is in {network} of cluster {owner}")]

@@ -1,6 +1,8 @@
 //! The networks and Gateways that members claim: networks in their announces, or else, as upstream members do, in their
 //! ClusterInfo, where all Gateways are.
 
+mod unapproved;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -10,9 +12,12 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::addresses::{Claim, ClaimRefused, Claims, GatewayClaim, PodConnectivity, Refused};
+use crate::bindings::{Approval, Held};
 use crate::export::Export;
 use crate::ids::ClusterId;
 use crate::wire::{claim_of_announce, claim_of_cluster_info};
+
+pub use unapproved::Unapproved;
 
 /// What all members claim.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +27,14 @@ pub struct ClaimBook {
     /// What each member is told of claims that do not stand: its own, and those of others for what it has.
     refused: Told,
     contested: Told,
+    unapproved: BTreeMap<ClusterId, Unapproved>,
 }
 
 /// What a member says of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Said {
+    approval: Approval,
+    /// As far as they are approved.
     networks: Option<Export<Claim>>,
     /// Problems of the networks as they are written.
     unreadable: Vec<String>,
@@ -71,31 +79,36 @@ impl ClaimBook {
         self.contested.get(cluster)
     }
 
-    /// Takes in what a cluster says of itself. Nothing is different before claims are settled.
-    pub fn update(
-        &mut self,
-        cluster: &ClusterId,
-        announce: Option<&MemberClusterAnnounce>,
-        info: Option<&ResourceExport>,
-    ) {
-        let said = said(cluster, announce, info);
-        if said == Said::default() {
+    /// Networks of a member that no admin has bound to it, where it needs that; nothing where it does not.
+    pub fn unapproved(&self, cluster: &ClusterId) -> Option<&Unapproved> {
+        self.unapproved.get(cluster)
+    }
+
+    /// Takes in what a cluster says of itself, and which networks it may have. Nothing is different before claims are
+    /// settled.
+    pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
+        if networks.announce.is_none() && networks.info.is_none() {
             self.said.remove(cluster);
         } else {
-            self.said.insert(cluster.clone(), said);
+            self.said.insert(cluster.clone(), said(cluster, networks, approval));
         }
     }
 
     /// Decides who has what; says what is different.
     pub fn settle(&mut self) -> Concerned {
-        let (settled, refused) = settle(self.said.values());
+        let (settled, refused) = settle(self.said.values(), |_| true);
         let (refused, contested) = self.objections(refused);
+        let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
+        let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
+        let mut told = &differing(&self.refused, &refused) | &differing(&self.contested, &contested);
+        told.extend(differing(&self.unapproved, &unapproved));
         let concerned = Concerned {
             networks: differing(self.settled.all_standing(), settled.all_standing()),
             gateways: differing(&self.settled.all_gateways(), &settled.all_gateways()),
-            told: &differing(&self.refused, &refused) | &differing(&self.contested, &contested),
+            told,
         };
         (self.settled, self.refused, self.contested) = (settled, refused, contested);
+        self.unapproved = unapproved;
         concerned
     }
 
@@ -107,9 +120,17 @@ impl ClaimBook {
         standing.networks().next().is_none() || !told.all(claimed)
     }
 
-    /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is.
+    /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is. What
+    /// others merely say yields to what an admin bound to it.
     pub fn settled_without(&self, cluster: &ClusterId) -> Claims {
-        settle(self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said)).0
+        let binding = self.said.get(cluster).map(|said| &said.approval.binding);
+        let yields = |said: &Said| {
+            let claimed = said.networks.as_ref().filter(|claim| !claim.payload.is_bound());
+            let mut networks = claimed.iter().flat_map(|claim| claim.payload.networks());
+            networks.any(|network| binding.is_some_and(|binding| binding.overlaps(&network.cidr)))
+        };
+        let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
+        settle(others, |said| !yields(said)).0
     }
 
     /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
@@ -123,21 +144,32 @@ impl ClaimBook {
     ) -> Vec<ClaimRefused> {
         let others = self.settled_without(cluster);
         let since = old.announce.map_or(Timestamp::MAX, |announce| created(&announce.metadata));
+        let is_bound = self.would_be_bound(cluster, new);
         let loses_to = |other: &ClusterId| {
             let theirs = self.said.get(other).and_then(|said| said.networks.as_ref());
-            theirs.is_some_and(|theirs| (theirs.created, other) < (since, cluster))
+            theirs.is_some_and(|theirs| {
+                let is_older = (theirs.created, other) < (since, cluster);
+                is_older || theirs.payload.is_bound() && !is_bound
+            })
         };
         let mut problems = new_problems(&others, cluster, old, new);
         problems
             .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
         let around = |networks: Networks<'_>| {
-            let claim = claim_of(cluster, networks.announce, networks.info).0;
+            let claim = claim_of(cluster, networks).0;
             claim.map(|claim| others.gateways_in(cluster, &claim.payload)).unwrap_or_default()
         };
         let known = around(old);
         let new = around(new).into_iter().filter(|problem| !known.contains(problem));
         problems.extend(new.filter(|problem| !problem.is_older_than(since, cluster)));
         problems
+    }
+
+    /// Whether an admin bound all that `cluster` would claim.
+    fn would_be_bound(&self, cluster: &ClusterId, networks: Networks<'_>) -> bool {
+        let claim = claim_of(cluster, networks).0;
+        let approval = self.said.get(cluster).map(|said| &said.approval);
+        claim.zip(approval).is_some_and(|(claim, approval)| claim.payload.approved(approval).is_bound())
     }
 
     fn objections(&self, refused: Refused) -> (Told, Told) {
@@ -167,10 +199,11 @@ impl ClaimBook {
 
 type Told = BTreeMap<ClusterId, Objections>;
 
-fn settle<'a>(said: impl Iterator<Item = &'a Said>) -> (Claims, Refused) {
+/// Settles the claims of members, of networks only those that count.
+fn settle<'a>(said: impl Iterator<Item = &'a Said>, counts: impl Fn(&Said) -> bool) -> (Claims, Refused) {
     let (mut networks, mut gateways) = (Vec::new(), Vec::new());
     for said in said {
-        networks.extend(&said.networks);
+        networks.extend(said.networks.iter().filter(|_| counts(said)));
         gateways.extend(said.gateways.iter().cloned());
     }
     Claims::settle(&networks, &gateways)
@@ -194,7 +227,7 @@ pub fn new_problems(
     new: Networks<'_>,
 ) -> Vec<ClaimRefused> {
     let problems = |networks: Networks<'_>| {
-        let (claim, _) = claim_of(cluster, networks.announce, networks.info);
+        let (claim, _) = claim_of(cluster, networks);
         claim.map(|claim| others.problems(cluster, &claim.payload)).unwrap_or_default()
     };
     let known = problems(old);
@@ -212,16 +245,49 @@ pub struct Networks<'a> {
     pub info: Option<&'a ResourceExport>,
 }
 
-fn said(
-    cluster: &ClusterId,
-    announce: Option<&MemberClusterAnnounce>,
-    info: Option<&ResourceExport>,
-) -> Said {
-    let (networks, unreadable) = claim_of(cluster, announce, info);
-    let told =
-        info.and_then(|info| info.spec.cluster_info.as_ref()).and_then(|info| claim_of_cluster_info(info).0);
+/// What of the networks of `cluster` it may not have; nothing where an admin has said which are its own.
+pub fn to_be_held(cluster: &ClusterId, networks: Networks<'_>, approval: &Approval) -> Vec<IpNet> {
+    if approval.binding.is_exact {
+        return Vec::new();
+    }
+    let claim = claim_of(cluster, networks).0.map(|claim| claim.payload.approved(approval));
+    let mut held: Vec<IpNet> = claim.iter().flat_map(Claim::unapproved).map(|network| network.cidr).collect();
+    held.sort();
+    held.dedup();
+    held
+}
+
+/// What the leader wrote into an announce of what the member had before networks needed approval.
+pub fn recorded(announce: &MemberClusterAnnounce) -> Held {
+    let status = announce.status.iter();
+    let held = status.flat_map(|status| &status.held_networks);
+    Held::These(held.filter_map(|network| network.parse().ok()).collect())
+}
+
+fn said(cluster: &ClusterId, networks: Networks<'_>, approval: Approval) -> Said {
+    let (claim, unreadable) = claim_of(cluster, networks);
+    let told = networks.info.and_then(|info| info.spec.cluster_info.as_ref());
+    let told = told.and_then(|info| claim_of_cluster_info(info).0);
     let told = told.iter().flat_map(Claim::networks).map(|network| network.cidr).collect();
-    Said { networks, unreadable, told, gateways: gateways_of(cluster, announce, info) }
+    let gateways = gateways_of(cluster, networks.announce, networks.info);
+    let networks = match claim {
+        Some(claim) => Some(Export { payload: claim.payload.approved(&approval), ..claim }),
+        None => bound_endpoints(cluster, networks, &approval),
+    };
+    Said { approval, networks, unreadable, told, gateways }
+}
+
+/// What a member claims that names no networks: nothing. Where an admin bound networks to it, its endpoints are in these.
+fn bound_endpoints(
+    cluster: &ClusterId,
+    networks: Networks<'_>,
+    approval: &Approval,
+) -> Option<Export<Claim>> {
+    let Networks { announce, info } = networks;
+    let metadata = announce.map(|of| &of.metadata).or_else(|| info.map(|of| &of.metadata))?;
+    let binding = Some(&approval.binding).filter(|binding| binding.is_exact)?;
+    let payload = Claim::within(&binding.networks);
+    Some(Export { cluster: cluster.clone(), created: created(metadata), payload })
 }
 
 fn gateways_of(
@@ -244,11 +310,9 @@ fn gateways_of(
     addresses.into_iter().map(claim).collect()
 }
 
-fn claim_of(
-    cluster: &ClusterId,
-    announce: Option<&MemberClusterAnnounce>,
-    info: Option<&ResourceExport>,
-) -> (Option<Export<Claim>>, Vec<String>) {
+/// What a cluster says, whether it may have it or not.
+fn claim_of(cluster: &ClusterId, of: Networks<'_>) -> (Option<Export<Claim>>, Vec<String>) {
+    let Networks { announce, info } = of;
     let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
     // Whoever tells others of its Pods' networks wants to be reached there.
     let pods = match networks {

@@ -33,7 +33,11 @@ fn settle(text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> (C
     let mut shuffled: Vec<&Export<Claim>> = claims.iter().collect();
     shuffled.reverse();
     let (settled, refused) = Claims::settle(&shuffled, &[]);
-    assert_eq!(settled, Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0, "the order of claims shows");
+    assert_eq!(
+        settled,
+        Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0,
+        "the order of claims shows"
+    );
     let refused = refused.networks.iter().flat_map(|(cluster, problems)| {
         problems.iter().map(move |problem| format!("{cluster}: {problem}\n"))
     });
@@ -177,6 +181,7 @@ proptest! {
             let got = match settled.check(&claim.cluster, address) {
                 Ok(()) => "Ok",
                 Err(AddressRefused::NotOwn { .. }) => "NotOwn",
+                Err(AddressRefused::NotBound { .. }) => "NotBound",
                 Err(AddressRefused::Foreign { .. }) => "Foreign",
                 Err(AddressRefused::Unusable(_)) => "Unusable",
             };

@@ -1,6 +1,6 @@
 //! A Common Area: takes ResourceExports as YAML, and prints what comes of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
@@ -9,13 +9,14 @@ use antrea_mc_core::conflict::ConflictCondition;
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::LabelIdentities;
-use antrea_mc_core::names::import_name;
+use antrea_mc_core::names::Names;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
 pub(crate) struct Area {
     area: CommonArea,
     pub(crate) withdrawn: BTreeSet<ClusterId>,
+    pub(crate) joined: BTreeMap<ClusterId, jiff::Timestamp>,
     pub(crate) claims: Claims,
     pub(crate) labels: LabelIdentities,
 }
@@ -25,6 +26,7 @@ impl Area {
         let mut area = Self {
             area: CommonArea::default(),
             withdrawn: BTreeSet::new(),
+            joined: BTreeMap::new(),
             claims: Claims::default(),
             labels: LabelIdentities::default(),
         };
@@ -46,13 +48,15 @@ impl Area {
     pub(crate) fn text(&self) -> String {
         let surroundings = Surroundings {
             withdrawn: &self.withdrawn,
+            joined: &self.joined,
             claims: &self.claims,
             labels: &self.labels,
             namespace: "antrea-multicluster",
         };
         let mut text = String::new();
         for resource in self.area.resources() {
-            print(&mut text, &import_name(resource), &self.area.merge(resource, &surroundings)).unwrap();
+            let name = Names::of_import(resource).plain;
+            print(&mut text, &name, &self.area.merge(resource, &surroundings)).unwrap();
         }
         for (name, problem) in self.area.useless() {
             writeln!(text, "{name}: {problem}").unwrap();

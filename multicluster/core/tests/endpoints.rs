@@ -178,3 +178,27 @@ fn addresses_that_make_no_sense_are_left_out() {
         without spec.endpoints.subsets[0].addresses[0].ip: "web.example" is no IP address
     "#);
 }
+
+#[test]
+fn of_too_many_ports_and_endpoints_the_first_count_and_the_exporter_is_told() {
+    let ports: Vec<String> = (1..=1001).map(|port| format!("{{name: p{port}, port: {port}}}")).collect();
+    let ports = format!("[{}]", ports.join(", "));
+    let text = Area::of(&[service("east", 1, &format!("ports: {ports}"), "type: ClusterSetIP")]).text();
+    assert_eq!(text.matches("serviceImport.spec.ports:").count(), 1000);
+    assert!(
+        text.contains("without spec.service.serviceSpec.ports: there are 1001: the first 1000 count"),
+        "{text}"
+    );
+    let addresses: Vec<String> =
+        (0..20_001).map(|number| format!("{{ip: 10.{}.{}.1}}", number / 250, number % 250)).collect();
+    let subset = format!("subsets: [{{addresses: [{}], ports: {ports}}}]", addresses.join(", "));
+    let http = "[{name: p1, port: 1}]";
+    let text = Area::of(&[upstream_service("east", 1, http), endpoints("east", &subset)]).text();
+    assert_eq!(text.matches("{addresses: [10.").count(), 20_000);
+    for left_out in [
+        "without spec.endpoints.subsets[0].ports: there are 1001: the first 1000 count",
+        "without spec.endpoints: there are more than 20000, of which the first count",
+    ] {
+        assert!(text.contains(left_out), "{left_out}");
+    }
+}

@@ -5,10 +5,14 @@
 mod addresses;
 mod answers;
 mod area;
+mod bindings;
+mod bounds;
+mod covering;
 mod damaged;
 mod endpoints;
 mod labels;
 mod laws;
+mod limits;
 mod membership;
 mod names;
 mod properties;

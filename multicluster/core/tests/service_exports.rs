@@ -1,10 +1,13 @@
 //! What becomes of a ServiceExport in its own cluster.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fmt::Write;
+use std::net::Ipv4Addr;
 
 use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide};
+use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide, reachable};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use k8s_openapi::api::core::v1::Service;
@@ -23,14 +26,36 @@ fn read<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap()
 }
 
+fn networks(addresses: EndpointAddresses) -> Claim {
+    let networks = |text: &str| vec![text.parse().unwrap()];
+    Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On)
+}
+
+fn objects(service: &str, slices: &[&str]) -> (Option<Service>, Vec<EndpointSlice>) {
+    ((!service.is_empty()).then(|| read(service)), slices.iter().map(|slice| read(slice)).collect())
+}
+
+/// What is decided. Gateways let other clusters in to whatever is exported.
 fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
     let export: ServiceExport = read(export);
-    let service: Option<Service> = (!service.is_empty()).then(|| read(service));
-    let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
-    let networks = |text: &str| vec![text.parse().unwrap()];
-    let networks =
-        Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On);
-    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses, &networks)
+    let open = reached(service, slices, addresses);
+    let (service, slices) = objects(service, slices);
+    let slices: Vec<&EndpointSlice> = slices.iter().collect();
+    let decision = decide(&export.spec, service.as_ref(), &slices, addresses, &networks(addresses));
+    match &decision {
+        Decision::Export { endpoints, .. } => {
+            let mut exported = endpoints.iter().map(|(_, address, _)| address.to_string());
+            assert!(exported.all(|address| open.contains(&address.parse::<Ipv4Addr>().unwrap())), "{open:?}");
+        }
+        Decision::Withdraw(_) => assert_eq!(open, BTreeSet::new()),
+    }
+    decision
+}
+
+fn reached(service: &str, slices: &[&str], addresses: EndpointAddresses) -> BTreeSet<Ipv4Addr> {
+    let (service, slices) = objects(service, slices);
+    let slices = || Ok::<_, Infallible>(slices);
+    reachable(service.as_ref(), slices, addresses, &networks(addresses)).unwrap()
 }
 
 /// What is exported, and the conditions once the leader has taken it.
@@ -159,9 +184,42 @@ fn its_properties_and_those_of_the_export_go_along() {
     subsets: [{addresses:[{ip:10.96.2.22}],ports:[{name:http,port:80,protocol:TCP}]}]
     endpointSlices: [{addressType:IPv4,ports:[{name:http,port:80,protocol:TCP}],endpoints:[{addresses:[10.96.2.22]}]}]
     Valid=True Valid The Service can be exported
-    Ready=True Exported The Service is exported successfully
+    Ready=True Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster count as one, as its Gateway is what they come from
     Conflict=False NoConflicts
     ");
+}
+
+/// Of Pods that are not ready yet other clusters hear later.
+#[test]
+fn an_exported_service_is_reached_whichever_endpoints_are_ready() {
+    let check = |service: &str, slices: &[&str], addresses, expected: &[&str]| {
+        let reached = reached(service, slices, addresses);
+        assert_eq!(reached.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    };
+    check(SERVICE, &[SLICE], ClusterIps, &["10.96.2.22"]);
+    check(SERVICE, &[], ClusterIps, &["10.96.2.22"]);
+    let pods = ["10.10.0.1", "10.10.0.2", "10.10.0.3"];
+    check(SERVICE, &[SLICE, SLICE], PodIps, &pods);
+    check(&SERVICE.replace("10.96.2.22", "None"), &[SLICE], ClusterIps, &pods);
+    check(SERVICE, &[], PodIps, &[]);
+    check(SERVICE, &[&SLICE.replace("10.10.0.1]", "172.18.0.5]")], PodIps, &pods[1..]);
+    check(&SERVICE.replace("10.96.2.22", "10.97.0.1"), &[SLICE], ClusterIps, &[]);
+}
+
+#[test]
+fn a_service_whose_clients_stay_says_what_that_means_for_other_clusters() {
+    let service = SERVICE.replace("clusterIP:", "sessionAffinity: ClientIP, clusterIP:");
+    let says = |service: &str, addresses| {
+        let said = check(EXPORT, service, &[SLICE], addresses);
+        said.contains("Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster")
+    };
+    assert!(says(&service, ClusterIps));
+    assert!(!says(&service, PodIps), "their own cluster chooses the Pod");
+    assert!(
+        !says(&service.replace("10.96.2.22", "None"), ClusterIps),
+        "it is headless: names choose the Pod"
+    );
+    assert!(!says(SERVICE, ClusterIps));
 }
 
 #[test]
@@ -236,6 +294,7 @@ fn conditions_say_how_far_it_has_come() {
     Valid=True Valid The Service can be exported
     Ready=False Pending the leader has not taken the export yet
     ");
+    assert_eq!(said(&decision, &Progress::Kept), "Valid=True Valid The Service can be exported\n");
     insta::assert_snapshot!(said(&decision, &Progress::Refused("why".to_owned(), conflict.clone())), @"
     Valid=True Valid The Service can be exported
     Ready=False Failed why

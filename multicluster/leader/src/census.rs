@@ -8,7 +8,8 @@ use antrea_mc_core::membership::Standing;
 /// How much there is in a Common Area.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Members, by how they stand: `Announced`, `Ready`, `Silent`, `Expired`.
+    /// Members, by how they stand: `Announced`, `Ready`, `Silent`, `Expired`; `Unannounced` are clusters that export something
+    /// and have no announce.
     pub members: BTreeMap<&'static str, usize>,
     /// ResourceExports, by kind.
     pub exports: BTreeMap<&'static str, usize>,
@@ -50,6 +51,9 @@ pub(crate) fn count(words: impl Iterator<Item = &'static str>) -> BTreeMap<&'sta
     }
     counts
 }
+
+/// Of a cluster that exports something and has no announce.
+pub(crate) const UNANNOUNCED: &str = "Unannounced";
 
 pub(crate) const fn standing(standing: Standing) -> &'static str {
     match standing {

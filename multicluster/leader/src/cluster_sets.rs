@@ -6,18 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::cluster_set::{earlier_standing, status};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::Standing;
 use antrea_shared_api::multicluster::v1alpha2::{ClusterSet, ClusterSetStatus};
 use antrea_shared_api::multicluster::{ClusterConditions, Condition, ConditionStatus, condition_type};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{conflict, dated};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::objects::{Objects, Record, version_of};
 
 /// A ClusterSet in a Namespace that is another's Common Area.
@@ -74,22 +75,30 @@ impl ClusterSets {
         earlier_standing(self.first()?.status.as_ref()?, cluster)
     }
 
+    /// Since when networks of members need approval; nothing where nobody has written down what members had before.
+    pub(crate) fn approval_since(&self) -> Option<&Time> {
+        self.first()?.status.as_ref()?.network_approval_since.as_ref()
+    }
+
     /// What brings the status of a ClusterSet in line, if something has to.
     pub(crate) fn plan(
         &self,
         name: &str,
         members: &BTreeMap<&ClusterId, Standing>,
-        claims: &ClaimBook,
+        (told, approvals): (&Told<'_>, &Approvals),
         now: Timestamp,
     ) -> Option<Action> {
         let set = self.known.get(name).filter(|set| leads(set))?;
         let first = self.first()?;
-        let said =
-            if first.name() == name { of_members(members, claims) } else { not_the_first(first.name()) };
+        let is_first = first.name() == name;
+        let said = if is_first { of_members(members, told) } else { not_the_first(first.name()) };
         let present = set.status.clone().unwrap_or_default();
+        let before = self.answers.meant(name, &present);
+        let begins = (is_first && approvals.are_recorded()).then(|| whole_seconds(now));
         let wanted = ClusterSetStatus {
             observed_generation: set.metadata.generation.unwrap_or_default(),
-            ..with_times(said, self.answers.meant(name, &present), now)
+            network_approval_since: before.network_approval_since.clone().or(begins),
+            ..with_times(said, before, now)
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
@@ -113,10 +122,10 @@ fn leads(set: &ClusterSet) -> bool {
         .any(|leader| leader.cluster_id == own || own.is_empty() && leader.server.is_empty())
 }
 
-fn of_members(members: &BTreeMap<&ClusterId, Standing>, claims: &ClaimBook) -> ClusterSetStatus {
+fn of_members(members: &BTreeMap<&ClusterId, Standing>, told: &Told<'_>) -> ClusterSetStatus {
     let mut status = status(members.iter().map(|(cluster, standing)| (*cluster, *standing)));
     for (said, cluster) in status.cluster_statuses.iter_mut().zip(members.keys()) {
-        said.conditions.extend(conflict(claims, cluster));
+        said.conditions.extend(told.conditions(cluster));
     }
     status
 }

@@ -1,8 +1,14 @@
-//! Since when conditions are so.
+//! What members are told, and since when it is so.
 
-use antrea_mc_core::claims::ClaimBook;
+use std::collections::BTreeMap;
+
+use antrea_mc_core::addresses::ClaimedNetwork;
+use antrea_mc_core::claims::{ClaimBook, Unapproved};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Limit, Limits};
+use antrea_shared_api::multicluster::well_known::bind_command;
 use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -12,10 +18,92 @@ const GATEWAY_REFUSED: &str = "GatewayRefused";
 /// They stand, and are refused to another that claims them as well.
 const NETWORK_CONTESTED: &str = "NetworkContested";
 const GATEWAY_CONTESTED: &str = "GatewayContested";
+/// Networks are left out, because no admin has bound them to the member.
+const NOT_BOUND: &str = "NotBound";
+/// They would be, if the member had not had them before that was needed.
+const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
+/// As many networks are named: whoever claims more has to look at its configuration.
+const NAMED: usize = 64;
+
+/// What is known of members and has to be told to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'a> {
+    /// Of the Common Area.
+    pub(crate) namespace: &'a str,
+    /// Who has which networks and Gateways.
+    pub(crate) claims: &'a ClaimBook,
+    /// How much a member may export.
+    pub(crate) limits: &'a Limits,
+    /// Members that have reached limits.
+    pub(crate) full: &'a BTreeMap<ClusterId, Vec<Limit>>,
+}
+
+impl Told<'_> {
+    /// What is wrong with a member, without times.
+    pub(crate) fn conditions(&self, cluster: &ClusterId) -> Vec<Condition> {
+        let unapproved = self.claims.unapproved(cluster);
+        let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
+        let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
+        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).collect()
+    }
+}
+
+/// Which limits a member has reached. What it exports stays, and may shrink.
+fn export_limit(limits: &Limits, reached: &[Limit]) -> Option<Condition> {
+    let (reason, _) = of_limit(limits, *reached.first()?);
+    let said: Vec<String> = reached.iter().map(|limit| of_limit(limits, *limit).1).collect();
+    let message = format!("the member exports as much as it may: {}", said.join("; "));
+    Some(holds(condition_type::EXPORT_LIMIT, reason, message))
+}
+
+fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
+    match limit {
+        Limit::Exports => (
+            "TooManyExports",
+            format!("{} Services, endpoints and ClusterInfos (leader.memberLimits.exports)", limits.exports),
+        ),
+        Limit::LabelIdentities => (
+            "TooManyLabels",
+            format!("{} sets of labels (leader.memberLimits.labelIdentities)", limits.label_identities),
+        ),
+        Limit::Bytes => ("TooLarge", format!("{} bytes (leader.memberLimits.bytes)", limits.bytes)),
+    }
+}
+
+/// Which networks of a member no admin has bound to it, and the command that does.
+fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
+    let Unapproved { left_out, held, unreadable, wanted, account } = networks;
+    let mut said = Vec::new();
+    if !left_out.is_empty() {
+        said.push(format!("no admin of the leader has bound to cluster {cluster}: {}", listed(left_out)));
+    }
+    if !held.is_empty() {
+        said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
+    }
+    said.extend(unreadable.iter().cloned());
+    let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
+    let command = match account {
+        Some(account) => bind_command(namespace, account, &wanted),
+        None => format!(
+            "antctl mc create membertoken NAME --cluster-id {cluster} --namespace {namespace} --networks {wanted}"
+        ),
+    };
+    let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
+    let message = format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; "));
+    holds(condition_type::NETWORK_UNAPPROVED, reason, message)
+}
+
+fn listed(networks: &[ClaimedNetwork]) -> String {
+    let named = networks.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match networks.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
 
 /// Whether networks or Gateways of a member are those of others as well, without a time; nothing where they are not. What
 /// is refused comes first, and what is said of the first is the reason.
-pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
+fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
     let refused = claims.refused(cluster).cloned().unwrap_or_default();
     let contested = claims.contested(cluster).cloned().unwrap_or_default();
     let said = [
@@ -25,13 +113,18 @@ pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condit
         (GATEWAY_CONTESTED, contested.gateways),
     ];
     let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
-    Some(Condition {
-        condition_type: condition_type::CONFLICT.to_owned(),
+    let message = said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; ");
+    Some(holds(condition_type::CONFLICT, reason, message))
+}
+
+fn holds(condition_type: &str, reason: &str, message: String) -> Condition {
+    Condition {
+        condition_type: condition_type.to_owned(),
         status: ConditionStatus::True,
-        reason: (*reason).to_owned(),
-        message: said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; "),
+        reason: reason.to_owned(),
+        message,
         last_transition_time: None,
-    })
+    }
 }
 
 /// The moment as objects have it, in seconds.

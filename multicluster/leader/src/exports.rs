@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings, Verdict};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage, Used};
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::{Payload, export_conditions, parse_export, resource_of};
 use antrea_shared_api::multicluster::Condition;
@@ -31,6 +32,8 @@ pub(crate) struct Stale {
     pub(crate) infos: BTreeSet<String>,
     /// Clusters that export less than before.
     pub(crate) fewer: BTreeSet<String>,
+    /// Clusters that export more or less than before.
+    pub(crate) used: BTreeSet<String>,
 }
 
 /// The ResourceExports of a Common Area.
@@ -41,6 +44,7 @@ pub(crate) struct Exports {
     labels: LabelExports,
     infos: BTreeMap<String, ResourceExport>,
     by_cluster: BTreeMap<String, BTreeSet<String>>,
+    usage: Usage,
     clusters: BTreeMap<String, String>,
     said: BTreeMap<String, Vec<Condition>>,
     answers: Answers<ResourceExportStatus>,
@@ -90,7 +94,7 @@ impl Exports {
         self.common_area.merge(resource, surroundings)
     }
 
-    /// Notes what is said to exporters; names those to whom that is news.
+    /// Notes what is said to exporters; names those to whom that is news, or has not been said of their export as it is now.
     pub(crate) fn say(&mut self, outcome: &Outcome) -> BTreeSet<String> {
         let mut news = BTreeSet::new();
         for (name, verdict) in &outcome.exporters {
@@ -98,6 +102,8 @@ impl Exports {
             let said = export_conditions(&known.kind, verdict);
             if self.said.get(name) != Some(&said) {
                 self.said.insert(name.clone(), said);
+                news.insert(name.clone());
+            } else if known.status.observed_generation != known.generation {
                 news.insert(name.clone());
             }
         }
@@ -112,6 +118,11 @@ impl Exports {
     /// What the exports of `cluster` are part of.
     pub(crate) fn resources_of(&self, cluster: &str) -> impl Iterator<Item = &Resource> {
         self.names_of(cluster).filter_map(|name| self.known.get(name)?.resource.as_ref())
+    }
+
+    /// What an export is part of.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<&Resource> {
+        self.known.get(name)?.resource.as_ref()
     }
 
     /// All labels with their clusters.
@@ -154,6 +165,11 @@ impl Exports {
         self.by_cluster.contains_key(cluster)
     }
 
+    /// How much a cluster exports.
+    pub(crate) fn used(&self, cluster: &str) -> Used {
+        self.usage.of(cluster)
+    }
+
     /// What brings an export in line, if something has to.
     pub(crate) fn plan(&self, name: &str, now: Timestamp) -> Option<Action> {
         let known = self.known.get(name)?;
@@ -184,7 +200,10 @@ impl Exports {
         for name in names {
             let known = self.known.get_mut(name).filter(|known| !known.is_deleted);
             match known.and_then(|known| known.object.take()) {
-                Some(object) => self.add(name, *object, &mut stale),
+                Some(taken) => {
+                    let (object, size) = *taken;
+                    self.add(name, object, size, &mut stale);
+                }
                 None if self.known.get(name).is_none_or(|known| known.is_deleted) => {
                     self.remove(name, &mut stale);
                 }
@@ -194,11 +213,13 @@ impl Exports {
         stale
     }
 
-    fn add(&mut self, name: &str, object: ResourceExport, stale: &mut Stale) {
+    fn add(&mut self, name: &str, object: ResourceExport, size: Size, stale: &mut Stale) {
         let cluster = object.spec.cluster_id.clone();
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
+        self.usage.set(name, Some(size));
+        stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
         self.by_cluster.entry(cluster.clone()).or_default().insert(name.to_owned());
         stale.resources.extend(self.common_area.apply(&object));
@@ -222,6 +243,7 @@ impl Exports {
         self.said.remove(name);
         self.answers.forget(name);
         self.orphans.remove(name);
+        self.usage.set(name, None);
         let Some(cluster) = self.clusters.remove(name) else { return };
         if let Some(names) = self.by_cluster.get_mut(&cluster) {
             names.remove(name);
@@ -233,6 +255,7 @@ impl Exports {
             self.infos.remove(&cluster);
             stale.infos.insert(cluster.clone());
         }
+        stale.used.insert(cluster.clone());
         stale.fewer.insert(cluster);
     }
 }

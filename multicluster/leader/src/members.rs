@@ -16,8 +16,9 @@ use tracing::warn;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{conflict, dated, whole_seconds};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
 
@@ -150,6 +151,16 @@ impl Members {
         self.leaving.iter()
     }
 
+    /// How many clusters export something, and have not announced themselves.
+    pub(crate) fn unannounced(&self) -> usize {
+        self.membership.unannounced()
+    }
+
+    /// Whether a cluster is one of them.
+    pub(crate) fn is_unannounced(&self, cluster: &ClusterId) -> bool {
+        self.membership.is_unannounced(cluster)
+    }
+
     /// All clusters that have announced themselves.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
         self.announces.iter().filter_map(|(name, _)| cluster_of(name))
@@ -178,15 +189,21 @@ impl Members {
     }
 
     /// What tells a member of its networks and Gateways, if it has not been told.
-    pub(crate) fn plan_status(&self, name: &str, claims: &ClaimBook, now: Timestamp) -> Option<Action> {
+    pub(crate) fn plan_status(
+        &self,
+        name: &str,
+        told: &Told<'_>,
+        approvals: &Approvals,
+        now: Timestamp,
+    ) -> Option<Action> {
         let cluster = cluster_of(name)?;
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
-        let said = conflict(claims, &cluster).into_iter().collect();
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
-            conditions: dated(said, &before.conditions, now),
-            gateways: held(claims, &cluster, &before.gateways, now),
+            conditions: dated(told.conditions(&cluster), &before.conditions, now),
+            gateways: held(told.claims, &cluster, &before.gateways, now),
+            held_networks: approvals.record(&cluster, &before.held_networks),
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;

@@ -42,11 +42,11 @@ impl Action {
         }
     }
 
-    /// Whether both ask for the same, be it over different versions of the object.
+    /// Whether both ask for the same, be it over different versions of the object or at different times.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::PatchStatus(key, patch), Self::PatchStatus(other, others)) => {
-                key == other && unversioned(patch) == unversioned(others)
+                key == other && timeless(unversioned(patch)) == timeless(unversioned(others))
             }
             _ => self == other,
         }
@@ -125,6 +125,20 @@ fn unversioned(patch: &Value) -> Value {
         metadata.shift_remove("resourceVersion");
     }
     patch
+}
+
+/// Conditions without the times at which they changed.
+fn timeless(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(name, _)| name != "lastTransitionTime")
+            .map(|(name, value)| (name, timeless(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(items) => items.into_iter().map(timeless).collect::<Vec<_>>().into(),
+        value => value,
+    }
 }
 
 /// A patch that names the UID is refused where the object was deleted and made anew by somebody else.

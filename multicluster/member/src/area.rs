@@ -33,12 +33,36 @@ pub struct Tick<S> {
     pub changed: Vec<S>,
 }
 
-/// A part of a member: decides subject by subject what objects should be like.
-pub trait Area: Send + 'static {
+/// What may be taken now of what the leader has refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lifted {
+    /// What it took before.
+    #[default]
+    Nothing,
+    /// A little of it: there is room for that.
+    Few,
+    /// All of it.
+    All,
+}
+
+impl Lifted {
+    /// What follows from a change of an export: the leader limits how much a member exports.
+    pub fn by_room(objects: &Objects, change: &Change) -> Self {
+        let is_export = change.key.kind == Kind::ResourceExport;
+        let is_gone = is_export && change.before.is_some() && objects.get(&change.key).is_none();
+        if is_gone { Self::Few } else { Self::Nothing }
+    }
+}
+
+/// A part of a member: decides subject by subject what objects should be like. Two that are equal decide the same.
+pub trait Area: PartialEq + Send + 'static {
     /// What is decided together.
     type Subject: Clone + fmt::Display + Ord + Send + Sync;
     /// Why something cannot be done.
     type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
+
+    /// Takes over what the one before it has learned that counts still: the leader, or the way to it, was another.
+    fn remember(&mut self, _before: &Self) {}
 
     /// The kinds that decisions are made of.
     fn kinds(&self) -> &'static [Kind];
@@ -73,6 +97,11 @@ pub trait Area: Send + 'static {
 
     /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
     fn answered(&mut self, _objects: &Objects, _subject: &Self::Subject, _refusal: Option<String>) {}
+
+    /// What the leader may take now that it has refused: what it takes depends on what has changed.
+    fn lifts_refusals(&self, _objects: &Objects, _change: &Change) -> Lifted {
+        Lifted::Nothing
+    }
 
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;

@@ -10,10 +10,10 @@ mod retries;
 mod selection;
 
 use std::collections::BTreeMap;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -22,14 +22,14 @@ use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use crate::area::Area;
 use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
-use crate::watches::{Told, Watched};
+use crate::watches::{Told, Watched, Watches};
 use answers::Answers;
 use problems::report;
 use queue::Schedule;
@@ -56,7 +56,8 @@ pub(crate) trait Part: Send + 'static {
     /// The objects at the leader that are watched while there is one.
     fn remote(&self, leader: &crate::leader::Joined) -> Vec<Watched>;
 
-    /// What is decided while the leader is like this; nothing before that is known.
+    /// What is decided while the leader is like this, by somebody who has learned nothing yet; nothing while it is not
+    /// known what to decide.
     fn area(&self, leader: &Leader) -> Option<Self::Area>;
 }
 
@@ -65,7 +66,10 @@ type Running<P> = BoxFuture<'static, Done<Subject<P>>>;
 
 struct Engine<P: Part> {
     part: P,
+    /// What decides; nothing before the leader is known for the first time.
     area: Option<P::Area>,
+    /// Whether it does now. While it does not it learns.
+    decides: bool,
     clients: Clients,
     objects: Objects,
     schedule: Schedule<Subject<P>>,
@@ -77,7 +81,9 @@ struct Engine<P: Part> {
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
-    remote: Option<DropGuard>,
+    /// How often the leader has said something else of our networks, by what this part knows.
+    said: u64,
+    remote: Option<Watches>,
     began: Instant,
     tick: Option<Duration>,
 }
@@ -90,16 +96,16 @@ pub(crate) async fn run<P: Part>(
     stop: CancellationToken,
 ) -> Result<()> {
     let (told, mut events) = mpsc::channel(QUEUE);
-    let watches = stop.child_token();
-    let _end = watches.clone().drop_guard();
     let mut engine = Engine::new(part, local, told);
-    engine.watch(watches);
+    let mut watches = engine.watch();
     leader.mark_changed();
     let mut is_over = true;
     loop {
         let look = engine.next_look();
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
+            error = watches.ended() => return Err(error),
+            error = ended(&mut engine.remote) => return Err(error),
             changed = leader.changed() => {
                 changed.context("nobody knows the leader any more")?;
                 let leader = leader.borrow_and_update().clone();
@@ -111,7 +117,7 @@ pub(crate) async fn run<P: Part>(
                     engine.learn(event);
                 }
             }
-            Some(news) = engine.selection.heard.recv() => engine.hear(news),
+            news = engine.selection.next() => engine.hear(news?),
             Some(done) = engine.running.next() => engine.done(done),
             () = wait_until(look) => {}
             () = ready(()), if !is_over => {}
@@ -124,10 +130,18 @@ pub(crate) async fn run<P: Part>(
     }
 }
 
+/// What became of watches, which do not end by themselves.
+async fn ended(watches: &mut Option<Watches>) -> Error {
+    match watches {
+        Some(watches) => watches.ended().await,
+        None => pending().await,
+    }
+}
+
 async fn wait_until(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
+        None => pending().await,
     }
 }
 
@@ -136,6 +150,7 @@ impl<P: Part> Engine<P> {
         Self {
             part,
             area: None,
+            decides: false,
             clients: Clients::new(local),
             objects: Objects::default(),
             schedule: Schedule::default(),
@@ -146,6 +161,7 @@ impl<P: Part> Engine<P> {
             selection: Selection::default(),
             told,
             connection: 0,
+            said: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
@@ -173,7 +189,7 @@ impl<P: Part> Engine<P> {
     fn start(&mut self) -> bool {
         self.schedule.wake(Instant::now());
         for _ in 0..TURN {
-            if self.area.is_none() || self.running.len() >= PARALLEL {
+            if !self.decides || self.running.len() >= PARALLEL {
                 return true;
             }
             let Some(subject) = self.schedule.take() else { return true };
@@ -195,9 +211,15 @@ impl<P: Part> Engine<P> {
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
         plan.actions.retain(|action| !self.answers.is_in_vain(action));
         report(&mut self.problems, &subject, plan.problems);
+        let is_withheld =
+            self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);
+        if is_withheld && plan.actions.is_empty() {
+            return;
+        }
         if let Some(wait) = self.retries.repeats(&subject, &plan.actions) {
             self.schedule.wait(subject, Instant::now() + wait);
         } else if plan.actions.is_empty() {
+            self.schedule.recall(&subject);
             if self.retries.settled(&subject) {
                 self.schedule.hurry();
             }

@@ -27,18 +27,19 @@ const POD: Kept = Fields(&[(
     Fields(&[("name", All), ("namespace", All), ("uid", All), ("resourceVersion", All), ("labels", All)]),
 )]);
 
-/// Whether a Node can be the Gateway, and with which addresses.
+/// Whether a Node can be the Gateway, with which addresses, and in which networks its Pods are.
 const NODE: Kept = Fields(&[
     (
         "metadata",
         Fields(&[
             ("name", All),
+            ("uid", All),
             ("resourceVersion", All),
             ("deletionTimestamp", All),
             ("annotations", Fields(&[(GATEWAY, All), (GATEWAY_IP, All), (TRANSPORT_ADDRESSES, All)])),
         ]),
     ),
-    ("spec", Fields(&[("unschedulable", All)])),
+    ("spec", Fields(&[("podCIDRs", All), ("unschedulable", All)])),
     (
         "status",
         Fields(&[
@@ -191,16 +192,17 @@ status:
 ";
 
     #[test]
-    fn nodes_are_kept_as_far_as_a_gateway_needs_them() {
+    fn nodes_are_kept_as_far_as_they_are_needed() {
         let kept = "
 metadata:
   name: n1
+  uid: 9b1c
   resourceVersion: '7'
   annotations:
     multicluster.antrea.io/gateway: 'true'
     multicluster.antrea.io/gateway-ip: 203.0.113.7
     node.antrea.io/transport-addresses: 172.18.0.9
-spec: {unschedulable: false}
+spec: {podCIDRs: [10.10.1.0/24], unschedulable: false}
 status:
   addresses:
   - {type: InternalIP, address: 172.18.0.1}

@@ -6,7 +6,6 @@ use std::time::Duration;
 use antrea_kit::components::Components;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{DERIVED_PREFIX, label};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
@@ -14,11 +13,11 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exporter, LabelExporter, LabelIdentities, Membership, Networks};
+use crate::export::{Exported, Exporter, LabelExporter, LabelIdentities, Membership, Networks};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
-use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
+use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
 use crate::objects::SERVICE_LABEL;
 use crate::watches::Watched;
 use crate::withdrawals::Withdrawals;
@@ -34,10 +33,10 @@ pub struct Settings {
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
     pub precedence: NodeIpKind,
-    /// How the leader wants ResourceExports to be named.
-    pub naming: Naming,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names (`member.tokenSecret`).
+    pub token_secret: Option<String>,
     /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
     /// minutes.
     pub token_lifetime: Duration,
@@ -59,9 +58,10 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
-    let (namespace, lifetime) = (settings.namespace.clone(), settings.token_lifetime);
+    let tokens = Tokens { secret: settings.token_secret.clone(), lifetime: settings.token_lifetime };
+    let namespace = settings.namespace.clone();
     components.add("leader-connection", |stop| {
-        leader::run(client.clone(), namespace, facts, lifetime, connect, known, stop)
+        leader::run(client.clone(), namespace, facts, tokens, connect, known, stop)
     });
     let (settings, client) = (|| settings.clone(), || client.clone());
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
@@ -105,7 +105,7 @@ impl Part for Imports {
         let (cluster, area) = match leader {
             Leader::Unknown => return None,
             Leader::None => (nobody()?, String::new()),
-            Leader::Away(cluster, _) => (cluster.clone(), String::new()),
+            Leader::Away { cluster, area, .. } => (cluster.clone(), area.clone()),
             Leader::Joined(joined) if joined.link == Link::Connecting => return None,
             Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
         };
@@ -141,7 +141,7 @@ impl Part for Exports {
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
+        let (cluster, membership) = membership(leader)?;
         Some(Exporter {
             cluster,
             namespace: self.0.namespace.clone(),
@@ -151,22 +151,19 @@ impl Part for Exports {
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
             withdrawals: Withdrawals::default(),
+            exported: Exported::default(),
         })
     }
 }
 
 /// The part of the leader in exports, and who exports; nothing before the leader has said whether this cluster is the
 /// member of its ID, and not another that would lose its exports.
-fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
-    let joined = |area: &str, unreachable| Membership::Joined {
-        area: area.to_owned(),
-        naming: settings.naming,
-        unreachable,
-    };
+fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
+    let joined = |area: &str, unreachable| Membership::Joined { area: area.to_owned(), unreachable };
     Some(match leader {
         Leader::Unknown => return None,
         Leader::None => (nobody()?, Membership::None),
-        Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
+        Leader::Away { cluster, area, why } => (cluster.clone(), joined(area, Some(why.clone()))),
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
@@ -194,7 +191,7 @@ impl Part for Labels {
     }
 
     fn area(&self, leader: &Leader) -> Option<LabelExporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
+        let (cluster, membership) = membership(leader)?;
         Some(LabelExporter { cluster, membership, labels: self.0.label_identities })
     }
 }
@@ -214,7 +211,7 @@ impl Part for Gateways {
         let participation = match leader {
             Leader::Unknown => return None,
             Leader::None => Participation::None,
-            Leader::Away(..) | Leader::Joined(_) => Participation::Member,
+            Leader::Away { .. } | Leader::Joined(_) => Participation::Member,
         };
         Some(Election {
             namespace: self.0.namespace.clone(),

@@ -1,11 +1,15 @@
 //! Watches of the objects that an area decides on.
 
+use std::future::pending;
+
 use antrea_kit::untyped::Untyped;
 use antrea_kit::watch::{WatchEvent, watch_kind};
+use anyhow::{Error, anyhow};
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::kept::trim;
@@ -23,6 +27,8 @@ pub(crate) struct Watched {
     pub(crate) labels: Option<String>,
     /// What names begin with.
     pub(crate) prefix: &'static str,
+    /// The one with this name; the API server tells of no other.
+    pub(crate) name: Option<String>,
     /// Those alone of Services that an object of this kind has the name of.
     pub(crate) only: Option<Kind>,
 }
@@ -30,12 +36,17 @@ pub(crate) struct Watched {
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, prefix: "", only: None }
+        Self { kind, namespace: None, labels: None, prefix: "", name: None, only: None }
     }
 
     /// Those of a Namespace.
     pub(crate) fn of(kind: Kind, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..Self::all(kind) }
+    }
+
+    /// The one of a Namespace with this name.
+    pub(crate) fn one(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..Self::of(kind, namespace) }
     }
 
     /// Where they are watched.
@@ -49,50 +60,75 @@ impl Watched {
 
     /// What the API server chooses.
     pub(crate) fn config(&self) -> watcher::Config {
-        match &self.labels {
-            Some(labels) => watcher::Config::default().labels(labels),
-            None => watcher::Config::default(),
+        let mut config = watcher::Config::default();
+        if let Some(labels) = &self.labels {
+            config = config.labels(labels);
         }
+        if let Some(name) = &self.name {
+            config = config.fields(&format!("metadata.name={name}"));
+        }
+        config
     }
 }
 
 /// What a watch tells: of which kind, and since which connection.
 pub(crate) type Told = (Kind, u64, WatchEvent<Value>);
 
-/// Begins watches that tell one receiver, and end together.
+/// Begins watches that tell one receiver.
 #[derive(Clone)]
 pub(crate) struct Watcher {
     /// The connection that is watched over.
     pub(crate) connection: u64,
     /// The receiver.
     pub(crate) told: mpsc::Sender<Told>,
-    /// Ends the watches.
-    pub(crate) stop: CancellationToken,
+}
+
+/// Watches that go on until this is dropped.
+#[must_use = "watches end with it"]
+pub(crate) struct Watches(JoinSet<Kind>);
+
+impl Watches {
+    /// Begins them. Each is of a kind.
+    pub(crate) fn of(watches: impl Iterator<Item = impl Future<Output = Kind> + Send + 'static>) -> Self {
+        Self(watches.collect())
+    }
+
+    /// What became of one that has ended. None does by itself: one that has would leave its kind unknown, and nobody would
+    /// notice.
+    pub(crate) async fn ended(&mut self) -> Error {
+        match self.0.join_next().await {
+            Some(Ok(kind)) => anyhow!("the watch of {kind:?} ended"),
+            Some(Err(error)) => Error::from(error).context("a watch ended"),
+            None => pending().await,
+        }
+    }
 }
 
 impl Watcher {
     /// Begins to watch.
-    pub(crate) fn start(&self, client: &Client, watched: &[Watched]) {
-        for watched in watched {
-            self.spawn(client.clone(), watched);
-        }
+    pub(crate) fn start(&self, client: &Client, watched: &[Watched]) -> Watches {
+        Watches::of(watched.iter().map(|watched| self.clone().watch(client.clone(), watched.clone())))
     }
 
-    fn spawn(&self, client: Client, watched: &Watched) {
-        let Self { connection, told, stop } = self.clone();
+    async fn watch(self, client: Client, watched: Watched) -> Kind {
+        let Self { connection, told } = self;
         let (api, config, resource) = (watched.api(client), watched.config(), watched.kind.resource());
-        let Watched { kind, prefix, .. } = *watched;
+        let Watched { kind, prefix, .. } = watched;
         let (events, mut received) = mpsc::channel(64);
         let map = move |Untyped { object, .. }| {
             text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))
         };
-        tokio::spawn(async move { watch_kind(&resource.kind, api, config, map, events, stop).await });
-        tokio::spawn(async move {
+        let tell = async {
             while let Some(event) = received.recv().await {
                 if told.send((kind, connection, event)).await.is_err() {
                     break;
                 }
             }
-        });
+        };
+        tokio::select! {
+            _ = watch_kind(&resource.kind, api, config, map, events, CancellationToken::new()) => {}
+            () = tell => {}
+        }
+        kind
     }
 }

@@ -47,6 +47,7 @@ fn the_node_that_is_annotated_becomes_the_gateway() {
       gatewayIP: "172.18.0.2"
       internalIP: "172.18.0.2"
       serviceCIDR: "10.96.0.0/16"
+      exported.mode: "Listed"
     "#);
 }
 

@@ -7,7 +7,7 @@ use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
 use antrea_types::IpFamily;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::objects::Cluster;
 
@@ -98,6 +98,22 @@ fn five_hundred_services_take_one_request_an_object_and_one_for_the_status() {
         ("patch status of ServiceImport", 500),
     ];
     assert_eq!(requests, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_service_prefers_what_is_close_in_the_word_that_all_api_servers_know() {
+    let key = Key::new(Kind::Service, "shop", "antrea-mc-web");
+    for (word, expected) in [
+        ("PreferSameNode", json!("PreferClose")),
+        ("PreferClose", json!("PreferClose")),
+        ("null", Value::Null),
+    ] {
+        let spec = format!("sessionAffinity: None\n      trafficDistribution: {word}");
+        let import = SERVICE.replace("sessionAffinity: None", &spec);
+        let mut cluster = Cluster::of(&objects(&[NAMESPACE, &import, ENDPOINTS]));
+        cluster.settle(&importer());
+        assert_eq!(cluster.objects.get(&key).unwrap()["spec"]["trafficDistribution"], expected, "{word}");
+    }
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The label sets that a member exports.
 
-use antrea_mc_core::names::Naming;
 use antrea_mc_member::area::Area;
 use antrea_mc_member::export::{LabelExporter, LabelIdentities, Membership};
 use antrea_mc_member::kind::Kind;
@@ -8,8 +7,7 @@ use antrea_mc_member::kind::Kind;
 use crate::objects::Cluster;
 
 fn exporter() -> LabelExporter {
-    let membership =
-        Membership::Joined { area: "area".to_owned(), naming: Naming::Upstream, unreachable: None };
+    let membership = Membership::Joined { area: "area".to_owned(), unreachable: None };
     LabelExporter { cluster: "west".parse().unwrap(), membership, labels: LabelIdentities::Exported }
 }
 

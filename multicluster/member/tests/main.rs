@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod connections;
+mod export_names;
+mod exported;
 mod exports;
 mod families;
 mod gateways;

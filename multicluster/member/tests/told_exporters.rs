@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use antrea_kit::kube_client::Trouble;
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::names::Naming;
 use antrea_mc_member::area::Area;
 use antrea_mc_member::export::{Exporter, Membership, Subject};
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::Key;
 
 use crate::exports::{EXPORT, SUCCEEDED, exported, exporter, taken};
@@ -158,9 +159,14 @@ fn what_the_leader_refuses_is_said_before_it_is_tried_again() {
     assert!(tried.contains("create ResourceExport"), "{told}");
     cluster.settle(&exporter());
     taken(&mut cluster, SUCCEEDED);
-    let unchanged = cluster.plan(&refusing("no network of west"));
-    assert!(unchanged.contains(ready[0]), "what it took of before is not what is exported: {unchanged}");
-    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"patch status of ServiceExport shop/web");
+    cluster.apply(&EXPORT.replace("10.96.0.7", "10.96.0.8"));
+    let changed = cluster.plan(&refusing("no network of west"));
+    assert!(changed.contains(ready[0]), "what it took before is not what is exported: {changed}");
+    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"
+    patch ResourceExport area/west-shop-web-endpoints
+    patch status of ServiceExport shop/web
+    ");
+    assert_eq!(cluster.settle(&refusing("no network of west")), "", "the leader has all of it");
 }
 
 /// Whether users are told what the leader refused before `becomes`, and have an export now.
@@ -218,20 +224,63 @@ fn without_a_cluster_set_nothing_is_exported_and_the_user_is_told() {
     "#);
 }
 
+fn away() -> Exporter {
+    let membership =
+        Membership::Joined { area: "area".to_owned(), unreachable: Some(Class::Trouble(Trouble::Silent)) };
+    Exporter { membership, ..exporter() }
+}
+
+const CONFLICT: &str = "{type: Conflict, status: 'True', reason: PortConflict, message: port http differs}";
+
 #[test]
-fn while_the_leader_is_away_the_user_is_told_and_nothing_is_withdrawn() {
+fn what_the_leader_has_said_counts_while_it_is_away() {
+    let refused = "{type: Failure, status: 'True', reason: ConvergeFailure, message: refused}";
+    for answer in [format!("{SUCCEEDED}, {CONFLICT}").as_str(), refused] {
+        let mut cluster = exported();
+        taken(&mut cluster, answer);
+        assert!(cluster.settle(&exporter()).contains("create Event"), "{answer}");
+        assert_eq!(cluster.settle(&away()), "", "{answer}");
+        assert_eq!(cluster.settle(&exporter()), "", "it is back: {answer}");
+    }
+}
+
+#[test]
+fn what_the_leader_has_said_counts_where_the_member_starts_while_it_is_away() {
     let mut cluster = exported();
-    let why = Some("the leader does not answer".to_owned());
-    let away = Exporter {
-        membership: Membership::Joined {
-            area: "area".to_owned(),
-            naming: Naming::Upstream,
-            unreachable: why,
-        },
-        ..exporter()
-    };
-    insta::assert_snapshot!(cluster.settle(&away), @r#"
-    patch status of ServiceExport shop/web
-      status.conditions: [{"type":"Valid","status":"True","reason":"Valid","message":"The Service can be exported","lastTransitionTime":"2027-01-15T08:00:00Z","observedGeneration":1},{"type":"Ready","status":"False","reason":"Pending","message":"the leader does not answer","lastTransitionTime":"2027-01-15T08:00:04Z","observedGeneration":1}]
-    "#);
+    taken(&mut cluster, &format!("{SUCCEEDED}, {CONFLICT}"));
+    cluster.settle(&exporter());
+    cluster.objects.forget(Kind::ResourceExport);
+    assert_eq!(cluster.settle(&away()), "");
+}
+
+#[test]
+fn what_waits_for_the_leader_says_so() {
+    let pending = r#"{"type":"Ready","status":"False","reason":"Pending","message":"the leader's API server did not answer in time""#;
+    let told = Cluster::of(EXPORT).settle(&away());
+    assert!(told.contains(pending), "{told}");
+    let mut cluster = exported();
+    taken(&mut cluster, "{type: Failure, status: 'True', message: refused}");
+    cluster.settle(&exporter());
+    cluster.apply(&edited(&cluster));
+    let told = cluster.settle(&away());
+    assert!(told.contains(pending), "what was refused is not what is to be exported now: {told}");
+}
+
+/// The ServiceExport of a cluster, with the next generation.
+fn edited(cluster: &Cluster) -> String {
+    let key = Key::new(Kind::ServiceExport, "shop", "web");
+    let mut export = cluster.objects.get(&key).unwrap().clone();
+    export["metadata"]["generation"] = 2.into();
+    export.to_string()
+}
+
+#[test]
+fn a_service_that_cannot_be_exported_any_more_says_so_while_the_leader_is_away() {
+    let mut cluster = exported();
+    taken(&mut cluster, &format!("{SUCCEEDED}, {CONFLICT}"));
+    cluster.settle(&exporter());
+    cluster.delete(Kind::Service, "shop", "web");
+    let told = cluster.settle(&away());
+    assert!(told.contains(r#""type":"Valid","status":"False","reason":"NoService""#), "{told}");
+    assert!(!told.contains("PortConflict") && !told.contains("delete"), "{told}");
 }

@@ -1,5 +1,7 @@
 //! The client of the Kubernetes API.
 
+mod trouble;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+pub use trouble::{TlsTrouble, Trouble};
 
 /// No single request takes longer. Watches do: their idle time is bounded by the watcher.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

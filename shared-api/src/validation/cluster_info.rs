@@ -1,7 +1,7 @@
 //! ClusterInfo, and ClusterInfoImport that carries it.
 
 use super::{FieldError, Problems, Validate, values};
-use crate::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport, WireGuardInfo};
+use crate::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport, TunnelInfo, WireGuardInfo};
 
 impl Validate for ClusterInfoImport {
     fn validate(&self) -> Vec<FieldError> {
@@ -17,7 +17,20 @@ pub(crate) fn check(problems: &mut Problems, info: &ClusterInfo) {
         problems.check("gatewayIP", values::reachable_ip(&gateway.gateway_ip));
     });
     problems.check_each("podCIDRs", &info.pod_cidrs, values::cidr);
+    if let Some(tunnel) = &info.tunnel {
+        problems.within("tunnel", |problems| check_tunnel(problems, tunnel));
+    }
     check_wire_guard(problems, info.wire_guard.as_ref());
+}
+
+/// Who does not say its type has none that others could compare.
+fn check_tunnel(problems: &mut Problems, tunnel: &TunnelInfo) {
+    if !tunnel.tunnel_type.is_empty() {
+        problems.check("type", values::one_of(&tunnel.tunnel_type, &TunnelInfo::TYPES));
+    }
+    if !(0..=65535).contains(&tunnel.port) {
+        problems.add("port", format!("{} is not from 0 to 65535", tunnel.port));
+    }
 }
 
 /// A cluster need not tell it: one without Gateway has none to be reached by.

@@ -1,7 +1,7 @@
 //! Collects what is wrong, with the path of the field.
 
 /// What is wrong with a field.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct FieldError {
     /// The path, as `spec.endpoints.subsets[0].ports[1].port`.

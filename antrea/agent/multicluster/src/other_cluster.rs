@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport, TunnelInfo};
 use ipnet::Ipv4Net;
 
 use crate::own_cluster::PodToPod;
@@ -28,6 +28,8 @@ pub struct OtherCluster {
     pub(crate) gateways: Vec<Ipv4Addr>,
     services: Vec<Ipv4Net>,
     pods: Vec<Ipv4Net>,
+    /// The tunnel of its Gateways, if it says that.
+    tunnel: Option<TunnelInfo>,
     /// What could not be read.
     pub(crate) problems: Vec<Problem>,
 }
@@ -53,8 +55,15 @@ impl OtherCluster {
             gateways,
             services,
             pods,
+            tunnel: info.tunnel.clone(),
             problems,
         }
+    }
+
+    /// What keeps packets from crossing, beside a NAT that may make up for it.
+    pub(crate) fn tunnel_problem(&self, own: &TunnelInfo) -> Option<Problem> {
+        let theirs = self.tunnel.as_ref().filter(|theirs| own.differs_from(theirs))?;
+        Some(Problem::TunnelDiffers { own: own.to_string(), theirs: theirs.to_string() })
     }
 
     /// The networks that Pods of this cluster reach there.

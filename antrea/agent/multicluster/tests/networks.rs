@@ -175,6 +175,17 @@ fn what_is_not_a_network_leaves_the_others_alone() {
 }
 
 #[test]
+fn a_cluster_with_another_tunnel_is_named_and_keeps_its_flows() {
+    let with = |tunnel: &str| clusters(&import("b", "09:00:00", &format!("{B}{tunnel}")));
+    assert_snapshot!(with(", tunnel: {type: vxlan, port: 4789}"), @"
+    b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
+    ! ClusterInfoImport b-clusterinfo: TunnelDiffers: tunnels are geneve on port 6081 here and vxlan on port 4789 there: set one tunnelType and tunnelPort in all clusters
+    ");
+    assert_snapshot!(with(", tunnel: {type: geneve, port: 6081}"), @"b-clusterinfo: 10.112.0.0/16 by 172.18.2.1");
+    assert_snapshot!(with(""), @"b-clusterinfo: 10.112.0.0/16 by 172.18.2.1");
+}
+
+#[test]
 fn a_gateway_asks_the_gateways_that_connections_go_to() {
     let two = C.replace("[{", "[{gatewayIP: 172.18.3.9}, {");
     let yaml = import("b", "09:00:00", B) + &import("c", "10:00:00", &two) + &import("d", "11:00:00", B);

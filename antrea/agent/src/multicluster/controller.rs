@@ -17,7 +17,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_openflow::Flow;
 use antrea_ovs::Switch;
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::GatewayRole;
+use antrea_pipeline::multicluster::{Admits, GatewayRole};
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use kube::Client;
@@ -67,7 +67,7 @@ impl MulticlusterController {
         client: &Client,
         base: ClusterSetBase,
     ) -> Result<(Self, mpsc::Receiver<Notice>)> {
-        let MulticlusterSetup { namespace, pod_to_pod } = setup;
+        let MulticlusterSetup { namespace, pod_to_pod, tunnel } = setup;
         let (gateways, clusters) = tokio::try_join!(
             list(client, &namespace, record_gateway),
             list(client, &namespace, record_cluster)
@@ -79,6 +79,7 @@ impl MulticlusterController {
             networks: base.routes.borrow().pod_cidrs(),
             node_addresses: node_addresses(&base.nodes.borrow()),
             pod_to_pod,
+            tunnel,
         };
         let mut controller = Self {
             base,
@@ -219,7 +220,12 @@ impl MulticlusterController {
             Some(GatewayRole::Standby { gateway, address }) => {
                 info!(%gateway, %address, "This Node is the next Gateway");
             }
-            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is the Gateway"),
+            Some(GatewayRole::Gateway { address, admits: Admits::Listed }) => {
+                info!(%address, "This Node is the Gateway");
+            }
+            Some(GatewayRole::Gateway { address, admits: Admits::Everything }) => {
+                warn!(%address, "This Node is the Gateway, and its object does not say what is exported: other clusters reach everything");
+            }
         }
         self.role = role;
     }
@@ -243,6 +249,7 @@ fn peers_by_name(routes: &NodeRoutes) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::Exported(networks) => pipeline.exported_flows(networks),
         FlowSource::OwnGateway(addresses) => {
             addresses.iter().filter_map(|address| pipeline.own_gateway_flow(*address)).collect()
         }

@@ -1,6 +1,6 @@
 //! A token whose time is over: it is named, with the command that mends it, and costs nothing else.
 
-use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME, TOKEN_SECRET};
 use antrea_e2e::{pki, state};
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
@@ -51,6 +51,6 @@ fn expired(stage: &Stage, leader: &Member, member: &Member) -> Result<String> {
 /// The member has this token from now on.
 fn give(member: &Member, token: &str) -> Result<()> {
     let patch = json!({ "data": { "token": BASE64_STANDARD.encode(token) } }).to_string();
-    let secret = ["patch", "secret", "-n", "kube-system", &member.token_name(), "-p", &patch];
+    let secret = ["patch", "secret", "-n", "kube-system", TOKEN_SECRET, "-p", &patch];
     member.kubectl.text(&secret).map(drop)
 }

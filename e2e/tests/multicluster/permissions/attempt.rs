@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use antrea_e2e::command::{Run as _, command};
 use antrea_e2e::install::NAMESPACE;
-use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::cluster_set::{Member, TOKEN_SECRET};
 use antrea_e2e::state;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -67,8 +67,7 @@ impl Attacker {
         other: &Member,
     ) -> Result<Self> {
         let template = "go-template={{.data.token | base64decode}}";
-        let secret = member.token_name();
-        let token = member.kubectl.text(&["get", "secret", &secret, "-n", NAMESPACE, "-o", template])?;
+        let token = member.kubectl.text(&["get", "secret", TOKEN_SECRET, "-n", NAMESPACE, "-o", template])?;
         let export = |of: &Member| {
             find(stage, "resourceexports", |spec| spec["clusterID"] == of.id() && spec["kind"] == "Service")
         };

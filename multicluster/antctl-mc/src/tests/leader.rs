@@ -79,6 +79,22 @@ async fn a_token_that_cannot_be_saved_is_in_no_file() {
 }
 
 #[tokio::test]
+async fn a_member_token_binds_networks_also_later() {
+    let leader = Lab::new(EMPTY);
+    leader.run(&format!("{CREATE} --networks 10.97.0.7/16,203.0.113.0/24")).await;
+    let bound = async || {
+        let account = leader.cluster.find::<ServiceAccount>("antrea-multicluster", "tok5").await.unwrap();
+        account.unwrap().annotations().get("multicluster.antrea.io/networks").cloned()
+    };
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16,203.0.113.0/24"));
+    leader.run(CREATE).await;
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16,203.0.113.0/24"), "without the flag it stays");
+    let said = leader.run(&format!("{CREATE} --networks 10.97.0.0/16")).await;
+    assert!(said.starts_with("ServiceAccount \"tok5\" is bound to networks 10.97.0.0/16\n"), "{said}");
+    assert_eq!(bound().await.as_deref(), Some("10.97.0.0/16"));
+}
+
+#[tokio::test]
 async fn a_token_that_never_expires_is_made_as_upstream_makes_it() {
     let leader = Lab::new(EMPTY);
     assert_eq!(
@@ -116,6 +132,88 @@ async fn a_member_token_is_deleted_with_all_that_belongs_to_it() {
         leader.run("delete membertoken tok5 -n antrea-multicluster").await,
         "Error: there is no member token \"tok5\" in Namespace antrea-multicluster\n"
     );
+}
+
+/// A member that two ServiceAccounts speak for.
+const MEMBER: &str = "---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: tok5
+  namespace: antrea-multicluster
+  annotations: {multicluster.antrea.io/cluster-id: c5, multicluster.antrea.io/created-by-antctl: 'true'}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: by-chart, namespace: antrea-multicluster, annotations: {multicluster.antrea.io/cluster-id: c5}}
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: MemberClusterAnnounce
+metadata: {name: member-announce-from-c5, namespace: antrea-multicluster}
+clusterID: c5
+clusterSetID: cs1
+leaderClusterID: leader4
+";
+
+/// The same with one.
+async fn leader_of_c5() -> Lab {
+    let leader = Lab::new(MEMBER);
+    leader.cluster.delete::<ServiceAccount>("antrea-multicluster", "by-chart").await.unwrap();
+    leader
+}
+
+const DELETE: &str = "delete membertoken tok5 -n antrea-multicluster";
+
+#[tokio::test]
+async fn the_end_of_a_token_names_what_is_left_of_the_member() {
+    let leader = leader_of_c5().await;
+    assert_eq!(
+        leader.run(DELETE).await,
+        "ServiceAccount \"tok5\" deleted\n\
+         Cluster \"c5\" is refused from now on. It stays a member: others leave its endpoints out after leader.memberLease, \
+         5 minutes by default, and keep its Services and routes. To remove all that it exported: \"kubectl -n \
+         antrea-multicluster delete memberclusterannounce member-announce-from-c5\"\n"
+    );
+    assert_eq!(leader.names::<MemberClusterAnnounce>().await, ["member-announce-from-c5"]);
+}
+
+#[tokio::test]
+async fn a_membership_is_ended_with_its_token() {
+    let leader = leader_of_c5().await;
+    let (namespace, name) = ("antrea-multicluster", "member-announce-from-c5");
+    // The member's controller runs, and had begun a heartbeat.
+    let heartbeat = async {
+        let find = || leader.cluster.find::<MemberClusterAnnounce>(namespace, name);
+        let announce = find().await.unwrap().unwrap();
+        while find().await.unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+        leader.cluster.create(&announce).await.unwrap();
+    };
+    let command = format!("{DELETE} --end-membership");
+    let (said, ()) = tokio::join!(leader.run(&command), heartbeat);
+    assert_eq!(
+        said,
+        "ServiceAccount \"tok5\" deleted\n\
+         MemberClusterAnnounce \"member-announce-from-c5\" deleted, and all that cluster \"c5\" exported\n"
+    );
+    assert_eq!(leader.names::<MemberClusterAnnounce>().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_member_that_has_another_token_goes_on() {
+    for (flag, expected) in [
+        ("", "Cluster \"c5\" goes on with another token, of ServiceAccount \"by-chart\"\n"),
+        (
+            "--end-membership",
+            "Error: cluster \"c5\" has another token, and stays a member: delete ServiceAccount \"by-chart\" first\n",
+        ),
+    ] {
+        let leader = Lab::new(MEMBER);
+        let said = leader.run(&format!("{DELETE} {flag}")).await;
+        assert_eq!(said, format!("ServiceAccount \"tok5\" deleted\n{expected}"));
+        assert_eq!(leader.names::<MemberClusterAnnounce>().await, ["member-announce-from-c5"]);
+    }
 }
 
 #[tokio::test]

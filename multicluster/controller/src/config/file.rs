@@ -1,6 +1,7 @@
 //! The file as it stands: upstream's MultiClusterConfig, and the sections that we add.
 
 use antrea_config_file::section::section;
+use antrea_shared_api::well_known::NAMESPACE;
 use serde_saphyr::{Location, Spanned};
 
 /// Namespaces of a cluster's own affairs, that exist in each.
@@ -42,11 +43,24 @@ section! {
 }
 
 section! {
+    /// `leader.memberLimits`: how much each member may export.
+    MemberLimits {
+        exports: i64 = "exports", 10_000;
+        label_identities: i64 = "labelIdentities", 20_000;
+        bytes: String = "bytes", "64Mi";
+        object_bytes: String = "objectBytes", "1Mi";
+    }
+}
+
+section! {
     /// `leader`: the Common Areas.
     Leader {
         namespaces: Vec<Spanned<String>> = "namespaces", [];
         member_lease: String = "memberLease", "5m";
         member_silence: String = "memberSilence", "30s";
+        member_token_lifetime: String = "memberTokenLifetime", "168h";
+    } with sections {
+        member_limits: MemberLimits = "memberLimits";
     }
 }
 
@@ -54,6 +68,8 @@ section! {
     /// `member`: this cluster in a ClusterSet.
     Member {
         namespace: String = "namespace", "";
+        agent_namespace: String = "agentNamespace", NAMESPACE;
+        token_secret: String = "tokenSecret", "";
         token_lifetime: String = "tokenLifetime", "168h";
         excluded_namespaces: Vec<Spanned<String>> = "excludedNamespaces", EXCLUDED_NAMESPACES.map(unplaced);
     }

@@ -17,17 +17,22 @@ use antrea_config_file::{ConfigError, Problems, parse};
 #[cfg(test)]
 use antrea_config_file::{Key, Section};
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_leader::LeaseTimes;
+use antrea_mc_leader::{LeaseTimes, Limits};
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
+use antrea_shared_api::well_known::NAMESPACE;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
 
 use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
-    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
+    ApiVersion, Bytes, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence,
+    SecretName, Span,
 };
+
+/// How long tokens last where the file does not say.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +77,10 @@ pub(crate) struct Leader {
     pub(crate) namespaces: Vec<String>,
     /// How long members may be silent.
     pub(crate) times: LeaseTimes,
+    /// How much each of them may export.
+    pub(crate) limits: Limits,
+    /// How long tokens last that members ask for.
+    pub(crate) token_lifetime: Duration,
 }
 
 /// Of a member.
@@ -79,6 +88,10 @@ pub(crate) struct Leader {
 pub(crate) struct Member {
     /// The Namespace of ClusterSet and Gateway, where not the controller's own.
     pub(crate) namespace: Option<String>,
+    /// The Namespace of core Antrea.
+    pub(crate) agent_namespace: String,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names.
+    pub(crate) token_secret: Option<String>,
     /// How long tokens are good for that the member asks for.
     pub(crate) token_lifetime: Duration,
     /// Namespaces of which nothing is exported or imported.
@@ -155,8 +168,35 @@ impl Leader {
         let lease = time(&file.member_lease, "leader.memberLease", usual.lease);
         let times = LeaseTimes { silent_after, lease };
         refuse_short_lease(file, times, problems);
-        Self { namespaces, times }
+        let lifetime = parsed(&file.member_token_lifetime, "leader.memberTokenLifetime", problems);
+        let token_lifetime = lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime);
+        Self { namespaces, times, limits: limits(&file.member_limits, problems), token_lifetime }
     }
+}
+
+fn limits(file: &file::MemberLimits, problems: &mut Problems) -> Limits {
+    let usual = Limits::default();
+    let mut number = |setting, key, usual| number(setting, key, problems).unwrap_or(usual);
+    let exports = number(&file.exports, "leader.memberLimits.exports", usual.exports);
+    let key = "leader.memberLimits.labelIdentities";
+    let label_identities = number(&file.label_identities, key, usual.label_identities);
+    let mut bytes = |setting, key, usual| parsed(setting, key, problems).map_or(usual, |Bytes(bytes)| bytes);
+    Limits {
+        exports,
+        label_identities,
+        bytes: bytes(&file.bytes, "leader.memberLimits.bytes", usual.bytes),
+        object_bytes: bytes(&file.object_bytes, "leader.memberLimits.objectBytes", usual.object_bytes),
+    }
+}
+
+/// A number of things; none at all would be no limit but an end.
+fn number(setting: &Setting<i64>, key: &str, problems: &mut Problems) -> Option<usize> {
+    let value = setting.as_ref()?;
+    let number = usize::try_from(value.value).ok().filter(|number| *number > 0);
+    if number.is_none() {
+        refuse(problems, key, value, "a number of 1 or more is wanted");
+    }
+    number
 }
 
 /// Members are called silent first, and their endpoints are withdrawn after that.
@@ -177,15 +217,18 @@ fn refuse_short_lease(file: &file::Leader, times: LeaseTimes, problems: &mut Pro
 
 impl Member {
     fn validate(file: &ControllerFile, problems: &mut Problems) -> Self {
-        let week = Duration::from_secs(7 * 24 * 3600);
         let lifetime = parsed(&file.member.token_lifetime, "member.tokenLifetime", problems);
         let namespace = parsed(&file.member.namespace, "member.namespace", problems);
+        let agents = parsed(&file.member.agent_namespace, "member.agentNamespace", problems);
         let precedence = parsed(&file.gateway_ip_precedence, "gatewayIPPrecedence", problems);
         let pod_cidrs: Vec<Network> = each(&file.pod_cidrs, "podCIDRs", problems);
         let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
-            token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
+            agent_namespace: agents.map_or_else(|| NAMESPACE.to_owned(), |NamespaceName(name)| name),
+            token_secret: parsed(&file.member.token_secret, "member.tokenSecret", problems)
+                .map(|SecretName(name)| name),
+            token_lifetime: lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
             pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),

@@ -67,6 +67,20 @@ fn common_areas_stay_and_may_be_somebody_elses() {
 }
 
 #[test]
+fn networks_of_members_stand_at_their_service_accounts() {
+    let Some(chart) = Chart::open() else { return };
+    let members =
+        "{name: a, clusterID: a, networks: [10.97.0.0/16, 'fd00:97::/112']}, {name: b, clusterID: b}";
+    let objects = chart.mode("leader", &format!("memberCredentials: [{members}]"));
+    let bound = |name: &str| {
+        let annotations = &find(&objects, "ServiceAccount", name)["metadata"]["annotations"];
+        annotations["multicluster.antrea.io/networks"].clone()
+    };
+    assert_eq!(bound("a"), "10.97.0.0/16,fd00:97::/112");
+    assert_eq!(bound("b"), Value::Null, "what kubectl has written there stays");
+}
+
+#[test]
 fn a_pod_has_no_rights_on_its_node() {
     let Some(chart) = Chart::open() else { return };
     for (mode, _) in MODES {
@@ -107,7 +121,7 @@ fn every_container_asks_for_memory_and_none_is_limited() {
     let Some(chart) = Chart::open() else { return };
     let objects = chart.mode("both", JOINS_ITSELF);
     let all = resources(&objects);
-    assert_eq!(all.len(), 4);
+    assert_eq!(all.len(), 5);
     for resources in all {
         assert!(resources["requests"]["memory"].is_string(), "{resources}");
         assert_eq!(resources["limits"], Value::Null);
@@ -169,7 +183,8 @@ fn every_hook_has_an_end_whatever_comes_of_it() {
     let objects = chart.mode("both", JOINS_ITSELF);
     let hooks = objects.iter().filter(|object| !object["metadata"]["annotations"]["helm.sh/hook"].is_null());
     let hooks: Vec<&Value> = hooks.filter(|object| object["kind"] != "Pod").collect();
-    assert_eq!(hooks.len(), 6, "a ServiceAccount, a Role and a RoleBinding in two Namespaces, a Job");
+    // A ServiceAccount, a Role and a RoleBinding in two Namespaces, a Job; one of each for the end.
+    assert_eq!(hooks.len(), 6 + 4);
     for hook in hooks {
         let (kind, policies) =
             (&hook["kind"], &hook["metadata"]["annotations"]["helm.sh/hook-delete-policy"]);
@@ -181,6 +196,23 @@ fn every_hook_has_an_end_whatever_comes_of_it() {
         let controller = subjects.filter(|subject| subject["name"] == "antrea-mc-controller");
         assert_eq!(controller.count(), 0, "what Helm leaves behind must be no right of a program that runs");
     }
+}
+
+#[test]
+fn uninstalling_takes_finalizers_off() {
+    let Some(chart) = Chart::open() else { return };
+    for mode in ["member", "both"] {
+        let objects = chart.mode(mode, "");
+        let job = find(&objects, "Job", "antrea-mc-uninstall");
+        // While the controller is there it would put them on again.
+        assert_eq!(job["metadata"]["annotations"]["helm.sh/hook"], "post-delete");
+        let pod = &job["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], "antrea-mc-uninstall");
+        let arguments = texts(&pod["containers"][0]["args"]).join(" ");
+        assert_eq!(arguments, "leave --keep --namespace=kube-system --now");
+    }
+    let of_leader = chart.mode("leader", "");
+    assert!(!of_leader.iter().any(|object| object["metadata"]["name"] == "antrea-mc-uninstall"));
 }
 
 /// Of texts that are joined by commas.

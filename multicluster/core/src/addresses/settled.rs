@@ -33,17 +33,21 @@ pub struct Refused {
 }
 
 impl Claims {
-    /// The claims of all members, and what is refused of them. The older claim of a network stands; a member with a
-    /// refused one has none of its networks, and is not taken for one that claims nothing. Of Gateways each counts for
-    /// itself; none is in a network of another member, and no network is around the Gateway of an older one.
+    /// The claims of all members, and what is refused of them. The older claim of a network stands, but what an admin bound
+    /// to a member goes before what members merely say; a member with a refused one has none of its networks, and is not
+    /// taken for one that claims nothing. Of Gateways each counts for itself; none is in a network of another member, and no
+    /// network is around the Gateway of an older one.
     pub fn settle(claims: &[&Export<Claim>], gateways: &[GatewayClaim]) -> (Self, Refused) {
         let mut settled = Self { gateways: Gateways::settle(gateways), ..Self::default() };
         let mut refused = Refused::default();
-        for claim in by_age(claims) {
+        let mut claims = by_age(claims);
+        // Those of one kind stay in the order of their age.
+        claims.sort_by_key(|claim| !claim.payload.is_bound());
+        for claim in claims {
             let mut problems = settled.problems(&claim.cluster, &claim.payload);
             let around = settled.gateways_in(&claim.cluster, &claim.payload).into_iter();
             problems.extend(around.filter(|problem| problem.is_older_than(claim.created, &claim.cluster)));
-            let accepted = if problems.is_empty() { claim.payload.clone() } else { Claim::default() };
+            let accepted = if problems.is_empty() { claim.payload.clone() } else { claim.payload.refused() };
             settled.accept(&claim.cluster, accepted);
             if !problems.is_empty() {
                 refused.networks.insert(claim.cluster.clone(), problems);
@@ -61,6 +65,13 @@ impl Claims {
     /// What stands of the claim of a member; nothing where it claims nothing.
     pub fn standing(&self, cluster: &ClusterId) -> Option<&Claim> {
         self.standing.get(cluster)
+    }
+
+    /// Whether a network is in one that the member claims and may not have.
+    pub(crate) fn is_unapproved(&self, cluster: &ClusterId, network: &IpNet) -> bool {
+        let is_in = |unapproved: &ClaimedNetwork| unapproved.cidr.contains(network);
+        let own = self.standing.get(cluster).filter(|own| !own.has(network));
+        own.is_some_and(|own| own.unapproved().iter().any(is_in))
     }
 
     /// What stands of the claim of each member.
@@ -121,10 +132,7 @@ impl Claims {
             Some((network, owner)) => {
                 Err(AddressRefused::Foreign { address, owner: owner.clone(), network: *network })
             }
-            None if self.standing.contains_key(cluster) => {
-                Err(AddressRefused::NotOwn { cluster: cluster.clone(), address })
-            }
-            None => Ok(()),
+            None => self.standing.get(cluster).map_or(Ok(()), |own| own.check_unclaimed(cluster, address)),
         }
     }
 

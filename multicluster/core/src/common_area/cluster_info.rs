@@ -17,8 +17,8 @@ pub(super) fn cluster_info(
     claims: &Claims,
 ) -> Result<(ClusterInfo, Vec<String>), String> {
     let (claim, problems) = claim_of_cluster_info(info);
-    let refused =
-        claims.problems(cluster, &claim.unwrap_or_default()).into_iter().map(|refused| refused.to_string());
+    let approved = claim.unwrap_or_default().without(|network| claims.is_unapproved(cluster, network));
+    let refused = claims.problems(cluster, &approved).into_iter().map(|refused| refused.to_string());
     let reasons: Vec<String> = problems.iter().map(Problem::to_string).chain(refused).collect();
     if !reasons.is_empty() {
         return Err(reasons.join("; "));
@@ -32,7 +32,10 @@ pub(super) fn cluster_info(
     for networks in [&mut kept.service_cidrs, &mut kept.pod_cidrs] {
         networks.retain(|network| keep(network_problem(cluster, network, claims), &mut left_out));
     }
-    if network_problem(cluster, &info.service_cidr, claims).is_some() {
+    if let Some(problem) = network_problem(cluster, &info.service_cidr, claims) {
+        if !left_out.contains(&problem) {
+            left_out.push(problem);
+        }
         kept.service_cidr = kept.service_cidrs.first().cloned().unwrap_or_default();
     }
     Ok((kept, left_out))
@@ -50,9 +53,12 @@ fn gateway_problem(cluster: &ClusterId, gateway: &GatewayInfo, claims: &Claims) 
     claims.check_gateway(cluster, address).err().map(|refused| refused.to_string())
 }
 
-/// A member that has announced networks tells others of no more than these.
+/// A member that has announced networks tells others of no more than these, and nobody of what no admin has bound to it.
 fn network_problem(cluster: &ClusterId, network: &str, claims: &Claims) -> Option<String> {
     let network: IpNet = network.parse().ok()?;
+    if claims.is_unapproved(cluster, &network) {
+        return Some(format!("no admin of the leader has bound {network} to cluster {cluster}"));
+    }
     let is_own = claims.standing(cluster).is_none_or(|own| own.has(&network));
     (!is_own).then(|| format!("{network} is in no network that cluster {cluster} has announced"))
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use antrea_shared_api::mcs::ServiceExportSpec;
 use antrea_types::IpFamily;
 use k8s_openapi::api::core::v1::ServiceSpec;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{self as discovery, EndpointSlice};
 
 use crate::addresses::EndpointAddresses;
 use crate::endpoints::{Endpoint, Endpoints};
@@ -46,16 +46,40 @@ pub(super) fn endpoints(
     addresses: EndpointAddresses,
 ) -> Option<Endpoints> {
     let pods = pods(slices);
-    if is_headless(spec) || addresses == EndpointAddresses::PodIps {
-        return Some(pods);
-    }
-    let cluster_ips = cluster_ips(spec);
+    let Some(cluster_ips) = own_addresses(spec, addresses) else { return Some(pods) };
     if cluster_ips.is_empty() {
         return None;
     }
     // A Service that would refuse connections gets none from other clusters.
     let served = cluster_ips.into_iter().filter(|_| !pods.is_empty());
     Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
+}
+
+/// Whether a client of the ClusterIP stays with its endpoint.
+pub(super) fn keeps_clients(spec: &ServiceSpec) -> bool {
+    spec.session_affinity.as_deref() == Some("ClientIP") && !is_headless(spec)
+}
+
+/// The ClusterIPs that a Service is exported by; nothing where it is by its Pods.
+pub(super) fn own_addresses(spec: &ServiceSpec, addresses: EndpointAddresses) -> Option<Vec<IpAddr>> {
+    match addresses {
+        EndpointAddresses::ClusterIps if !is_headless(spec) => Some(cluster_ips(spec)),
+        EndpointAddresses::ClusterIps | EndpointAddresses::PodIps => None,
+    }
+}
+
+/// The Pods of all slices, whether they take connections or not.
+pub(super) fn addresses_of_pods(slices: &[EndpointSlice]) -> Vec<IpAddr> {
+    let carried = slices.iter().filter(|slice| is_carried(slice));
+    carried.flat_map(|slice| &slice.endpoints).filter_map(address).collect()
+}
+
+fn is_carried(slice: &EndpointSlice) -> bool {
+    slice.address_type == CROSSES.to_string()
+}
+
+fn address(endpoint: &discovery::Endpoint) -> Option<IpAddr> {
+    endpoint.addresses.first()?.parse().ok()
 }
 
 fn is_headless(spec: &ServiceSpec) -> bool {
@@ -73,7 +97,7 @@ fn cluster_ips(spec: &ServiceSpec) -> Vec<IpAddr> {
 /// The endpoints of all slices that take connections.
 fn pods(slices: &[&EndpointSlice]) -> Endpoints {
     let mut endpoints = Endpoints::default();
-    for slice in slices.iter().filter(|slice| slice.address_type == CROSSES.to_string()) {
+    for slice in slices.iter().filter(|slice| is_carried(slice)) {
         let ports: Vec<Port> = slice
             .ports
             .iter()
@@ -83,14 +107,12 @@ fn pods(slices: &[&EndpointSlice]) -> Endpoints {
                 read_port("", name, protocol, port.port?, port.app_protocol.as_deref()).ok()
             })
             .collect();
-        for one in &slice.endpoints {
+        let read = slice.endpoints.iter().filter_map(|one| {
             let endpoint =
-                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
-            let address = one.addresses.first().and_then(|text| text.parse().ok());
-            if let (Some(endpoint), Some(address)) = (endpoint, address) {
-                endpoints.insert(ports.clone(), address, endpoint);
-            }
-        }
+                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref())?;
+            Some((address(one)?, endpoint))
+        });
+        endpoints.add(ports, read);
     }
     endpoints
 }

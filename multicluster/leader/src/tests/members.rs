@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::imports::web;
+use super::others::policy;
 use super::world::World;
 use crate::event::Event;
 
@@ -152,6 +153,53 @@ fn a_member_that_leaves_takes_its_exports_along() {
         west: Ready=True Connected Member Connected
     keep finalizers ["memberclusterannounce.finalizer.antrea.io/west"] of MemberClusterAnnounce member-announce-from-west
     "#);
+}
+
+/// East is a member, West has no announce; an admin exports a policy.
+fn one_of_two() -> World {
+    let objects = [
+        SET.to_owned(),
+        announce("east", 1, ""),
+        web("east", 80, "10.100.0.1", 1),
+        web("west", 80, "10.101.0.1", 2),
+        policy("strict", 3, 1),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    world
+}
+
+#[test]
+fn exports_without_an_announce_end_after_a_lease_and_an_admins_do_not() {
+    let mut world = one_of_two();
+    world.wait(299, &["east"]);
+    let unannounced = |world: &World| world.area.census().members.get("Unannounced").copied();
+    let actions = world.actions();
+    assert!(!actions.contains("delete"), "{actions}");
+    assert_eq!(unannounced(&world), Some(1));
+    world.wait(1, &["east"]);
+    insta::assert_snapshot!(world.actions(), @r#"
+    delete ResourceExport west-shop-web-endpoints
+    delete ResourceExport west-shop-web-service
+    change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.100.0.1}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.100.0.1]}]}]}]}}
+    change ResourceImport shop-web-service {serviceImport: {status: {clusters: [{cluster: east}]}}}
+    keep finalizers [] of ResourceExport west-shop-web-endpoints
+    keep finalizers [] of ResourceExport west-shop-web-service
+    "#);
+    assert_eq!(unannounced(&world), None);
+    world.wait(600, &["east"]);
+    world.actions();
+    assert!(world.has("ResourceExport", "strict") && world.has("ResourceExport", "east-shop-web-service"));
+}
+
+#[test]
+fn exports_of_a_member_that_announces_itself_within_a_lease_stay() {
+    let mut world = one_of_two();
+    world.wait(290, &["east"]);
+    world.apply(&announce("west", 2, ""));
+    world.wait(290, &["east", "west"]);
+    world.actions();
+    assert!(world.has("ResourceExport", "west-shop-web-service"));
 }
 
 #[test]

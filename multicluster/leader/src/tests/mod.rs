@@ -1,11 +1,16 @@
 //! Common Areas as YAML in, what the leader does as text out.
 
+mod ages;
 mod cluster_sets;
 mod dropped;
 mod gateways;
 mod imports;
 mod laws;
+mod limits;
 mod members;
+mod names;
+mod networks;
 mod others;
 mod takeover;
+mod turns;
 mod world;

@@ -3,25 +3,32 @@
 mod api_server;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
-use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
+use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport};
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::action::Task;
+use crate::approvals::KnownAccount;
 use crate::area::Area;
 use crate::event::Event;
 use crate::export::Export;
+use crate::imports::Import;
 
 pub(super) const NAMESPACE: &str = "antrea-multicluster";
 
 /// The objects of a Common Area by kind and name, and its leader.
 pub(super) struct World {
     pub(super) area: Area,
+    /// What members may export, once another leader begins.
+    pub(super) limits: Limits,
     objects: BTreeMap<(String, String), Value>,
     version: u64,
     pub(super) now: Instant,
@@ -30,11 +37,24 @@ pub(super) struct World {
     pub(super) dropped: Vec<&'static str>,
 }
 
+/// What a leader does before others have a turn.
+pub(super) struct Turn {
+    /// How many resources it merges.
+    pub(super) merges: usize,
+    /// How many objects it looks at.
+    pub(super) tasks: usize,
+    /// What it asks for, one request a line.
+    pub(super) text: String,
+    /// There is nothing left to do.
+    pub(super) is_last: bool,
+}
+
 impl World {
     /// A leader begins in a Common Area with these objects. What it does first has to be asked for.
     pub(super) fn of(yaml: &str) -> Self {
         let mut world = Self {
-            area: Area::new(NAMESPACE, LeaseTimes::default()),
+            area: Area::new(NAMESPACE, LeaseTimes::default(), Limits::default()),
+            limits: Limits::default(),
             objects: BTreeMap::new(),
             version: 0,
             now: Instant::now(),
@@ -50,7 +70,7 @@ impl World {
 
     /// The leader ends, and another one begins.
     pub(super) fn restart(&mut self) {
-        self.area = Area::new(NAMESPACE, LeaseTimes::default());
+        self.area = Area::new(NAMESPACE, LeaseTimes::default(), self.limits);
         self.list_anew();
     }
 
@@ -58,9 +78,10 @@ impl World {
     pub(super) fn list_anew(&mut self) {
         let events = [
             Event::ClusterSet(WatchEvent::Resynced(self.all("ClusterSet"))),
+            Event::Account(WatchEvent::Resynced(self.all_accounts())),
             Event::Announce(WatchEvent::Resynced(self.all("MemberClusterAnnounce"))),
             Event::Export(WatchEvent::Resynced(self.all_exports())),
-            Event::Import(WatchEvent::Resynced(self.all("ResourceImport"))),
+            Event::Import(WatchEvent::Resynced(self.all_imports())),
         ];
         for event in events {
             self.area.learn(event, self.now);
@@ -130,18 +151,40 @@ impl World {
     pub(super) fn actions(&mut self) -> String {
         let mut text = String::new();
         loop {
-            let tasks = self.area.settle(self.now);
-            if tasks.is_empty() {
+            let turn = self.turn();
+            text += &turn.text;
+            assert!(text.lines().count() < 200, "it never ends:\n{text}");
+            if turn.is_last {
                 return text;
             }
-            for task in tasks {
-                if let Some(action) = self.area.plan(&task, self.time) {
-                    text += &format!("{}\n", text::line(&action));
-                    assert!(text.lines().count() < 200, "it never ends:\n{text}");
-                    let asked = self.area.rounds();
-                    let answer = self.carry_out(&action);
-                    self.area.learn_answer(&action, answer, asked, self.now);
-                }
+        }
+    }
+
+    /// What the leader does in one turn.
+    pub(super) fn turn(&mut self) -> Turn {
+        let merged_before = self.area.census().merges;
+        let tasks = self.area.settle(self.now);
+        let merges = self.area.census().merges - merged_before;
+        let is_last = tasks.is_empty() && self.area.is_settled();
+        let mut turn = Turn { merges, tasks: tasks.len(), text: String::new(), is_last };
+        for task in tasks {
+            if let Some(action) = self.area.plan(&task, self.time) {
+                turn.text += &format!("{}\n", text::line(&action));
+                let asked = self.area.rounds();
+                let answer = self.carry_out(&action);
+                self.area.learn_answer(&action, answer, asked, self.now);
+            }
+        }
+        turn
+    }
+
+    /// What the leader would look at now.
+    pub(super) fn tasks(&mut self) -> BTreeSet<Task> {
+        let mut tasks = BTreeSet::new();
+        loop {
+            tasks.append(&mut self.area.settle(self.now));
+            if self.area.is_settled() {
+                return tasks;
             }
         }
     }
@@ -162,9 +205,10 @@ impl World {
         self.objects.remove(&(kind.to_owned(), name.to_owned()));
         let event = match kind {
             "ClusterSet" => Event::ClusterSet(WatchEvent::Deleted(*read(&object))),
+            "ServiceAccount" => Event::Account(WatchEvent::Deleted(account(&object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Deleted(*read(&object))),
             "ResourceExport" => Event::Export(WatchEvent::Deleted(export(&object))),
-            _ => Event::Import(WatchEvent::Deleted(read(&object))),
+            _ => Event::Import(WatchEvent::Deleted(import(&object))),
         };
         self.area.learn(event, self.now);
     }
@@ -172,9 +216,10 @@ impl World {
     fn tell(&mut self, object: &Value) {
         let event = match object["kind"].as_str().unwrap() {
             "ClusterSet" => Event::ClusterSet(WatchEvent::Applied(*read(object))),
+            "ServiceAccount" => Event::Account(WatchEvent::Applied(account(object))),
             "MemberClusterAnnounce" => Event::Announce(WatchEvent::Applied(*read(object))),
             "ResourceExport" => Event::Export(WatchEvent::Applied(export(object))),
-            _ => Event::Import(WatchEvent::Applied(read(object))),
+            _ => Event::Import(WatchEvent::Applied(import(object))),
         };
         self.area.learn(event, self.now);
     }
@@ -182,6 +227,15 @@ impl World {
     pub(super) fn all<T: DeserializeOwned>(&self, kind: &str) -> Vec<T> {
         let of_kind = self.objects.iter().filter(|((of, _), _)| of == kind);
         of_kind.map(|(_, object)| serde_json::from_value(object.clone()).unwrap()).collect()
+    }
+
+    fn all_accounts(&self) -> Vec<KnownAccount> {
+        self.all::<ServiceAccount>("ServiceAccount").into_iter().map(KnownAccount::from).collect()
+    }
+
+    fn all_imports(&self) -> Vec<Box<Import>> {
+        let imports = self.all::<ResourceImport>("ResourceImport").into_iter();
+        imports.map(|import| Box::new(Import::from(import))).collect()
     }
 
     fn all_exports(&self) -> Vec<Export> {
@@ -195,6 +249,14 @@ impl World {
 
 fn export(object: &Value) -> Export {
     Export::from(*read::<ResourceExport>(object))
+}
+
+fn import(object: &Value) -> Box<Import> {
+    Box::new(Import::from(*read::<ResourceImport>(object)))
+}
+
+fn account(object: &Value) -> KnownAccount {
+    KnownAccount::from(*read::<ServiceAccount>(object))
 }
 
 fn read<T: DeserializeOwned>(object: &Value) -> Box<T> {

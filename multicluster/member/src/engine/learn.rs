@@ -1,16 +1,18 @@
 //! What the engine learns, and whom it concerns: from watches, from answers to requests, of the leader.
 
+use std::mem;
+
 use antrea_kit::logging::chain;
 use antrea_kit::watch::WatchEvent;
 use anyhow::Error;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::answers::Answers;
-use super::requests::Done;
+use super::requests::{Done, Failure};
 use super::{Engine, Part, Subject};
-use crate::area::Area;
+use crate::action::Action;
+use crate::area::{Area, Lifted};
 use crate::kind::{Kind, Side};
 use crate::leader::Leader;
 use crate::objects::Change;
@@ -21,23 +23,32 @@ impl<P: Part> Engine<P> {
     /// Follows the leader: another one, another connection to the same, or none any more.
     pub(super) fn follow(&mut self, leader: &Leader) {
         self.schedule.hurry();
-        self.schedule.look_for_missing();
-        // It may know more fields than before.
-        self.answers = Answers::default();
-        self.area = self.part.area(leader);
-        // What is to be done about what only the leader had is decided while it is still known.
-        self.decide_all_anew();
+        if let Leader::Joined(joined) = leader
+            && (joined.connection, joined.said) != (self.connection, self.said)
+        {
+            self.said = joined.said;
+            self.reconsider();
+        }
+        let decides_otherwise = self.decide_for(leader);
+        let is_known = match leader {
+            Leader::Joined(joined) => self.remote.is_some() && joined.connection == self.connection,
+            _ => false,
+        };
+        if decides_otherwise || (self.remote.is_some() && !is_known) {
+            self.schedule.look_for_missing();
+            // What is to be done about what only the leader had is decided while it is still known.
+            self.decide_all_anew();
+        }
         match leader {
-            Leader::Joined(joined) if joined.connection == self.connection && self.remote.is_some() => {}
+            Leader::Joined(_) if is_known => {}
             Leader::Joined(joined) => {
                 self.forget_leader();
+                // It may keep more fields than before.
+                self.answers = Answers::default();
                 self.connection = joined.connection;
                 self.clients.leader = Some(joined.client.clone());
-                let stop = CancellationToken::new();
-                let watcher =
-                    Watcher { connection: joined.connection, told: self.told.clone(), stop: stop.clone() };
-                watcher.start(&joined.client, &self.part.remote(joined));
-                self.remote = Some(stop.drop_guard());
+                let watcher = Watcher { connection: joined.connection, told: self.told.clone() };
+                self.remote = Some(watcher.start(&joined.client, &self.part.remote(joined)));
             }
             Leader::Unknown | Leader::Away { .. } => self.forget_leader(),
             Leader::None => {
@@ -53,6 +64,22 @@ impl<P: Part> Engine<P> {
         }
     }
 
+    /// Decides as is right while the leader is like this, with all that was learned before. Whether that is otherwise than
+    /// until now.
+    fn decide_for(&mut self, leader: &Leader) -> bool {
+        let Some(mut area) = self.part.area(leader) else {
+            self.decides = false;
+            return false;
+        };
+        let begins = !mem::replace(&mut self.decides, true);
+        let is_other = self.area.as_ref().is_none_or(|before| {
+            area.remember(before);
+            *before != area
+        });
+        self.area = Some(area);
+        begins || is_other
+    }
+
     fn forget_leader(&mut self) {
         self.remote = None;
         self.clients.leader = None;
@@ -60,6 +87,19 @@ impl<P: Part> Engine<P> {
         self.connection = 0;
         for kind in crate::leader::KINDS {
             self.objects.forget(kind);
+        }
+    }
+
+    /// The leader may take now what it has refused.
+    fn reconsider(&mut self) {
+        self.retries.reconsider();
+        self.schedule.reconsider(Instant::now());
+    }
+
+    /// The leader may take some more.
+    fn reconsider_first(&mut self) {
+        for subject in self.schedule.reconsider_first() {
+            self.retries.reconsider_one(&subject);
         }
     }
 
@@ -105,6 +145,7 @@ impl<P: Part> Engine<P> {
         self.select(changes);
         let now = self.began.elapsed();
         let Some(area) = &mut self.area else { return };
+        let lifted = changes.iter().map(|change| area.lifts_refusals(&self.objects, change)).max();
         for change in changes {
             if self.objects.get(&change.key).is_none() {
                 self.answers.forget(&change.key);
@@ -112,10 +153,23 @@ impl<P: Part> Engine<P> {
             area.learned(&self.objects, change, now);
             self.schedule.extend(area.subjects(&self.objects, change));
         }
+        match lifted.unwrap_or_default() {
+            Lifted::Nothing => {}
+            Lifted::Few => self.reconsider_first(),
+            Lifted::All => self.reconsider(),
+        }
     }
 
     pub(super) fn done(&mut self, done: Done<Subject<P>>) {
         let Done { subject, connection, actions, rounds, outcomes, result, refusal } = done;
+        let has_answered = |(action, outcome): (&Action, &Option<Outcome>)| {
+            action.key().kind.side() == Side::Leader && outcome.is_some()
+        };
+        // What another leader says, or our own API server, tells nothing of what this one refuses.
+        let is_judged = connection == self.connection
+            && (refusal.is_some() || actions.iter().zip(&outcomes).any(has_answered));
+        let unanswered = actions.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none());
+        let unanswered: Vec<Action> = unanswered.map(|(action, _)| action.clone()).collect();
         for ((action, round), outcome) in actions.iter().zip(rounds).zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             let change = match outcome {
@@ -134,7 +188,7 @@ impl<P: Part> Engine<P> {
             };
             self.changed(change.as_slice());
         }
-        if let Some(area) = &mut self.area {
+        if let Some(area) = self.area.as_mut().filter(|_| is_judged) {
             area.answered(&self.objects, &subject, refusal);
         }
         match result {
@@ -142,16 +196,36 @@ impl<P: Part> Engine<P> {
                 self.retries.succeeded(&subject, actions);
                 self.schedule.finish(subject);
             }
-            Err(error) => self.failed(subject, &error),
+            Err(error) if connection == self.connection => self.failed(subject, unanswered, &error),
+            // Another leader may take it.
+            Err(error) => self.failed(subject, Vec::new(), &error),
         }
     }
 
-    fn failed(&mut self, subject: Subject<P>, error: &Error) {
-        let failed = self.retries.failed(&subject);
-        if failed.is_news {
+    fn failed(&mut self, subject: Subject<P>, unanswered: Vec<Action>, error: &Error) {
+        let (now, is_early) = (Instant::now(), self.schedule.is_put_off(&subject));
+        let is_news = match Failure::of(error, &unanswered) {
+            Failure::Server => {
+                let failed = self.retries.failed(&subject);
+                self.schedule.wait(subject.clone(), now + failed.wait);
+                failed.is_news
+            }
+            Failure::Refused(by) => {
+                let failed = self.retries.refused(&subject, by, unanswered);
+                self.schedule.put_off(&subject, now + failed.wait);
+                if is_early {
+                    // What is another each time is not sent as fast as it is refused.
+                    let wait = self.retries.failed(&subject).wait;
+                    self.schedule.wait(subject.clone(), now + wait);
+                } else {
+                    self.schedule.finish(subject.clone());
+                }
+                failed.is_news
+            }
+        };
+        if is_news {
             warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
         }
-        self.schedule.wait(subject, Instant::now() + failed.wait);
     }
 }
 
@@ -168,9 +242,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::action::Action;
     use crate::gateway::{Election, Subject as Gateway};
-    use crate::kind::Kind;
     use crate::leader::Joined;
     use crate::objects::Key;
     use crate::watches::Watched;

@@ -3,10 +3,17 @@
 //! does not depend on how many others wait.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+use std::time::Duration;
 
+use antrea_kit::backoff::jitter;
 use tokio::time::Instant;
 
 use crate::kind::Kind;
+
+/// So many that were refused are tried again at the same time; of more, each some time within this.
+const AT_ONCE: usize = 50;
+const SPREAD: Duration = Duration::from_secs(2);
 
 /// Subjects that are to be looked at, now or later. Each stands in one place.
 #[derive(Debug)]
@@ -16,6 +23,9 @@ pub(super) struct Schedule<S> {
     queued: BTreeSet<S>,
     /// Those after a failure, by the time at which they are ready again.
     waiting: BTreeSet<(Instant, S)>,
+    /// Those that were refused, and when what was refused is tried again. They are looked at meanwhile.
+    refused: BTreeMap<S, Instant>,
+    due: BTreeSet<(Instant, S)>,
     /// Those that wait until all objects of a kind are known.
     missing: BTreeMap<Kind, BTreeSet<S>>,
     /// Those after a failure, and those whose requests are under way: they are looked at afterwards in any case.
@@ -28,6 +38,8 @@ impl<S> Default for Schedule<S> {
             ready: VecDeque::new(),
             queued: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            due: BTreeSet::new(),
             missing: BTreeMap::new(),
             held: BTreeSet::new(),
         }
@@ -66,6 +78,51 @@ impl<S: Clone + Ord> Schedule<S> {
         self.waiting.insert((at, subject));
     }
 
+    /// Something of a subject was refused, and is not tried again before `at`. What else there is to do about it is done
+    /// meanwhile.
+    pub(super) fn put_off(&mut self, subject: &S, at: Instant) {
+        self.recall(subject);
+        self.due.insert((at, subject.clone()));
+        self.refused.insert(subject.clone(), at);
+    }
+
+    /// Whether it is too early for what was refused of a subject.
+    pub(super) fn is_put_off(&self, subject: &S) -> bool {
+        self.refused.contains_key(subject)
+    }
+
+    /// It is not too early any more.
+    pub(super) fn recall(&mut self, subject: &S) {
+        if let Some((subject, at)) = self.refused.remove_entry(subject) {
+            self.due.remove(&(at, subject));
+        }
+    }
+
+    /// What was refused may be taken now.
+    pub(super) fn reconsider(&mut self, now: Instant) {
+        let all = mem::take(&mut self.refused);
+        self.due.clear();
+        let are_many = all.len() > AT_ONCE;
+        for (subject, at) in all {
+            if are_many {
+                self.put_off(&subject, at.min(now + SPREAD.mul_f64(jitter())));
+            } else {
+                self.add(subject);
+            }
+        }
+    }
+
+    /// Some of what was refused may be taken now: the first that are due are tried. Names them. There are few of them, as what
+    /// makes room may happen often.
+    pub(super) fn reconsider_first(&mut self) -> Vec<S> {
+        let first: Vec<S> = self.due.iter().take(AT_ONCE).map(|(_, subject)| subject.clone()).collect();
+        for subject in &first {
+            self.recall(subject);
+            self.add(subject.clone());
+        }
+        first
+    }
+
     /// A subject that was taken is looked at again when all objects of a kind are known.
     pub(super) fn wait_for(&mut self, kind: Kind, subject: S) {
         self.missing.entry(kind).or_default().insert(subject);
@@ -79,29 +136,37 @@ impl<S: Clone + Ord> Schedule<S> {
 
     /// Subjects may wait for other kinds now than before.
     pub(super) fn look_for_missing(&mut self) {
-        let subjects = std::mem::take(&mut self.missing);
+        let subjects = mem::take(&mut self.missing);
         self.extend(subjects.into_values().flatten());
     }
 
     /// What has waited until `now` is ready.
     pub(super) fn wake(&mut self, now: Instant) {
-        while self.next().is_some_and(|at| at <= now) {
-            let Some((_, subject)) = self.waiting.pop_first() else { return };
+        while let Some(subject) = pop_due(&mut self.waiting, now) {
             self.finish(subject);
+        }
+        while let Some(subject) = pop_due(&mut self.due, now) {
+            self.refused.remove(&subject);
+            self.add(subject);
         }
     }
 
-    /// Whatever waits is ready.
+    /// All that wait after a failure are ready.
     pub(super) fn hurry(&mut self) {
-        for (_, subject) in std::mem::take(&mut self.waiting) {
+        for (_, subject) in mem::take(&mut self.waiting) {
             self.finish(subject);
         }
     }
 
     /// When the first of those that wait is ready again.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.waiting.first().map(|(at, _)| *at)
+        self.waiting.first().into_iter().chain(self.due.first()).map(|(at, _)| *at).min()
     }
+}
+
+fn pop_due<S: Ord>(waiting: &mut BTreeSet<(Instant, S)>, now: Instant) -> Option<S> {
+    waiting.first().filter(|(at, _)| *at <= now)?;
+    waiting.pop_first().map(|(_, subject)| subject)
 }
 
 impl<S: Clone + Ord> Extend<S> for Schedule<S> {
@@ -167,6 +232,62 @@ mod tests {
         assert_eq!((schedule.take(), schedule.take()), (Some("policy"), None));
         schedule.look_for_missing();
         assert_eq!((schedule.take(), schedule.take()), (Some("service"), None));
+    }
+
+    #[test]
+    fn what_was_refused_is_looked_at_meanwhile_and_tried_when_it_is_due() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.begin("web");
+        schedule.put_off(&"web", now + Duration::from_secs(9));
+        schedule.finish("web");
+        assert_eq!((schedule.take(), schedule.is_put_off(&"web")), (Some("web"), true));
+        schedule.add("web");
+        assert_eq!(schedule.take(), Some("web"), "something has changed");
+        schedule.hurry();
+        assert_eq!((schedule.take(), schedule.next()), (None, Some(now + Duration::from_secs(9))));
+        schedule.begin("web");
+        schedule.wake(now + Duration::from_secs(9));
+        assert_eq!((schedule.take(), schedule.next()), (None, None), "its requests are under way");
+        schedule.finish("web");
+        assert_eq!((schedule.take(), schedule.is_put_off(&"web")), (Some("web"), false));
+    }
+
+    #[test]
+    fn what_was_refused_again_is_due_once() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for seconds in [1, 2, 3] {
+            schedule.put_off(&"web", now + Duration::from_secs(seconds));
+        }
+        assert_eq!((schedule.due.len(), schedule.next()), (1, Some(now + Duration::from_secs(3))));
+        schedule.recall(&"web");
+        assert_eq!((schedule.is_put_off(&"web"), schedule.next()), (false, None));
+    }
+
+    #[test]
+    fn much_that_was_refused_is_tried_again_within_two_seconds() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for subject in 0..=AT_ONCE {
+            schedule.put_off(&subject, now + Duration::from_secs(300));
+        }
+        schedule.reconsider(now);
+        assert_eq!(schedule.take(), None);
+        assert!(schedule.due.iter().all(|(at, _)| *at <= now + SPREAD));
+        schedule.wake(now + SPREAD);
+        while schedule.take().is_some() {}
+        schedule.put_off(&0, now + Duration::from_secs(300));
+        schedule.reconsider(now);
+        assert_eq!((schedule.take(), schedule.is_put_off(&0)), (Some(0), false), "this is not much");
+    }
+
+    #[test]
+    fn where_there_is_room_the_first_that_are_due_are_tried() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for subject in 0..=AT_ONCE {
+            schedule.put_off(&subject, now + Duration::from_secs(300 - subject as u64));
+        }
+        assert_eq!(schedule.reconsider_first(), (1..=AT_ONCE).rev().collect::<Vec<_>>());
+        assert_eq!((schedule.take(), schedule.is_put_off(&AT_ONCE)), (Some(AT_ONCE), false));
+        assert_eq!((schedule.due.len(), schedule.is_put_off(&0)), (1, true));
     }
 
     thread_local! {

@@ -9,6 +9,25 @@ use crate::action::Action;
 use crate::kind::Side;
 use crate::send::{AT_ONCE, Clients, Outcome};
 
+/// Why something could not be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The API server cannot do it now, or something has changed meanwhile: the same may succeed soon.
+    Server,
+    /// An API server refuses it: the same is refused again until somebody mends something.
+    Refused(Side),
+}
+
+impl Failure {
+    /// Of the requests that an error is about.
+    pub(super) fn of(error: &Error, unanswered: &[Action]) -> Self {
+        match unanswered {
+            [action, ..] if refusal_of(error).is_some() => Self::Refused(action.key().kind.side()),
+            _ => Self::Server,
+        }
+    }
+}
+
 /// What came of the requests about a subject.
 pub(super) struct Done<S> {
     pub(super) subject: S,
@@ -44,8 +63,13 @@ pub(super) async fn carry_out<S>(
                 }
                 Err(error) => {
                     outcomes.push(None);
-                    refusal = refusal_of(&error).filter(|_| action.key().kind.side() == Side::Leader);
-                    result = Err(error);
+                    let refused = refusal_of(&error);
+                    // What may succeed soon is not to wait for what may not.
+                    if result.is_ok() || refused.is_none() {
+                        result = Err(error);
+                    }
+                    let by_leader = refused.filter(|_| action.key().kind.side() == Side::Leader);
+                    refusal = refusal.or(by_leader);
                 }
             }
         }
@@ -94,12 +118,37 @@ mod tests {
     use hyper::{Request, Response};
     use kube::Client;
     use kube::client::Body;
+    use kube::core::Status;
     use serde_json::{Value, json};
     use tokio::task::yield_now;
 
     use super::*;
     use crate::kind::Kind;
     use crate::objects::Key;
+
+    #[test]
+    fn what_is_refused_is_told_from_what_cannot_be_done_now() {
+        let key = Key::new(Kind::ResourceExport, "area", "west-shop-web-endpoints");
+        let asked = [Action::Create(key, Value::Null)];
+        for (code, expected) in [
+            (400, Failure::Refused(Side::Leader)),
+            (403, Failure::Refused(Side::Leader)),
+            (413, Failure::Refused(Side::Leader)),
+            (422, Failure::Refused(Side::Leader)),
+            (401, Failure::Server),
+            (404, Failure::Server),
+            (409, Failure::Server),
+            (412, Failure::Server),
+            (503, Failure::Server),
+        ] {
+            let status = Status::failure("no", "Reason").with_code(code).boxed();
+            let error = Error::from(Api(status)).context("cannot create it");
+            assert_eq!(Failure::of(&error, &asked), expected, "{code}");
+        }
+        let local = [Action::Create(Key::new(Kind::Service, "shop", "web"), Value::Null)];
+        let status = Status::failure("the quota is used up", "Forbidden").with_code(403).boxed();
+        assert_eq!(Failure::of(&Api(status).into(), &local), Failure::Refused(Side::Local));
+    }
 
     #[test]
     fn objects_are_created_at_the_same_time_and_whatever_else_is_done_one_by_one() {

@@ -6,6 +6,10 @@ use antrea_kit::backoff::{Backoff, jitter};
 use antrea_kit::logging::chain;
 use antrea_kit::watch::{WatchEvent, watch_each};
 use antrea_mc_core::ids::NamespacedName;
+use anyhow::Result;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -13,31 +17,32 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::{Engine, Part, QUEUE};
+use super::{Engine, Part, QUEUE, ended};
 use crate::area::Area;
 use crate::interest::{Filter, Interest, News};
 use crate::kind::Kind;
 use crate::objects::{Change, Key, service_of};
 use crate::send::Clients;
-use crate::watches::{Watched, Watcher};
+use crate::watches::{Watched, Watcher, Watches};
 
 /// What is kept of some Services alone.
 pub(super) struct Selection {
     watched: Vec<Watched>,
-    /// Whether it is watched. That begins when it is known for the first time of which Services.
-    is_begun: bool,
+    /// Its watches. They begin when it is known for the first time of which Services.
+    watches: Option<Watches>,
     interest: Interest,
     news: mpsc::Sender<News>,
-    /// What is told of it.
-    pub(super) heard: mpsc::Receiver<News>,
-    stop: CancellationToken,
+    /// What watches tell of it.
+    heard: mpsc::Receiver<News>,
+    /// What is asked for of Services that have come since; nothing where nobody wants to know any more.
+    fetches: FuturesUnordered<BoxFuture<'static, Option<News>>>,
 }
 
 impl Default for Selection {
     fn default() -> Self {
         let (news, heard) = mpsc::channel(QUEUE);
-        let (interest, stop) = (Interest::default(), CancellationToken::new());
-        Self { watched: Vec::new(), is_begun: false, interest, news, heard, stop }
+        let (interest, fetches) = (Interest::default(), FuturesUnordered::new());
+        Self { watched: Vec::new(), watches: None, interest, news, heard, fetches }
     }
 }
 
@@ -47,29 +52,45 @@ impl Selection {
         self.watched.iter().any(|watched| watched.only == Some(kind))
     }
 
-    fn start(&self, client: &Client) {
-        for watched in &self.watched {
-            let (api, config) = (watched.api(client.clone()), watched.config());
-            let resource = watched.kind.resource();
-            let mut filter = Filter::new(watched.kind, self.interest.clone());
-            let (news, stop) = (self.news.clone(), self.stop.clone());
-            tokio::spawn(async move {
-                watch_each(&resource.kind, api, config, |event| filter.choose(event), news, stop).await
-            });
-        }
+    fn start(&mut self, client: &Client) {
+        let watch = |watched: &Watched| {
+            let filter = Filter::new(watched.kind, self.interest.clone());
+            watch_some(client.clone(), watched.clone(), filter, self.news.clone())
+        };
+        self.watches = Some(Watches::of(self.watched.iter().map(watch)));
     }
 
     fn fetch(&self, clients: &Clients, kind: Kind, service: &Key, since: u64) {
         let fetch = Fetch { clients: clients.clone(), kind, service: service.clone(), since };
-        let (interest, news, stop) = (self.interest.clone(), self.news.clone(), self.stop.clone());
-        tokio::spawn(async move {
-            let fetched = stop.run_until_cancelled(fetch.until_answered(&interest)).await;
-            if let Some(Some(fetched)) = fetched {
-                // Nobody hears it at the end.
-                let _ = news.send(fetched).await;
-            }
-        });
+        let interest = self.interest.clone();
+        self.fetches.push(Box::pin(async move { fetch.until_answered(&interest).await }));
     }
+
+    /// What is told of it next, by watches or by answers.
+    ///
+    /// # Errors
+    /// A watch that ended.
+    pub(super) async fn next(&mut self) -> Result<News> {
+        loop {
+            tokio::select! {
+                error = ended(&mut self.watches) => return Err(error),
+                Some(news) = self.heard.recv() => return Ok(news),
+                Some(fetched) = self.fetches.next() => {
+                    if let Some(news) = fetched {
+                        return Ok(news);
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn watch_some(client: Client, watched: Watched, mut filter: Filter, news: mpsc::Sender<News>) -> Kind {
+    let (api, config, resource) = (watched.api(client), watched.config(), watched.kind.resource());
+    let never = CancellationToken::new();
+    // It says no more by its result than by its end.
+    let _ = watch_each(&resource.kind, api, config, |event| filter.choose(event), news, never).await;
+    watched.kind
 }
 
 /// What is asked for when a Service becomes of interest.
@@ -104,20 +125,18 @@ impl Fetch {
 }
 
 impl<P: Part> Engine<P> {
-    /// Begins to watch the objects of this cluster, until `stop`.
-    pub(super) fn watch(&mut self, stop: CancellationToken) {
+    /// Begins to watch the objects of this cluster.
+    pub(super) fn watch(&mut self) -> Watches {
         let (all, some): (Vec<Watched>, Vec<Watched>) =
             self.part.local().into_iter().partition(|watched| watched.only.is_none());
         self.selection.watched = some;
-        self.selection.stop = stop.clone();
-        Watcher { connection: 0, told: self.told.clone(), stop }.start(&self.clients.local, &all);
+        Watcher { connection: 0, told: self.told.clone() }.start(&self.clients.local, &all)
     }
 
     /// Begins to watch what is kept of some Services alone, once it is known of which.
     pub(super) fn watch_selected(&mut self) {
         let is_known = |watched: &Watched| watched.only.is_none_or(|kind| self.objects.has_listed(kind));
-        if !self.selection.is_begun && self.selection.watched.iter().all(is_known) {
-            self.selection.is_begun = true;
+        if self.selection.watches.is_none() && self.selection.watched.iter().all(is_known) {
             self.selection.start(&self.clients.local);
         }
     }
@@ -144,7 +163,7 @@ impl<P: Part> Engine<P> {
     /// The first list has a Service that is of interest before it; any other is asked for.
     fn begin(&mut self, service: &Key) {
         let since = self.selection.interest.begin(service);
-        if !self.selection.is_begun {
+        if self.selection.watches.is_none() {
             return;
         }
         for kind in self.selection.watched.iter().map(|watched| watched.kind) {

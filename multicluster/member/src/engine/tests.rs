@@ -4,19 +4,21 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::names::Naming;
 use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
 
+mod memory;
+mod refusals;
 mod services;
+mod watches;
 
 use super::*;
 use crate::area::Plan;
 use crate::export::{LabelExporter, LabelIdentities, Membership};
 use crate::import::{Importer, Subject as Imported};
 use crate::kind::Side;
-use crate::leader::{Joined, Link};
+use crate::leader::{Fault, Joined, Link};
 use crate::objects::{Change, looks};
 use crate::withdrawals::Withdrawals;
 
@@ -27,6 +29,12 @@ type Decided<S> = Arc<Mutex<BTreeMap<S, usize>>>;
 struct Idle<A: Area> {
     area: A,
     decided: Decided<A::Subject>,
+}
+
+impl<A: Area> PartialEq for Idle<A> {
+    fn eq(&self, other: &Self) -> bool {
+        self.area == other.area
+    }
 }
 
 impl<A: Area> Area for Idle<A> {
@@ -82,9 +90,14 @@ fn unasked() -> Client {
     Client::new(tower::service_fn(service), "default")
 }
 
-fn leader(link: Link) -> Leader {
+fn leader(connection: u64, link: Link) -> Leader {
     let (cluster, area) = ("west".parse().unwrap(), "area".to_owned());
-    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection: 1, link }))
+    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection, link, said: 0 }))
+}
+
+/// Nobody answers at the leader.
+fn lost() -> Link {
+    Link::Disconnected(Fault::no_way("nobody is there".to_owned()))
 }
 
 /// An engine, and what it decides on.
@@ -97,7 +110,7 @@ impl<A: Area + Clone> Lab<A> {
     fn new(area: A) -> Self {
         let decided = Decided::default();
         let mut engine = Engine::new(Stub(area, decided.clone()), unasked(), mpsc::channel(1).0);
-        engine.follow(&leader(Link::Connected));
+        engine.follow(&leader(1, Link::Connected));
         Self { engine, decided }
     }
 
@@ -112,7 +125,8 @@ impl<A: Area + Clone> Lab<A> {
     }
 
     fn learn(&mut self, kind: Kind, event: WatchEvent<Value>) {
-        self.engine.learn((kind, u64::from(kind.side() == Side::Leader), event));
+        let connection = if kind.side() == Side::Leader { self.engine.connection } else { 0 };
+        self.engine.learn((kind, connection, event));
     }
 
     /// All objects of a kind are known.
@@ -174,19 +188,30 @@ async fn a_namespace_costs_as_much_as_its_imports() {
 }
 
 #[tokio::test]
-async fn a_link_that_changes_decides_each_subject_once() {
+async fn a_link_that_changes_nothing_of_what_is_decided_costs_nothing() {
+    let mut lab = Lab::of(importer(), &imports(20));
+    for link in [lost(), Link::Connected] {
+        assert_eq!(looks(|| lab.engine.follow(&leader(1, link.clone()))), 0, "{link:?}");
+        assert!(lab.decide().is_empty(), "{link:?}");
+    }
+}
+
+#[tokio::test]
+async fn another_connection_decides_each_subject_once() {
     let all = imports(2000);
     let mut lab = Lab::of(importer(), &all);
-    let looked = looks(|| lab.engine.follow(&leader(Link::Disconnected("nobody is there".to_owned()))));
-    assert!(looked <= 2 * all.len(), "{looked} objects are looked at");
+    let looked = looks(|| lab.engine.follow(&leader(2, Link::Connected)));
+    assert!(looked <= 3 * all.len(), "{looked} objects are looked at");
+    assert!(lab.decide().is_empty(), "what is imported is not known yet");
+    lab.list(Kind::ResourceImport, &all);
     let decided = lab.decide();
     assert_eq!((decided.len(), decided.values().max()), (10_000, Some(&1)));
 }
 
 #[tokio::test]
 async fn no_turn_decides_on_more_than_256_subjects() {
-    let mut lab = Lab::of(importer(), &imports(200));
-    lab.engine.follow(&leader(Link::Connected));
+    let (mut lab, all) = (Lab::new(importer()), imports(200));
+    importer().kinds().iter().for_each(|kind| lab.list(*kind, &all));
     assert!(!lab.engine.start(), "it is not over");
     assert_eq!(lab.decided.lock().unwrap().len(), 256);
     assert_eq!(lab.decide().len(), 1000);
@@ -255,8 +280,7 @@ fn pods() -> Lab<LabelExporter> {
     };
     let of = |number| [(Kind::Pod, pod(number, "1")), (Kind::ResourceExport, export(number))];
     let all: Vec<(Kind, Value)> = (0..5000).flat_map(of).chain([namespace("shop")]).collect();
-    let membership =
-        Membership::Joined { area: "area".to_owned(), naming: Naming::Upstream, unreachable: None };
+    let membership = Membership::Joined { area: "area".to_owned(), unreachable: None };
     let labels = LabelIdentities::Exported;
     Lab::of(LabelExporter { cluster: "west".parse().unwrap(), membership, labels }, &all)
 }

@@ -1,6 +1,6 @@
 //! The ClusterInfo of this cluster: one ResourceExport, whichever Node is the Gateway.
 
-use antrea_mc_core::names::{Resource, export_name};
+use antrea_mc_core::names::{Names, Resource};
 use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
@@ -24,11 +24,11 @@ pub struct Networks {
 /// What is to be done about the ClusterInfo. It stays the same object when another Node becomes the Gateway: peers know the
 /// new address before the old one goes. It goes when there is no Gateway.
 pub(super) fn plan(exporter: &Exporter, objects: &Objects) -> Result<Plan<Problem>, Problem> {
-    let Membership::Joined { area, naming, unreachable: None } = &exporter.membership else {
+    let Membership::Joined { area, unreachable: None } = &exporter.membership else {
         return Ok(Plan::default());
     };
-    let name = export_name(&exporter.cluster, &Resource::ClusterInfo(exporter.cluster.clone()), *naming);
-    let key = Key::new(Kind::ResourceExport, area, &name);
+    let names = Names::of_export(&exporter.cluster, &Resource::ClusterInfo(exporter.cluster.clone()));
+    let key = Key::new(Kind::ResourceExport, area, &names.plain);
     let actual = objects.get(&key);
     let action = match (gateways(exporter, objects)?.as_slice(), actual) {
         (_, Some(actual)) if is_leaving(actual) => None,
@@ -70,6 +70,8 @@ fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo 
         service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
         gateway_infos: std::iter::once(active).chain(next).map(gateway_info).collect(),
         pod_cidrs: texts(&exporter.networks.pod_cidrs),
+        // The agent of the Node knows; one of an older version, or of upstream's, does not say.
+        tunnel: active.status.as_ref().and_then(|status| status.tunnel.clone()),
         wire_guard: active.wire_guard.clone(),
     }
 }

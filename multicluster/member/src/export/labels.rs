@@ -3,7 +3,7 @@
 use std::fmt;
 
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::{Naming, Resource, export_name};
+use antrea_mc_core::names::{Names, Resource};
 use antrea_shared_api::labels::{identity_name, normalized};
 use antrea_shared_api::multicluster::well_known::label;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Membership, Problem};
 use crate::action::{Action, ensure};
-use crate::area::{Area, Plan};
+use crate::area::{Area, Lifted, Plan};
 use crate::kind::Kind;
 use crate::objects::{Change, Key, LabelSet, NAMESPACE_LABEL, Objects, is_leaving, labels_of, text};
 
@@ -57,6 +57,10 @@ impl Area for LabelExporter {
         &[Kind::Namespace]
     }
 
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> Lifted {
+        Lifted::by_room(objects, change)
+    }
+
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<LabelSet> {
         let Change { key, before } = change;
         let (before, now) = (before.as_ref(), objects.get(key));
@@ -77,14 +81,14 @@ impl Area for LabelExporter {
     }
 
     fn plan(&self, objects: &Objects, set: &LabelSet, _: Timestamp) -> Plan<Problem> {
-        let Membership::Joined { area, naming, unreachable: None } = &self.membership else {
+        let Membership::Joined { area, unreachable: None } = &self.membership else {
             return Plan::default();
         };
         let text = match self.labels {
             LabelIdentities::Kept => None,
             LabelIdentities::Exported => wanted(objects, set),
         };
-        let wanted = text.map(|text| (self.key(area, *naming, &text), text));
+        let wanted = text.map(|text| (self.key(area, &text), text));
         let made = wanted.as_ref().and_then(|(key, text)| {
             let actual = objects.get(key);
             let export = self.export(key, text);
@@ -101,9 +105,9 @@ impl Area for LabelExporter {
 }
 
 impl LabelExporter {
-    fn key(&self, area: &str, naming: Naming, text: &str) -> Key {
+    fn key(&self, area: &str, text: &str) -> Key {
         let resource = Resource::LabelIdentity(identity_name(text));
-        Key::new(Kind::ResourceExport, area, &export_name(&self.cluster, &resource, naming))
+        Key::new(Kind::ResourceExport, area, &Names::of_export(&self.cluster, &resource).plain)
     }
 
     /// What is exported; nothing where the export is another cluster's or of another kind.

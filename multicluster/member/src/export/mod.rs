@@ -4,6 +4,8 @@
 //! of leader everything that is missing there is exported again.
 
 mod cluster_info;
+mod exported;
+mod gateway;
 mod labels;
 mod service;
 
@@ -13,18 +15,19 @@ use std::time::Duration;
 
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
-use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use cluster_info::Networks;
+pub use exported::Exported;
 pub use labels::{LabelExporter, LabelIdentities};
 
-use crate::area::{Area, Plan, Tick};
+use crate::area::{Area, Lifted, Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, SERVICE_LABEL, label as label_of, text};
+use crate::leader::Class;
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, at, label as label_of, text};
 use crate::withdrawals::Withdrawals;
 
 /// What is exported, and all that belongs to it.
@@ -34,6 +37,8 @@ pub enum Subject {
     Service(String, String),
     /// The networks and the Gateway of this cluster.
     ClusterInfo,
+    /// What the Gateway of this name lets other clusters in to.
+    Gateway(String),
 }
 
 impl fmt::Display for Subject {
@@ -41,6 +46,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Service(namespace, name) => write!(f, "Service {namespace}/{name}"),
             Self::ClusterInfo => f.write_str("ClusterInfo"),
+            Self::Gateway(name) => write!(f, "Gateway {name}"),
         }
     }
 }
@@ -48,14 +54,15 @@ impl fmt::Display for Subject {
 /// Why something is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The name that upstream's leader wants is taken by another Service of this cluster.
-    #[error(
-        "{0} already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart"
-    )]
+    /// Something of others has the only name that an export can have.
+    #[error("{0} has the name of an export of this cluster, and is none: delete it in the leader cluster")]
     NameTaken(Key),
     /// It is there, and nobody can tell what it says.
     #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
     Unreadable(Key, String),
+    /// More is exported than a Gateway can say.
+    #[error("more than {0} addresses are exported: other clusters are let in to networks that cover them")]
+    ManyAddresses(usize),
 }
 
 /// The part of the leader in exports.
@@ -67,11 +74,18 @@ pub enum Membership {
     Joined {
         /// The Namespace of the Common Area.
         area: String,
-        /// How the leader wants ResourceExports to be named.
-        naming: Naming,
         /// Why the leader cannot be reached now; nothing where it can.
-        unreachable: Option<String>,
+        unreachable: Option<Class>,
     },
+}
+
+impl Membership {
+    fn area(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Joined { area, .. } => Some(area),
+        }
+    }
 }
 
 /// Exports from one cluster.
@@ -93,11 +107,21 @@ pub struct Exporter {
     pub refusals: BTreeMap<Subject, String>,
     /// Whether the only Gateway went just now.
     pub withdrawals: Withdrawals<Subject>,
+    /// What Gateways let other clusters in to.
+    pub exported: Exported,
 }
 
 impl Area for Exporter {
     type Subject = Subject;
     type Problem = Problem;
+
+    fn remember(&mut self, before: &Self) {
+        self.withdrawals.clone_from(&before.withdrawals);
+        self.exported.clone_from(&before.exported);
+        if self.cluster == before.cluster && self.membership.area() == before.membership.area() {
+            self.refusals.clone_from(&before.refusals);
+        }
+    }
 
     fn kinds(&self) -> &'static [Kind] {
         &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway, Kind::ResourceExport]
@@ -113,6 +137,7 @@ impl Area for Exporter {
                 &[Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::ResourceExport]
             }
             (Subject::ClusterInfo, _) => &[Kind::Gateway, Kind::ResourceExport],
+            (Subject::Gateway(_), _) => &gateway::KINDS,
         }
     }
 
@@ -121,7 +146,8 @@ impl Area for Exporter {
             Subject::Service(namespace, name) => {
                 objects.has_fetched(&Key::new(Kind::Service, namespace, name))
             }
-            Subject::ClusterInfo => true,
+            // What is exported is kept for each Service, and those that are not known yet come to it.
+            Subject::ClusterInfo | Subject::Gateway(_) => true,
         }
     }
 
@@ -141,10 +167,30 @@ impl Area for Exporter {
             }
             _ => {}
         }
+        if matches!(change.key.kind, Kind::Service | Kind::ServiceExport | Kind::EndpointSlice) {
+            for subject in self.subjects(objects, change) {
+                let Subject::Service(namespace, name) = subject else { continue };
+                gateway::learned(self, objects, &(namespace, name), now);
+            }
+        }
     }
 
-    fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {
-        self.withdrawals.tick(now)
+    fn lifts_refusals(&self, objects: &Objects, change: &Change) -> Lifted {
+        let spec = |export: &Value| -> Option<Value> {
+            let is_info = self.subject_of(export) == Some(Subject::ClusterInfo);
+            at(export, "/spec").filter(|_| is_info).cloned()
+        };
+        // Endpoints in the networks that it names are the cluster's.
+        let names_others = change.key.kind == Kind::ResourceExport
+            && change.before.as_ref().and_then(spec) != objects.get(&change.key).and_then(spec);
+        if names_others { Lifted::All } else { Lifted::by_room(objects, change) }
+    }
+
+    fn tick(&mut self, objects: &Objects, now: Duration) -> Tick<Subject> {
+        let Tick { again, mut changed } = self.withdrawals.tick(now);
+        let gateways = gateway::tick(self, objects, now);
+        changed.extend(gateways.changed);
+        Tick { again: again.into_iter().chain(gateways.again).min(), changed }
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {
@@ -158,7 +204,9 @@ impl Area for Exporter {
                 let named = |name| Subject::Service(key.namespace.clone(), name);
                 before.into_iter().chain(now).map(named).collect()
             }
-            Kind::Gateway => vec![Subject::ClusterInfo],
+            Kind::Gateway if key.namespace == self.namespace => {
+                vec![Subject::ClusterInfo, Subject::Gateway(key.name.clone())]
+            }
             Kind::ResourceExport => {
                 before.iter().chain(objects.get(key)).filter_map(|export| self.subject_of(export)).collect()
             }
@@ -173,6 +221,7 @@ impl Area for Exporter {
                 Err(_) => Ok(Plan::default()),
             },
             Subject::ClusterInfo => cluster_info::plan(self, objects),
+            Subject::Gateway(name) => Ok(gateway::plan(self, objects, name)),
         };
         plan.unwrap_or_else(|problem| Plan { actions: Vec::new(), problems: vec![problem] })
     }
@@ -193,7 +242,7 @@ fn is_wanted(objects: &Objects, subject: &Subject) -> bool {
         Subject::Service(namespace, name) => {
             objects.get(&Key::new(Kind::ServiceExport, namespace, name)).is_some()
         }
-        Subject::ClusterInfo => true,
+        Subject::ClusterInfo | Subject::Gateway(_) => true,
     }
 }
 

@@ -14,8 +14,7 @@ use crate::objects::{Key, Objects};
 pub(super) fn plan(importer: &Importer, objects: &Objects, name: &str) -> Result<Plan<Problem>, Problem> {
     let key = Key::new(Kind::ClusterInfoImport, &importer.namespace, name);
     let actual = objects.get(&key);
-    let import =
-        importer.import(objects, &[name.to_owned()], |import| import.spec.kind == ImportKind::ClusterInfo)?;
+    let import = importer.import(objects, &[name], |import| import.spec.kind == ImportKind::ClusterInfo)?;
     let info = import
         .and_then(|import| import.spec.cluster_info)
         .filter(|info| info.cluster_id != importer.cluster.as_str());

@@ -85,6 +85,12 @@ impl Area for Importer {
     type Subject = Subject;
     type Problem = Problem;
 
+    fn remember(&mut self, before: &Self) {
+        if self.area == before.area {
+            self.withdrawals.clone_from(&before.withdrawals);
+        }
+    }
+
     fn kinds(&self) -> &'static [Kind] {
         &[
             Kind::Namespace,
@@ -175,28 +181,28 @@ impl Area for Importer {
 }
 
 impl Importer {
-    /// The first ResourceImport with one of these names that `wanted` is true of. Leaders give names by rule: ours one
-    /// that no two share, upstream's one of the parts alone.
+    /// The first ResourceImport with one of these names that `wanted` is true of: something else may have the plain one.
     ///
     /// # Errors
-    /// When there is one that cannot be read.
+    /// When there is none, but one that cannot be read.
     fn import(
         &self,
         objects: &Objects,
-        names: &[String],
+        names: &[&str],
         wanted: impl Fn(&ResourceImport) -> bool,
     ) -> Result<Option<ResourceImport>, Problem> {
+        let mut unreadable = None;
         for name in names {
             let key = Key::new(Kind::ResourceImport, &self.area, name);
             let Some(object) = objects.get(&key).filter(|object| !is_leaving(object)) else { continue };
-            // What cannot be read is not gone: nothing of it is withdrawn.
-            let import = ResourceImport::deserialize(object)
-                .map_err(|error| Problem::Unusable(key, error.to_string()))?;
-            if self.is_for_us(&import) && wanted(&import) {
-                return Ok(Some(import));
+            match ResourceImport::deserialize(object) {
+                Ok(import) if self.is_for_us(&import) && wanted(&import) => return Ok(Some(import)),
+                Ok(_) => {}
+                // What cannot be read is not gone: nothing of it is withdrawn.
+                Err(error) => unreadable = Some(Problem::Unusable(key, error.to_string())),
             }
         }
-        Ok(None)
+        unreadable.map_or(Ok(None), Err)
     }
 
     /// Whether an import is for this cluster: for all, or for those that it names.

@@ -1,7 +1,7 @@
 //! One imported Service: the Service `antrea-mc-NAME`, its EndpointSlices, and the ServiceImport.
 
 use antrea_mc_core::ids::NamespacedName;
-use antrea_mc_core::names::{Resource, derived_service_name, import_name};
+use antrea_mc_core::names::{Names, Resource, derived_service_name};
 use antrea_shared_api::mcs::{self, ServiceImportType};
 use antrea_shared_api::multicluster::v1alpha1::{
     ImportKind, ImportedEndpoints, ImportedServiceImport, ResourceImport,
@@ -65,11 +65,11 @@ fn find(
     kind: &ImportKind,
 ) -> Result<Option<ResourceImport>, Problem> {
     let Ok(service) = NamespacedName::new(namespace, name) else { return Ok(None) };
-    let (ours, upstream) = match kind {
-        ImportKind::Endpoints => (Resource::Endpoints(service), format!("{namespace}-{name}-endpoints")),
-        _ => (Resource::Service(service), format!("{namespace}-{name}-service")),
+    let resource = match kind {
+        ImportKind::Endpoints => Resource::Endpoints(service),
+        _ => Resource::Service(service),
     };
-    importer.import(objects, &[import_name(&ours), upstream], |import| {
+    importer.import(objects, &Names::of_import(&resource).both(), |import| {
         let spec = &import.spec;
         spec.kind == *kind && spec.namespace == namespace && spec.name == name
     })
@@ -161,7 +161,9 @@ fn wanted(imported: &Imported<'_>, key: &Key) -> Value {
             // Endpoints of other clusters are on no Node of this one: with Local nobody would reach them.
             "internalTrafficPolicy": "Cluster",
             "sessionAffinity": spec.session_affinity.as_deref().unwrap_or("None"),
-            "trafficDistribution": spec.traffic_distribution,
+            // All API servers that have the field know this word, and no other one means more here: endpoints in other
+            // clusters are on no Node of this one.
+            "trafficDistribution": spec.traffic_distribution.as_ref().map(|_| "PreferClose"),
         },
     });
     if spec.session_affinity.as_deref() == Some("ClientIP") {

@@ -16,6 +16,10 @@ use crate::condition::{Condition, time};
 use crate::export::Networks;
 use crate::send::FIELD_MANAGER;
 
+/// Conditions that the leader has of its members.
+const TOLD: [&str; 3] =
+    [condition_type::CONFLICT, condition_type::NETWORK_UNAPPROVED, condition_type::EXPORT_LIMIT];
+
 /// What may be missing from a configuration.
 const OPTIONAL: [&str; 3] = ["serviceCIDRs", "podCIDRs", "version"];
 
@@ -75,11 +79,14 @@ fn patch_of(announce: &MemberClusterAnnounce) -> Value {
     patch
 }
 
-/// What the leader says of the networks of this cluster; nothing where they are those of no other.
-pub(super) fn conflict(answer: &MemberClusterAnnounce) -> Option<Condition> {
-    let conditions = answer.status.iter().flat_map(|status| &status.conditions);
-    let said = conditions.into_iter().find(|of| of.condition_type == condition_type::CONFLICT)?;
-    Some(Condition::new(condition_type::CONFLICT, said.status.as_str(), &said.reason, &said.message))
+/// What the leader says of this cluster that its users have to know.
+pub(super) fn told(answer: &MemberClusterAnnounce) -> Vec<Condition> {
+    let said = |condition_type: &'static str| {
+        let mut conditions = answer.status.iter().flat_map(|status| &status.conditions);
+        let said = conditions.find(|of| of.condition_type == condition_type)?;
+        Some(Condition::new(condition_type, said.status.as_str(), &said.reason, &said.message))
+    };
+    TOLD.into_iter().filter_map(said).collect()
 }
 
 #[cfg(test)]

@@ -4,19 +4,25 @@ mod announce;
 mod client;
 mod connection;
 mod credentials;
+mod fault;
 mod identity;
+mod leaving;
 mod renewal;
 mod status;
 mod token_request;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
 use kube::Client;
 
 pub(crate) use client::connect;
 pub(crate) use connection::{Connect, Facts, run};
-pub use credentials::{Credentials, Renewable, Target, Wish, wish};
+pub(crate) use credentials::secret_name;
+pub use credentials::{Credentials, Renewable, Target, Unusable, Wish, unusable, wish};
+pub use fault::{Class, Fault};
+pub use leaving::leaving;
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 
@@ -24,6 +30,15 @@ use crate::kind::Kind;
 
 /// The kinds of objects that the leader has.
 pub(crate) const KINDS: [Kind; 3] = [Kind::MemberClusterAnnounce, Kind::ResourceExport, Kind::ResourceImport];
+
+/// Where the member's token is, and how it is renewed.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens {
+    /// The Secret, where not the one that the ClusterSet names.
+    pub(crate) secret: Option<String>,
+    /// How long new ones last.
+    pub(crate) lifetime: Duration,
+}
 
 /// What is known of the leader.
 #[derive(Clone)]
@@ -34,7 +49,14 @@ pub(crate) enum Leader {
     None,
     /// There is one, and no way to it: the ClusterSet or the credentials are unusable, or another cluster is the member.
     /// Nothing is withdrawn.
-    Away(ClusterId, String),
+    Away {
+        /// This cluster, as it is called in the ClusterSet.
+        cluster: ClusterId,
+        /// The Namespace of the Common Area; empty where the ClusterSet does not say.
+        area: String,
+        /// What is in the way.
+        why: Class,
+    },
     /// There is one.
     Joined(Arc<Joined>),
 }
@@ -51,4 +73,6 @@ pub(crate) struct Joined {
     pub(crate) connection: u64,
     /// How the connection fares.
     pub(crate) link: Link,
+    /// Another number each time that the leader says something else of our networks.
+    pub(crate) said: u64,
 }

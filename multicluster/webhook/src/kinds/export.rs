@@ -1,7 +1,8 @@
 //! ResourceExport: a member writes its own alone, named and labelled as the leader finds them, and within its networks.
 
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::{Naming, export_name};
+use antrea_mc_core::limits::{Limits, Size};
+use antrea_mc_core::names::Names;
 use antrea_mc_core::wire::resource_of;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport};
 use antrea_shared_api::multicluster::well_known::finalizer::{RESOURCE_EXPORT, RESOURCE_EXPORT_BEFORE_2_2};
@@ -20,7 +21,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     match Caller::in_area(&request.user_info, surroundings, &request.namespace, area)? {
         Caller::Nobody(why) => forbid(why),
         Caller::Controller | Caller::Machinery => Ok(()),
-        Caller::Member(cluster) => by_member(request, &cluster, area),
+        Caller::Member(cluster) => by_member(request, &cluster, area, surroundings.installation().limits),
         Caller::Admin | Caller::Account(_) if request.operation == Operation::Delete => Ok(()),
         Caller::Admin => Change::<ResourceExport>::read(request)?.validate(),
         Caller::Account(name) => by_account(request, &name),
@@ -39,7 +40,7 @@ fn by_account(request: &Request, name: &str) -> Result<(), Denied> {
     change.validate()
 }
 
-fn by_member(request: &Request, cluster: &ClusterId, area: &Area) -> Result<(), Denied> {
+fn by_member(request: &Request, cluster: &ClusterId, area: &Area, limits: Limits) -> Result<(), Denied> {
     if !request.sub_resource.is_empty() {
         return forbid("members may not write the status of ResourceExports: it is the leader's answer");
     }
@@ -56,6 +57,7 @@ fn by_member(request: &Request, cluster: &ClusterId, area: &Area) -> Result<(), 
     change.validate()?;
     is_named_and_labelled(new, cluster)?;
     keeps_its_finalizer(change.before(), new)?;
+    is_within(limits, change.before(), new, cluster, area)?;
     export_networks::review(change.before(), new, cluster, area)
 }
 
@@ -72,12 +74,12 @@ fn has_a_kind_of_members(export: &ResourceExport) -> Result<(), Denied> {
 
 fn is_named_and_labelled(export: &ResourceExport, cluster: &ClusterId) -> Result<(), Denied> {
     let resource = resource_of(export).map_err(|problem| Denied::Forbidden(problem.to_string()))?;
-    let names = [Naming::Unambiguous, Naming::Upstream].map(|naming| export_name(cluster, &resource, naming));
-    let name = export.metadata.name.clone().unwrap_or_default();
-    if !names.contains(&name) {
+    let names = Names::of_export(cluster, &resource);
+    let name = export.metadata.name.as_deref().unwrap_or_default();
+    if !names.both().contains(&name) {
         return forbid(format!(
             "the name of this export of cluster {cluster} is {:?}, not {name:?}",
-            names[0]
+            names.plain
         ));
     }
     let spec = &export.spec;
@@ -92,6 +94,19 @@ fn is_named_and_labelled(export: &ResourceExport, cluster: &ClusterId) -> Result
         Some((key, value)) => forbid(format!("metadata.labels[{key}]: must be {value:?}, as spec says")),
         None => Ok(()),
     }
+}
+
+/// What is on its way into the Common Area at the moment is not counted yet: a member may export a little more.
+fn is_within(
+    limits: Limits,
+    old: Option<&ResourceExport>,
+    new: &ResourceExport,
+    cluster: &ClusterId,
+    area: &Area,
+) -> Result<(), Denied> {
+    let used = area.usage()?.of(cluster.as_str());
+    let checked = limits.check(cluster, used, old.map(Size::of).as_ref(), &Size::of(new));
+    checked.map_err(|over| Denied::Forbidden(over.to_string()))
 }
 
 /// The leader has to see it go.

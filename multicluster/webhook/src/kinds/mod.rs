@@ -7,3 +7,4 @@ pub(crate) mod export;
 mod export_networks;
 pub(crate) mod gateway;
 pub(crate) mod import;
+pub(crate) mod token_request;

@@ -187,6 +187,14 @@ fn nobody_is_let_in_before_enough_is_known() {
     );
     let account = "metadata: {name: east-token, annotations: {multicluster.antrea.io/cluster-id: east}}";
     known.learn("mc", Event::Account(WatchEvent::Resynced(objects(account))));
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        SERVICE,
+        "503: the Multi-cluster controller has not read the ResourceExports of this Namespace yet: try again",
+    );
+    known.learn("mc", Event::Export(WatchEvent::Resynced(Vec::new())));
     check_in(&known, "mc/east-token", "create", SERVICE, "allowed");
     check_in(
         &known,

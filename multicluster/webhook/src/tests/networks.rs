@@ -3,8 +3,8 @@
 use antrea_kit::watch::WatchEvent;
 
 use super::exports::{ENDPOINTS, INFO, check, check_in, update, with};
-use super::{known, objects};
-use crate::Event;
+use super::{EAST, LEADER_SET, answer, exported, known, objects};
+use crate::{Event, Hook, Known};
 
 #[test]
 fn a_member_exports_addresses_in_its_networks_alone() {
@@ -17,10 +17,7 @@ fn a_member_exports_addresses_in_its_networks_alone() {
             "169.254.169.254",
             "422: spec.endpoints.subsets[0].addresses[0].ip: \"169.254.169.254\" cannot be reached by other hosts, as no link-local address can",
         ),
-        (
-            "255.255.255.255",
-            "403: 255.255.255.255 is a loopback, link-local, multicast or reserved address",
-        ),
+        ("255.255.255.255", "403: 255.255.255.255 is a loopback, link-local, multicast or reserved address"),
     ] {
         check("mc/east-token", "create", &with(ENDPOINTS, "10.1.0.7", ip), expected);
         check("mc/east-token", "update", &update(ENDPOINTS, "10.1.0.7", ip), expected);
@@ -53,7 +50,7 @@ fn a_member_that_announced_no_networks_exports_what_nobody_else_has() {
     // Its ClusterInfo counts as an announce of networks.
     let known = known();
     let info = INFO.replace("east", "old").replace("10.1.0.0/16", "10.3.0.0/16");
-    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&info).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&info).remove(0)))));
     check_in(&known, "mc/old-token", "create", &of_old("10.3.0.1"), "allowed");
     check_in(
         &known,
@@ -114,7 +111,7 @@ fn pods_that_others_may_reach_have_networks_of_their_own() {
     let of_west = INFO
         .replace("east", "west")
         .replace("serviceCIDR: 10.1.0.0/16", "serviceCIDR: 10.2.0.0/16, podCIDRs: [10.102.0.0/16]");
-    known.learn("mc", Event::ClusterInfo(WatchEvent::Applied(Box::new(objects(&of_west).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&of_west).remove(0)))));
     check_in(
         &known,
         "mc/old-token",
@@ -122,4 +119,52 @@ fn pods_that_others_may_reach_have_networks_of_their_own() {
         &with(&INFO.replace("east", "old"), "serviceCIDR: 10.1.0.0/16", "podCIDRs: [10.102.3.0/24]"),
         "403: Pod CIDR 10.102.3.0/24 overlaps Pod CIDR 10.102.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own",
     );
+}
+
+/// These networks are bound to `east`.
+fn bind(known: &Known, networks: &str) {
+    let account = format!(
+        "metadata: {{name: east-token, annotations: {{multicluster.antrea.io/cluster-id: east, \
+         multicluster.antrea.io/networks: '{networks}'}}}}"
+    );
+    known.learn("mc", Event::Account(WatchEvent::Applied(objects(&account).remove(0))));
+}
+
+/// `east` announces these networks of Services.
+fn announce(known: &Known, networks: &str) -> String {
+    let announce = with(EAST, "[10.1.0.0/16]", &format!("[{networks}]"));
+    let both = format!("{EAST}---{announce}");
+    let answer = answer(known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &both);
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&announce).remove(0))));
+    answer
+}
+
+#[test]
+fn networks_that_are_not_bound_may_be_announced_and_nothing_is_exported_in_them() {
+    let known = known();
+    assert_eq!(
+        announce(&known, "10.1.0.0/16, 203.0.113.0/24"),
+        "allowed",
+        "a heartbeat is never lost to that"
+    );
+    let public = with(ENDPOINTS, "10.1.0.7", "203.0.113.7");
+    check_in(&known, "mc/east-token", "create", &public, "allowed");
+    let since = format!("{LEADER_SET}status: {{networkApprovalSince: '2026-11-20T00:00:00Z'}}\n");
+    known.learn("mc", Event::ClusterSet(WatchEvent::Applied(objects(&since).remove(0))));
+    let refused = "403: 203.0.113.7 is in Service CIDR 203.0.113.0/24, which no admin of the leader has bound to cluster east";
+    check_in(&known, "mc/east-token", "create", &public, refused);
+    check_in(&known, "mc/east-token", "create", ENDPOINTS, "allowed");
+    bind(&known, "10.1.0.0/16,203.0.113.0/24");
+    check_in(&known, "mc/east-token", "create", &public, "allowed");
+}
+
+#[test]
+fn a_network_that_an_admin_bound_may_be_announced_whoever_says_that_it_has_it() {
+    let (squatted, known) = ("10.1.0.0/16, 10.2.0.0/16", known());
+    let refused = announce(&known, squatted);
+    assert!(refused.starts_with("403: Service CIDR 10.2.0.0/16 overlaps"), "{refused}");
+    bind(&known, squatted);
+    assert_eq!(announce(&known, squatted), "allowed");
+    let info = with(INFO, "serviceCIDR: 10.1.0.0/16", "serviceCIDR: 10.2.0.0/16");
+    check_in(&known, "mc/east-token", "create", &info, "allowed");
 }

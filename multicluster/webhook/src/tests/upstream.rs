@@ -1,6 +1,7 @@
 //! What upstream's members, leader and admins wrote is let through.
 
 use antrea_kit::watch::WatchEvent;
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
 use super::{installation, request};
@@ -28,7 +29,7 @@ fn common_area() -> Known {
     });
     known.learn(AREA, Event::ClusterSet(WatchEvent::Resynced(vec![serde_json::from_value(set).unwrap()])));
     known.learn(AREA, Event::Announce(WatchEvent::Resynced(Vec::new())));
-    known.learn(AREA, Event::ClusterInfo(WatchEvent::Resynced(Vec::new())));
+    known.learn(AREA, Event::Export(WatchEvent::Resynced(Vec::new())));
     known
 }
 
@@ -68,8 +69,8 @@ fn what_upstream_let_a_members_token_write_is_refused() {
     let known = common_area();
     let of_c5 = |export: &Value| export["metadata"]["name"] == "c5-clusterinfo";
     let info = recorded(all).into_iter().find(of_c5).unwrap();
-    let info = Box::new(serde_json::from_value(info).unwrap());
-    known.learn(AREA, Event::ClusterInfo(WatchEvent::Applied(info)));
+    let info: ResourceExport = serde_json::from_value(info).unwrap();
+    known.learn(AREA, Event::Export(WatchEvent::Applied(info.into())));
     let refused = recorded(all).into_iter().filter(is_an_attack).map(|export| {
         let who = format!("{AREA}/{}", export["spec"]["clusterID"].as_str().unwrap());
         let request = request(&who, "create", &export.to_string());

@@ -29,7 +29,7 @@ async fn until_published(maps: &Api<ConfigMap>) {
         while maps.get_opt("antrea-ca").await.unwrap().and_then(|map| map.data?.remove("ca.crt"))
             != Some("CA".to_owned())
         {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
         }
     };
     timeout(SOON, published).await.expect("it was not published");
@@ -65,6 +65,31 @@ fn elector(client: &Client, terms: Terms, worker: Watchdog) -> (Elector, watch::
 
 fn leads(leadership: &Leadership) -> bool {
     *leadership == Leadership::Leading
+}
+
+#[tokio::test]
+async fn certificates_that_follow_others_are_published_in_their_place() {
+    let (_folder, client) = api_server();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
+    let publication = Publication {
+        namespace: "kube-system".into(),
+        name: "antrea-ca".into(),
+        ca_pem: "former".into(),
+        field_manager: "antrea-controller",
+    };
+    let (others, certificates) = watch::channel(String::new());
+    let stop = CancellationToken::new();
+    let publishing = tokio::spawn(ca_publisher::follow(client, publication, certificates, stop.clone()));
+    let published = async {
+        while maps.get_opt("antrea-ca").await.unwrap().is_none() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, published).await.expect("it was not published");
+    others.send_replace("CA".to_owned());
+    until_published(&maps).await;
+    stop.cancel();
+    timeout(SOON, publishing).await.expect("it does not end").unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! MemberClusterAnnounce: a cluster says in the Common Area that it is a member, and that it is alive.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::multicluster::Condition;
@@ -66,13 +66,26 @@ object!(
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MemberClusterAnnounceStatus {
-    /// `Conflict`, where networks or Gateways of the member are those of another as well.
+    /// `Conflict`, where networks or Gateways of the member are those of another as well; `NetworkUnapproved`, where no
+    /// admin has bound networks to it that need that; `ExportLimit`, where it exports as much as it may.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
     /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 64))]
     pub gateways: Vec<HeldGateway>,
+    /// Networks that the member had before they needed the approval of an admin: it may have them until one says which
+    /// networks are its own.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "held_networks")]
+    pub held_networks: Vec<String>,
+}
+
+/// How many networks a member may hold.
+pub const MOST_HELD_NETWORKS: usize = 128;
+
+fn held_networks(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "maxItems": MOST_HELD_NETWORKS, "items": schema::cidr(generator) })
 }
 
 /// A Gateway of a member.

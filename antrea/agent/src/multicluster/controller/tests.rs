@@ -11,6 +11,7 @@ use antrea_ovs::openflow::Connection;
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::Services;
 use antrea_pipeline::{Gateway, PipelineConfig, PolicyEnforcement, Tunnel};
+use antrea_shared_api::multicluster::v1alpha1::TunnelInfo;
 use antrea_types::{DualStack, OfPort, TunnelTraffic};
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -77,7 +78,11 @@ fn gateway(second: i64, reached: bool) -> WatchEvent<Record<LocalGateway>> {
 async fn a_thousand_heartbeats_plan_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let client = object_files::client(folder.path()).unwrap();
-    let setup = MulticlusterSetup { namespace: "mc".to_owned(), pod_to_pod: PodToPod::Off };
+    let setup = MulticlusterSetup {
+        namespace: "mc".to_owned(),
+        pod_to_pod: PodToPod::Off,
+        tunnel: TunnelInfo::default(),
+    };
     let (controller, _notices) = MulticlusterController::new(setup, &client, base()).await.unwrap();
     // Sent with each plan, whatever is in it.
     let mut planned = controller.peers();

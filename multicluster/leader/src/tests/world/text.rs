@@ -17,8 +17,9 @@ pub(super) fn line(action: &Action) -> String {
             format!("tell {}: {}", change.name, conditions(&change.wanted.conditions))
         }
         Action::WriteAnnounceStatus(change) => {
-            let held = change.wanted.gateways.iter().map(|held| format!(" Gateway {}", held.gateway_ip));
-            let told = format!("tell {}:{}", change.name, held.collect::<String>());
+            let gateways = change.wanted.gateways.iter().map(|held| format!(" Gateway {}", held.gateway_ip));
+            let held = change.wanted.held_networks.iter().map(|network| format!(" held {network}"));
+            let told = format!("tell {}:{}", change.name, gateways.chain(held).collect::<String>());
             format!("{told} {}", conditions(&change.wanted.conditions)).trim_end().to_owned()
         }
         Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {

@@ -1,37 +1,20 @@
 //! Of which Services a member keeps objects, and that it misses none of their changes.
 
-use std::collections::BTreeSet;
-
 use antrea_kit::object_files;
 use antrea_kit::untyped::Untyped;
-use antrea_mc_core::addresses::EndpointAddresses;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+use super::memory::settings;
 use super::*;
-use crate::export::{Networks, Subject as Exported};
-use crate::gateway::NodeIpKind;
+use crate::export::Subject as Exported;
 use crate::interest::News;
 use crate::objects::{Key, SERVICE_LABEL, at};
-use crate::parts::{Exports, Settings};
+use crate::parts::Exports;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-
-fn settings() -> Settings {
-    Settings {
-        namespace: "kube-system".to_owned(),
-        networks: Networks { service_cidrs: vec!["10.96.0.0/16".parse().unwrap()], pod_cidrs: Vec::new() },
-        addresses: EndpointAddresses::ClusterIps,
-        precedence: NodeIpKind::Internal,
-        naming: Naming::Unambiguous,
-        label_identities: LabelIdentities::Kept,
-        token_lifetime: Duration::from_secs(600),
-        excluded_namespaces: BTreeSet::new(),
-        version: "v0".to_owned(),
-    }
-}
 
 fn key(kind: Kind, name: &str) -> Key {
     Key::new(kind, "shop", name)
@@ -64,6 +47,7 @@ struct Member {
     engine: Engine<Exports>,
     told: mpsc::Receiver<Told>,
     api_server: Client,
+    _watches: Option<Watches>,
     _folder: TempDir,
 }
 
@@ -74,7 +58,7 @@ impl Member {
         let api_server = object_files::client(folder.path()).unwrap();
         let (sender, told) = mpsc::channel(QUEUE);
         let engine = Engine::new(Exports(settings()), api_server.clone(), sender);
-        let mut member = Self { engine, told, api_server, _folder: folder };
+        let mut member = Self { engine, told, api_server, _watches: None, _folder: folder };
         for name in (0..services).map(|number| format!("s{number}")) {
             member.create(Kind::Service, service(&name)).await;
             member.create(Kind::EndpointSlice, slice(&name)).await;
@@ -82,7 +66,7 @@ impl Member {
         for name in exported {
             member.create(Kind::ServiceExport, export(name)).await;
         }
-        member.engine.watch(CancellationToken::new());
+        member._watches = Some(member.engine.watch());
         let kinds = [Kind::Service, Kind::EndpointSlice];
         member.hears_until(|objects| kinds.iter().all(|kind| objects.has_listed(*kind))).await;
         member
@@ -111,7 +95,7 @@ impl Member {
             while !is(&engine.objects) {
                 tokio::select! {
                     Some(event) = told.recv() => engine.learn(event),
-                    Some(news) = engine.selection.heard.recv() => engine.hear(news),
+                    news = engine.selection.next() => engine.hear(news.unwrap()),
                 }
             }
         };
@@ -183,7 +167,7 @@ async fn a_slice_that_becomes_another_services_is_not_kept() {
 async fn nothing_is_decided_on_an_export_before_its_service_is_known() {
     let mut member = Member::new(20, &[]).await;
     let engine = &mut member.engine;
-    engine.follow(&leader(Link::Connected));
+    engine.follow(&leader(1, Link::Connected));
     // It is made again by somebody: the leader still has what was exported before.
     engine.learn((Kind::ServiceExport, 0, WatchEvent::Applied(export("s7"))));
     let spec = json!({ "clusterID": "west", "kind": "Service", "namespace": "shop", "name": "s7" });

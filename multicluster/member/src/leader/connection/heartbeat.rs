@@ -4,72 +4,144 @@ use std::mem;
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
-use antrea_kit::kube_client::status_code;
+use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
-use super::{Connection, HEARTBEAT, PATIENCE};
-use crate::leader::announce::{announce, conflict, send};
+use super::{Connection, Facts, HEARTBEAT, PATIENCE};
+use crate::condition::Condition;
+use crate::leader::announce::{announce, send, told};
 use crate::leader::identity::{is_anothers, own_uid};
-use crate::leader::{Link, Target};
+use crate::leader::{Class, Fault, Link, Target};
 
-/// How many heartbeats are lost before the leader counts as away.
+/// How many heartbeats are lost before the leader counts as away, and then, in another way, before that one is told.
 const LOST: u32 = 3;
 /// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
 
-impl Connection {
-    pub(super) async fn beat(&mut self) {
-        let Some((target, client)) = self.joined.clone() else { return };
+/// A heartbeat before it is sent.
+struct Heartbeat {
+    local: Client,
+    leader: Client,
+    target: Target,
+    facts: Facts,
+    /// Of this cluster, once it was read.
+    uid: Option<String>,
+}
+
+/// What came of a heartbeat.
+pub(super) struct Beat {
+    /// Of this cluster, if it is known.
+    uid: Option<String>,
+    link: Link,
+    /// What the leader says of our networks, if it has taken the heartbeat.
+    told: Vec<Condition>,
+}
+
+impl Heartbeat {
+    async fn run(self) -> Beat {
+        let uid = match self.uid.clone() {
+            Some(uid) => uid,
+            None => match timeout(PATIENCE, own_uid(&self.local)).await {
+                Ok(Ok(uid)) => uid,
+                Ok(Err(error)) => return Beat::lost(unknown_uid(&error)),
+                Err(late) => return Beat::lost(unknown_uid(&late.into())),
+            },
+        };
+        let sent = timeout(PATIENCE, self.send(&uid)).await;
+        let (link, told) = sent.unwrap_or_else(|late| (Link::Disconnected(silence(late)), Vec::new()));
+        Beat { uid: Some(uid), link, told }
+    }
+
+    /// How the connection fares, and what the leader says of our networks.
+    async fn send(&self, uid: &str) -> (Link, Vec<Condition>) {
+        let Self { leader, target, facts, .. } = self;
         let now = Timestamp::now();
-        let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
-        let silent = if sent.is_err() { self.silent + 1 } else { 0 };
+        match send(leader, &announce(target, facts, uid, now)).await {
+            Ok(answer) => (Link::Connected, told(&answer)),
+            Err(error) if is_anothers(&error, leader, target, uid).await => {
+                (Link::Taken(Fault::of(&error).class().to_string()), Vec::new())
+            }
+            Err(error) => (judge(&error, target, now), Vec::new()),
+        }
+    }
+}
+
+impl Beat {
+    const fn lost(fault: Fault) -> Self {
+        Self { uid: None, link: Link::Disconnected(fault), told: Vec::new() }
+    }
+
+    /// Whether nobody has answered.
+    fn is_silent(&self) -> bool {
+        matches!(&self.link, Link::Disconnected(fault) if *fault.class() == Class::Trouble(Trouble::Silent))
+    }
+}
+
+impl Connection {
+    /// Begins a heartbeat, unless there is no way to the leader or one is under way.
+    pub(super) fn beat(&mut self) {
+        let Some((target, leader)) = self.joined.clone().filter(|_| self.beats.is_empty()) else { return };
+        let (local, facts, uid) = (self.local.clone(), self.facts.clone(), self.uid.clone());
+        self.beats.push(Box::pin(Heartbeat { local, leader, target, facts, uid }.run()));
+    }
+
+    /// Takes in what came of a heartbeat.
+    pub(super) fn beaten(&mut self, beat: Beat) {
+        let silent = if beat.is_silent() { self.silent + 1 } else { 0 };
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
-        let link = sent
-            .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
+        let Beat { uid, link, told } = beat;
+        self.uid = uid.or_else(|| self.uid.take());
+        let says_otherwise = link == Link::Connected && self.told != told;
+        if says_otherwise {
+            (self.told, self.said) = (told, self.said + 1);
+        }
         if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
-            self.join(target);
-            return;
+            self.begin_again();
+        } else {
+            self.fared(link);
         }
-        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
-        // One lost heartbeat is no news. A refusal is.
-        let is_news = self.lost == 0
-            || self.lost >= LOST
-            || self.link != Link::Connected
-            || matches!(link, Link::Expired { .. } | Link::Taken(_));
-        if is_news && link != self.link {
-            match link.fault() {
-                Some(why) => warn!(reason = why, "Disconnected from the leader"),
-                None => info!("Connected to the leader"),
-            }
-            self.link = link;
+        if says_otherwise {
             self.publish();
         }
     }
 
-    /// Sends a heartbeat, and says how the connection fares.
-    async fn announce(&mut self, target: &Target, client: &Client, now: Timestamp) -> Link {
-        let uid = match self.uid.clone() {
-            Some(uid) => uid,
-            None => match own_uid(&self.local).await {
-                Ok(uid) => self.uid.insert(uid).clone(),
-                Err(error) => return Link::Disconnected(chain(error.as_ref()).to_string()),
-            },
-        };
-        match send(client, &announce(target, &self.facts, &uid, now)).await {
-            Ok(answer) => {
-                self.conflict = conflict(&answer);
-                Link::Connected
+    /// Takes in how a heartbeat fared, and tells the other components where that is news.
+    fn fared(&mut self, link: Link) {
+        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
+        let alike = self.fared.take().filter(|(before, _)| *before == link);
+        let times = alike.map_or(1, |(_, times)| times + 1);
+        if link != self.link && self.is_news(&link, times) {
+            match (&link, link.fault()) {
+                (Link::Disconnected(fault), _) => {
+                    warn!(reason = fault.text(), "Disconnected from the leader");
+                }
+                (_, Some(why)) => warn!(reason = %why, "Disconnected from the leader"),
+                (_, None) => info!("Connected to the leader"),
             }
-            Err(error) if is_anothers(&error, client, target, &uid).await => {
-                Link::Taken(chain(error.as_ref()).to_string())
+            self.link = link.clone();
+            self.publish();
+        } else if let Link::Disconnected(fault) = &link {
+            debug!(reason = fault.text(), "The leader has not taken a heartbeat");
+        }
+        self.fared = Some((link, times));
+    }
+
+    /// Whether it is told that so many heartbeats, the last ones, fared like this. One that is lost is no news, nor are
+    /// several that are lost now in one way and now in another. A refusal is.
+    fn is_news(&self, link: &Link, times: u32) -> bool {
+        match (&self.link, link) {
+            (Link::Connected, Link::Disconnected(_)) => self.lost >= LOST,
+            (Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. }, Link::Disconnected(fault)) => {
+                fault.class().lasts() || times >= LOST
             }
-            Err(error) => judge(&error, target, now),
+            _ => true,
         }
     }
 
@@ -90,45 +162,72 @@ fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
         Some(since) if status_code(error) == Some(401) => {
             Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
         }
-        _ => Link::Disconnected(chain(error.as_ref()).to_string()),
+        _ => Link::Disconnected(Fault::of(error)),
     }
+}
+
+fn silence(late: Elapsed) -> Fault {
+    Fault::of(&anyhow::Error::from(late).context(format!("the leader did not answer within {PATIENCE:?}")))
+}
+
+/// It is our own API server that does not answer.
+fn unknown_uid(error: &anyhow::Error) -> Fault {
+    let why = "Namespace kube-system of this cluster cannot be read".to_owned();
+    Fault::new(Class::NoWay(why), chain(error.as_ref()))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::future::pending;
+    use std::io;
 
     use antrea_mc_core::addresses::EndpointAddresses;
+    use futures::StreamExt;
     use hyper::Response;
     use kube::client::Body;
+    use rustls::CertificateError::ExpiredContext;
+    use rustls::pki_types::UnixTime;
     use tokio::sync::watch;
     use tower::service_fn;
 
-    use super::super::Facts;
     use super::*;
     use crate::export::Networks;
     use crate::leader::{Credentials, Leader};
+
+    const BLAME: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkRefused", "message": "10.2.0.0/24 is of cluster east"}]}}"#;
 
     /// What becomes of a heartbeat.
     #[derive(Clone, Copy)]
     enum Fate {
         Taken,
         Refused,
+        Failed,
         Silence,
+        /// Taken, and the leader says that networks are another's.
+        Blamed,
+        /// The certificate of the leader has expired, which is found out at this second.
+        Expired(u64),
     }
 
     fn leader(fate: Fate) -> Client {
         let service = service_fn(move |_: hyper::Request<Body>| async move {
             let (code, body) = match fate {
                 Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
-                Fate::Refused => (500, "{}"),
+                Fate::Blamed => (200, BLAME),
+                Fate::Refused => (403, "not yours"),
+                Fate::Failed => (500, "in trouble"),
                 Fate::Silence => pending().await,
+                Fate::Expired(second) => return Err(io::Error::other(expired(second))),
             };
             let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
-            Ok::<_, Infallible>(answer.unwrap())
+            Ok::<_, io::Error>(answer.unwrap())
         });
         Client::new(service, "default")
+    }
+
+    fn expired(second: u64) -> rustls::Error {
+        let time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
+        rustls::Error::InvalidCertificate(ExpiredContext { time: time(second), not_after: time(0) })
     }
 
     fn target() -> Target {
@@ -143,31 +242,97 @@ mod tests {
         }
     }
 
-    /// The number of the connection after heartbeats that fared like this.
-    async fn check(fates: &[Fate]) -> u64 {
+    /// There is a way wherever no certificates are named.
+    fn connect(target: &Target) -> anyhow::Result<Client> {
+        anyhow::ensure!(target.credentials.ca.is_none(), "there is no certificate");
+        Ok(leader(Fate::Taken))
+    }
+
+    fn connection() -> (Connection, watch::Receiver<Leader>) {
         let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
         let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
         let facts = Facts { networks, addresses, version };
-        let (known, _) = watch::channel(Leader::Unknown);
-        let connect = |_: &Target| Ok(leader(Fate::Taken));
+        let (known, seen) = watch::channel(Leader::Unknown);
         let mut connection =
-            Connection::new(leader(Fate::Refused), "kube-system".to_owned(), facts, connect, known);
+            Connection::new(leader(Fate::Failed), "kube-system".to_owned(), facts, connect, known);
         connection.uid = Some("west-uid".to_owned());
-        connection.join(target());
+        assert!(connection.begin(target()));
+        (connection, seen)
+    }
+
+    async fn beat(connection: &mut Connection, fate: Fate) {
+        connection.joined = Some((target(), leader(fate)));
+        connection.beat();
+        let beat = connection.beats.next().await.unwrap();
+        connection.beaten(beat);
+    }
+
+    /// The connection after heartbeats that fared like this, and how often the other components were told of it.
+    async fn beaten(fates: &[Fate]) -> (Connection, u32) {
+        let (mut connection, mut seen) = connection();
+        let mut told = 0;
         for fate in fates {
-            connection.joined = Some((target(), leader(*fate)));
-            connection.beat().await;
+            seen.mark_unchanged();
+            beat(&mut connection, *fate).await;
+            told += u32::from(seen.has_changed().unwrap());
         }
-        connection.number
+        (connection, told)
+    }
+
+    /// The number of the connection after heartbeats that fared like this.
+    async fn number(fates: &[Fate]) -> u64 {
+        beaten(fates).await.0.number
     }
 
     #[tokio::test(start_paused = true)]
     async fn watches_begin_anew_when_a_leader_answers_after_a_silence() {
-        use Fate::{Refused, Silence, Taken};
-        assert_eq!(check(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
-        assert_eq!(check(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
-        assert_eq!(check(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
-        assert_eq!(check(&[Taken, Silence, Refused, Taken]).await, 1, "a refusal is an answer");
-        assert_eq!(check(&[Taken, Refused, Refused, Refused, Taken]).await, 1);
+        use Fate::{Failed, Silence, Taken};
+        assert_eq!(number(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
+        assert_eq!(number(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
+        assert_eq!(number(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
+        assert_eq!(number(&[Taken, Silence, Failed, Taken]).await, 1, "a failure is an answer");
+        assert_eq!(number(&[Taken, Failed, Failed, Failed, Taken]).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_other_components_are_told_when_the_leader_says_something_else_of_networks() {
+        use Fate::{Blamed, Silence, Taken};
+        let (connection, told) = beaten(&[Taken, Blamed, Blamed, Silence, Taken, Taken]).await;
+        assert_eq!((connection.said, told), (2, 3), "connected, blamed, and not any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_connection_goes_on_while_the_secret_cannot_be_used() {
+        use Fate::{Silence, Taken};
+        let (mut connection, _seen) = connection();
+        let credentials = Credentials { ca: Some(b"none".to_vec()), token: "token".to_owned() };
+        assert!(!connection.begin(Target { credentials, ..target() }));
+        for fate in [Taken, Taken, Silence, Silence, Taken, Taken] {
+            beat(&mut connection, fate).await;
+            assert_eq!(connection.no_way.as_deref(), Some("there is no certificate"));
+        }
+        assert_eq!((&connection.link, connection.number), (&Link::Connected, 2));
+        assert!(connection.begin(target()));
+        assert_eq!(connection.no_way, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_certificate_that_has_expired_is_told_once() {
+        let (connection, told) = beaten(&(1..=6).map(Fate::Expired).collect::<Vec<_>>()).await;
+        assert_eq!(told, 1);
+        let why = connection.link.fault().unwrap().to_string();
+        assert_eq!(why, "TLS: the certificate of the leader's API server has expired");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_in_the_way_is_told_again_when_it_lasts() {
+        use Fate::{Failed, Refused, Silence, Taken};
+        let told = async |fates: &[Fate]| beaten(fates).await.1;
+        assert_eq!(told(&[Failed, Silence, Failed, Silence, Failed, Silence]).await, 1, "they take turns");
+        assert_eq!(told(&[Failed, Silence, Silence]).await, 1);
+        assert_eq!(told(&[Failed, Silence, Silence, Silence, Silence]).await, 2);
+        assert_eq!(told(&[Failed, Refused]).await, 2, "somebody has to mend it");
+        assert_eq!(told(&[Taken, Silence, Failed, Silence, Failed]).await, 2, "connected, and away");
+        assert_eq!(told(&[Failed, Silence, Taken]).await, 2, "the leader is back");
     }
 }

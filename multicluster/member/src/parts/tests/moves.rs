@@ -1,16 +1,16 @@
 //! What stays when the way to the leader changes, and what is deleted by hand and comes back at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::Method;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::lab::{Lab, announce, derived, exported, gateway, set};
+use super::lab::{LEADERS, Lab, announce, derived, exported, gateway, set};
 use crate::export::LabelIdentities;
 use crate::kind::Kind;
 use crate::objects::Key;
@@ -28,6 +28,41 @@ async fn another_common_area_at_the_same_leader_is_another_leader() {
     }
     lab.is_gone(&derived()).await;
     lab.is_gone(&announce()).await;
+    lab.end().await;
+}
+
+/// An API server, and how often announces are asked for in this way.
+fn counted(files: Client, method: Method, asked: &Arc<AtomicU32>) -> Client {
+    let asked = asked.clone();
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let counts = *request.method() == method && request.uri().path().contains("/memberclusterannounces/");
+        asked.fetch_add(u32::from(counts), Ordering::SeqCst);
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test]
+async fn another_address_of_the_same_leader_is_another_way_to_it() {
+    let (goodbyes, heartbeats) = (Arc::default(), Arc::default());
+    let mut lab = Lab::behind("https://old-address", |files| counted(files, Method::DELETE, &goodbyes)).await;
+    lab.is_joined().await;
+    let before = lab.get(&derived()).await;
+    let leader = counted(counted(lab.leader.clone(), Method::DELETE, &goodbyes), Method::PATCH, &heartbeats);
+    LEADERS.lock().unwrap().insert("https://new-address".to_owned(), leader);
+    let leaders = json!([{ "clusterID": "east", "server": "https://new-address", "secret": "token" }]);
+    lab.patch(&set(), &json!({ "spec": { "leaders": leaders } })).await;
+    let heard = async {
+        while heartbeats.load(Ordering::SeqCst) == 0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), heard).await.unwrap();
+    sleep(AFTERWARDS).await;
+    lab.is_joined().await;
+    assert_eq!(lab.get(&derived()).await, before);
+    assert_eq!(goodbyes.load(Ordering::SeqCst), 0);
     lab.end().await;
 }
 
@@ -50,6 +85,39 @@ async fn another_secret_is_another_way_to_the_same_leader() {
     lab.is_joined().await;
     assert_eq!(lab.get(&derived()).await, before);
     lab.end().await;
+}
+
+#[tokio::test]
+async fn of_the_secrets_of_a_namespace_one_is_watched() {
+    let mut lab = Lab::new("https://one-secret").await;
+    lab.is_joined().await;
+    lab.end().await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    lab.local = noting(lab.local.clone(), Arc::clone(&asked));
+    for configured in [None, Some("token".to_owned())] {
+        lab.token_secret = configured;
+        lab.delete(&announce()).await;
+        lab.start();
+        lab.is_joined().await;
+        lab.end().await;
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        assert!(!asked.is_empty(), "{:?}", lab.token_secret);
+        for query in asked {
+            assert!(query.contains("fieldSelector=metadata.name%3Dtoken"), "{query}");
+        }
+    }
+}
+
+/// An API server that notes what it is asked about Secrets.
+fn noting(files: Client, asked: Arc<Mutex<Vec<String>>>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        if request.uri().path().ends_with("/secrets") {
+            asked.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
+        }
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
 }
 
 #[tokio::test]

@@ -1,0 +1,314 @@
+//! How much a member may export, and how much it does.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use antrea_shared_api::multicluster::v1alpha1::{
+    ExportKind, ExportedEndpoints, ResourceExport, ResourceExportSpec,
+};
+use serde::Serialize;
+
+use crate::ids::ClusterId;
+
+/// The most ports of an exported Service, and of endpoints that have the same ones.
+pub const MOST_PORTS: usize = 100;
+/// As many are read of what was exported before there was a limit.
+pub(crate) const MOST_PORTS_READ: usize = 1_000;
+/// The most endpoints of a Service in one cluster.
+pub const MOST_ENDPOINTS: usize = 20_000;
+/// How much a ResourceImport may import, in bytes of JSON. etcd takes 1.5 MiB; the rest is for metadata and status.
+pub(crate) const MOST_IMPORTED_BYTES: usize = 1_400 << 10;
+
+/// How much a member may export (`leader.memberLimits`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many ResourceExports, but for those of labels.
+    pub exports: usize,
+    /// How many of labels.
+    pub label_identities: usize,
+    /// How large all of them are together, in bytes of JSON.
+    pub bytes: usize,
+    /// How large one of them is.
+    pub object_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { exports: 10_000, label_identities: 20_000, bytes: 64 << 20, object_bytes: 1 << 20 }
+    }
+}
+
+/// A limit that a member has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// Of ResourceExports, but for those of labels.
+    Exports,
+    /// Of those of labels.
+    LabelIdentities,
+    /// Of the size of all.
+    Bytes,
+}
+
+/// Why a member may not export something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverLimit {
+    /// It exports as many Services as it may.
+    #[error(
+        "cluster {cluster} exports {used} of {limit} Services, endpoints and ClusterInfos: an admin of the leader may \
+         raise leader.memberLimits.exports"
+    )]
+    Exports {
+        /// The member.
+        cluster: ClusterId,
+        /// What it exports.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// It exports as many sets of labels as it may.
+    #[error(
+        "cluster {cluster} exports {used} of {limit} sets of labels: an admin of the leader may raise \
+         leader.memberLimits.labelIdentities"
+    )]
+    LabelIdentities {
+        /// The member.
+        cluster: ClusterId,
+        /// What it exports.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// All that it exports would be too large.
+    #[error(
+        "with this cluster {cluster} would export {used} of {limit} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes"
+    )]
+    Bytes {
+        /// The member.
+        cluster: ClusterId,
+        /// What it would export.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
+    /// The object is too large.
+    #[error(
+        "the ResourceExport has {used} of {limit} bytes: an admin of the leader may raise leader.memberLimits.objectBytes"
+    )]
+    Object {
+        /// How large it is.
+        used: usize,
+        /// How large it may be.
+        limit: usize,
+    },
+    /// It has too many ports.
+    #[error("the ResourceExport has {used} ports in one list, of {limit} that there may be")]
+    Ports {
+        /// How many there are.
+        used: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// It has too many endpoints.
+    #[error("the ResourceExport has {used} endpoints, of {limit} that there may be")]
+    Endpoints {
+        /// How many there are.
+        used: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+/// What counts of a ResourceExport.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The exporter, as it is written.
+    pub cluster: String,
+    /// The kind.
+    pub kind: ExportKind,
+    /// How many bytes of JSON it has, but for its status and what only the API server writes. `managedFields` are anybody's
+    /// to write.
+    pub bytes: usize,
+    /// How many ports its longest list of ports has.
+    pub ports: usize,
+    /// How many endpoints it has.
+    pub endpoints: usize,
+}
+
+impl Size {
+    /// How large a ResourceExport is, of which nothing has been left out yet.
+    pub fn of(export: &ResourceExport) -> Self {
+        let metadata = &export.metadata;
+        let of_users =
+            (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
+        let spec = &export.spec;
+        Self {
+            cluster: spec.cluster_id.clone(),
+            kind: spec.kind.clone(),
+            bytes: stored_bytes(&(of_users, &metadata.managed_fields, spec)),
+            ports: longest_list_of_ports(spec),
+            endpoints: spec.endpoints.as_ref().map_or(0, endpoints),
+        }
+    }
+}
+
+fn longest_list_of_ports(spec: &ResourceExportSpec) -> usize {
+    let of_service = spec.service.iter().map(|service| service.service_spec.ports.len());
+    let subsets = spec.endpoints.iter().flat_map(|endpoints| &endpoints.subsets);
+    let slices = spec.endpoints.iter().flat_map(|endpoints| &endpoints.endpoint_slices);
+    let of_subsets = subsets.map(|subset| subset.ports.as_ref().map_or(0, Vec::len));
+    of_service.chain(of_subsets).chain(slices.map(|slice| slice.ports.len())).max().unwrap_or(0)
+}
+
+/// Subsets and slices are the same endpoints, for different readers.
+fn endpoints(exported: &ExportedEndpoints) -> usize {
+    let in_subsets = exported.subsets.iter().map(|subset| subset.addresses.as_ref().map_or(0, Vec::len));
+    let in_slices = exported.endpoint_slices.iter().map(|slice| slice.endpoints.len());
+    in_subsets.sum::<usize>().max(in_slices.sum())
+}
+
+/// How many bytes of JSON the API server stores of a value.
+pub(crate) fn stored_bytes(value: &impl Serialize) -> usize {
+    let mut bytes = Count(0);
+    // Counting does not fail, nor does the JSON of what was read from JSON.
+    let _ = serde_json::to_writer(&mut bytes, value);
+    bytes.0
+}
+
+/// Counts what is written into it, as Go writes it: `<`, `>` and `&` become `\u003c` and so on.
+struct Count(usize);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let escaped = bytes.iter().filter(|byte| b"<>&".contains(byte)).count();
+        self.0 += bytes.len() + 5 * escaped;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How much a member exports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// How many ResourceExports, but for those of labels.
+    pub exports: usize,
+    /// How many of labels.
+    pub label_identities: usize,
+    /// How large they are together.
+    pub bytes: usize,
+}
+
+/// How much each member exports.
+#[derive(Clone, Debug, Default)]
+pub struct Usage {
+    /// By the names of the ResourceExports.
+    sizes: BTreeMap<String, Size>,
+    by_cluster: BTreeMap<String, Used>,
+}
+
+impl Usage {
+    /// The ResourceExport of this name is so large, or it is not there.
+    pub fn set(&mut self, name: &str, size: Option<Size>) {
+        if let Some(before) = self.sizes.remove(name) {
+            self.take_out(&before);
+        }
+        if let Some(size) = size {
+            let used = self.by_cluster.entry(size.cluster.clone()).or_default();
+            *counted(used, &size.kind) += 1;
+            used.bytes += size.bytes;
+            self.sizes.insert(name.to_owned(), size);
+        }
+    }
+
+    /// How much a cluster exports.
+    pub fn of(&self, cluster: &str) -> Used {
+        self.by_cluster.get(cluster).copied().unwrap_or_default()
+    }
+
+    fn take_out(&mut self, size: &Size) {
+        let Some(used) = self.by_cluster.get_mut(&size.cluster) else { return };
+        *counted(used, &size.kind) -= 1;
+        used.bytes -= size.bytes;
+        if *used == Used::default() {
+            self.by_cluster.remove(&size.cluster);
+        }
+    }
+}
+
+fn counted<'a>(used: &'a mut Used, kind: &ExportKind) -> &'a mut usize {
+    match kind {
+        ExportKind::LabelIdentity => &mut used.label_identities,
+        _ => &mut used.exports,
+    }
+}
+
+impl Limits {
+    /// Those that a member has reached.
+    pub fn reached(&self, used: Used) -> Vec<Limit> {
+        let all = [
+            (Limit::Exports, used.exports >= self.exports),
+            (Limit::LabelIdentities, used.label_identities >= self.label_identities),
+            (Limit::Bytes, used.bytes >= self.bytes),
+        ];
+        all.into_iter().filter(|(_, is_reached)| *is_reached).map(|(limit, _)| limit).collect()
+    }
+
+    /// Whether a cluster that exports `used` may export `new`, in the place of `old` where that is there. What was there
+    /// before may stay, and shrink. A ClusterInfo of a bounded size is let in always: a member that exports much keeps its
+    /// Gateway.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(
+        &self,
+        cluster: &ClusterId,
+        used: Used,
+        old: Option<&Size>,
+        new: &Size,
+    ) -> Result<(), OverLimit> {
+        self.check_object(old, new)?;
+        if new.kind == ExportKind::ClusterInfo {
+            return Ok(());
+        }
+        if old.is_none() {
+            self.check_number(cluster, used, &new.kind)?;
+        }
+        let before = old.map_or(0, |old| old.bytes);
+        let after = used.bytes.saturating_sub(before) + new.bytes;
+        if after > self.bytes && new.bytes > before {
+            return Err(OverLimit::Bytes { cluster: cluster.clone(), used: after, limit: self.bytes });
+        }
+        Ok(())
+    }
+
+    fn check_object(&self, old: Option<&Size>, new: &Size) -> Result<(), OverLimit> {
+        let exceeds = |limit: usize, of: fn(&Size) -> usize| of(new) > limit && of(new) > old.map_or(0, of);
+        if exceeds(self.object_bytes, |size| size.bytes) {
+            return Err(OverLimit::Object { used: new.bytes, limit: self.object_bytes });
+        }
+        if exceeds(MOST_PORTS, |size| size.ports) {
+            return Err(OverLimit::Ports { used: new.ports, limit: MOST_PORTS });
+        }
+        if exceeds(MOST_ENDPOINTS, |size| size.endpoints) {
+            return Err(OverLimit::Endpoints { used: new.endpoints, limit: MOST_ENDPOINTS });
+        }
+        Ok(())
+    }
+
+    fn check_number(&self, cluster: &ClusterId, used: Used, kind: &ExportKind) -> Result<(), OverLimit> {
+        let cluster = cluster.clone();
+        match (kind, used.label_identities, used.exports) {
+            (ExportKind::LabelIdentity, used, _) if used >= self.label_identities => {
+                Err(OverLimit::LabelIdentities { cluster, used, limit: self.label_identities })
+            }
+            (ExportKind::LabelIdentity, ..) => Ok(()),
+            (_, _, used) if used >= self.exports => {
+                Err(OverLimit::Exports { cluster, used, limit: self.exports })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Networks that admins bind to members, and those that need nobody's approval.
+
+use serde_json::json;
+
+use super::imports::web;
+use super::members::{SET, announce};
+use super::others::cluster_info;
+use super::world::World;
+
+/// The ServiceAccount of a member, made on a day of November; `networks` is its annotation, with a comma before it.
+pub(super) fn account(cluster: &str, day: u8, networks: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {cluster}-token, namespace: antrea-multicluster, \
+         creationTimestamp: '2026-11-{day:02}T00:00:00Z', annotations: {{multicluster.antrea.io/cluster-id: \
+         {cluster}{networks}}}}}\n---\n"
+    )
+}
+
+fn bound(networks: &str) -> String {
+    format!(", multicluster.antrea.io/networks: '{networks}'")
+}
+
+/// A leader that has known for long that networks need approval.
+fn set() -> String {
+    SET.trim_end_matches("---\n").to_owned() + "status: {networkApprovalSince: '2026-11-20T00:00:00Z'}\n---\n"
+}
+
+/// What `b` says of its networks, besides its Gateway.
+fn info(networks: &str) -> String {
+    cluster_info("b", 3, "10.102.0.0/16", "172.18.2.1")
+        .replace("gatewayInfos", &format!("serviceCIDRs: [{networks}], gatewayInfos"))
+}
+
+/// Member `b`, with a private network and a public one.
+fn b() -> [String; 4] {
+    let networks = "10.102.0.0/16, 1.1.1.0/24";
+    [
+        account("b", 20, ""),
+        announce("b", 1, &format!("serviceCIDRs: [{networks}]")),
+        info(networks),
+        web("b", 80, "10.102.0.9", 4),
+    ]
+}
+
+fn world(set: &str) -> World {
+    let mut world = World::of(&(set.to_owned() + &b().concat()));
+    world.wait(1, &["b"]);
+    world
+}
+
+/// The networks of `b` that others import.
+fn imported(world: &World) -> String {
+    let info = &world.object("ResourceImport", "b-clusterinfo")["spec"]["clusterinfo"];
+    let more = info["serviceCIDRs"].as_array().into_iter().flatten();
+    let all = [&info["serviceCIDR"]].into_iter().chain(more);
+    all.map(|network| network.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+/// The condition that the announce of a cluster has.
+fn told(world: &World, cluster: &str) -> String {
+    let announce = world.object("MemberClusterAnnounce", &format!("member-announce-from-{cluster}"));
+    let conditions = announce["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let text = |condition: &serde_json::Value| {
+        let part = |name: &str| condition[name].as_str().unwrap().to_owned();
+        format!("{}={} {}: {}", part("type"), part("status"), part("reason"), part("message"))
+    };
+    conditions.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_public_network_is_nobodys_before_an_admin_has_bound_it() {
+    let mut world = world(&set());
+    let actions = world.actions();
+    assert!(actions.contains("create ResourceImport shop-web-endpoints"), "the rest counts: {actions}");
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; to bind all that it claims, run `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16` in the leader");
+    let export = world.object("ResourceExport", "b-clusterinfo");
+    assert_eq!(
+        export["status"]["conditions"][0]["message"],
+        "left out: no admin of the leader has bound 1.1.1.0/24 to cluster b"
+    );
+    world.apply(&account("b", 20, &bound("1.1.1.0/24,10.102.0.0/16")));
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    assert_eq!(told(&world, "b"), "");
+    world.apply(&account("b", 20, &bound("10.102.0.0/16")));
+    world.actions();
+    assert_eq!(
+        imported(&world),
+        "10.102.0.0/16 10.102.0.0/16",
+        "what is bound is all that a member may have"
+    );
+}
+
+#[test]
+fn endpoints_in_a_network_that_is_not_bound_are_left_out() {
+    let mut world = world(&set());
+    world.apply(&web("b", 80, "1.1.1.9", 4));
+    let actions = world.actions();
+    let told = "tell b-shop-web-endpoints: Succeeded=True PartlyImported left out: 1.1.1.9 is in Service CIDR 1.1.1.0/24, \
+                which no admin of the leader has bound to cluster b\n";
+    assert!(actions.contains(told), "{actions}");
+}
+
+#[test]
+fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
+    let mut world = world(SET);
+    world.actions();
+    let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
+    assert_eq!(imported(&world), both);
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True HeldBeforeBinding: the cluster keeps what it had before that was needed: Service CIDR 1.1.1.0/24; to bind all that it claims, run `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16` in the leader");
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
+    let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
+    assert_eq!(since(&world), "2026-11-21T09:48:01Z");
+    world.restart();
+    assert_eq!(world.actions(), "");
+    world.delete("ResourceExport", "b-clusterinfo");
+    world.actions();
+    world.apply(&info("10.102.0.0/16, 1.1.1.0/24"));
+    world.actions();
+    assert_eq!(imported(&world), both, "a Gateway that was away costs nothing");
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
+    });
+    world.apply(&info("10.102.0.0/16, 1.1.1.0/24, 8.8.8.0/24"));
+    world.actions();
+    assert_eq!(imported(&world), both);
+    assert!(told(&world, "b").starts_with("NetworkUnapproved=True NotBound"), "{}", told(&world, "b"));
+    world.apply(&account("b", 20, &bound("1.1.1.0/24,10.102.0.0/16,8.8.8.0/24")));
+    world.actions();
+    assert_eq!(imported(&world), format!("{both} 8.8.8.0/24"));
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["heldNetworks"], json!(null), "what is bound need not be held");
+}
+
+/// What the leader of the version before has left.
+#[test]
+fn an_upgrade_changes_no_import() {
+    let mut world = world(SET);
+    world.actions();
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["status"] = json!({"gateways": announce["status"]["gateways"]});
+    });
+    world.edit("ClusterSet", "cs1", |set| {
+        set["status"].as_object_mut().unwrap().remove("networkApprovalSince");
+    });
+    world.restart();
+    let actions = world.actions();
+    let is_status = |line: &&str| line.starts_with("tell ") || line.starts_with("ClusterSet ");
+    let others: Vec<&str> = actions.lines().filter(|line| !is_status(line)).collect();
+    assert!(others.iter().all(|line| line.starts_with("    ")), "{actions}");
+    assert!(
+        actions.contains("tell member-announce-from-b: Gateway 172.18.2.1 held 1.1.1.0/24 "),
+        "{actions}"
+    );
+}
+
+#[test]
+fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
+    let mut world = world(SET);
+    world.area.settle(world.now);
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
+    });
+    world.actions();
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
+}
+
+#[test]
+fn where_the_api_server_keeps_nothing_of_what_members_had_they_have_it_still() {
+    let mut world = world(SET);
+    world.dropped = vec!["heldNetworks", "networkApprovalSince"];
+    world.actions();
+    assert_eq!(world.actions(), "");
+    world.restart();
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    world.dropped.clear();
+    world.list_anew();
+    world.actions();
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
+}
+
+#[test]
+fn what_an_admin_bound_goes_before_what_an_older_member_says() {
+    let older = announce("a", 0, "serviceCIDRs: [10.0.0.0/8]");
+    let mut world = World::of(&(set() + &older + &b().concat()));
+    world.actions();
+    assert!(told(&world, "b").contains("Conflict=True NetworkRefused"), "{}", told(&world, "b"));
+    world.apply(&account("b", 20, &bound("10.102.0.0/16,1.1.1.0/24")));
+    world.actions();
+    assert!(told(&world, "a").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "a"));
+    assert!(told(&world, "b").starts_with("Conflict=True NetworkContested"), "{}", told(&world, "b"));
+}
+
+#[test]
+fn an_annotation_that_cannot_be_read_as_a_whole_binds_what_can() {
+    let mut world = world(&set());
+    world.apply(&account("b", 20, &bound("10.102.0.0/16, 1.1.1.0/33")));
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+    let unreadable =
+        "annotation multicluster.antrea.io/networks of ServiceAccount b-token: \"1.1.1.0/33\" is no network";
+    assert!(told(&world, "b").contains(unreadable), "{}", told(&world, "b"));
+}
+
+#[test]
+fn a_member_that_announces_no_networks_has_private_ones_of_its_cluster_info() {
+    let objects =
+        [set(), account("b", 20, ""), announce("b", 1, ""), info("10.102.0.0/16, 1.1.1.0/24, 'fd00:1::/64'")];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 fd00:1::/64");
+}
+
+#[test]
+fn endpoints_of_a_member_without_networks_are_anywhere_but_in_those_of_others_until_some_are_bound() {
+    let others = announce("a", 0, "serviceCIDRs: [10.101.0.0/16]");
+    let objects = [set(), others, account("b", 20, ""), announce("b", 1, ""), web("b", 80, "203.0.113.9", 4)];
+    let mut world = World::of(&objects.concat());
+    let actions = world.actions();
+    assert!(actions.contains("tell b-shop-web-endpoints: Succeeded=True\n"), "{actions}");
+    world.apply(&web("b", 80, "10.101.0.9", 4));
+    let actions = world.actions();
+    assert!(actions.contains("10.101.0.9 is in Service CIDR 10.101.0.0/16 of cluster a\n"), "{actions}");
+    world.apply(&(account("b", 20, &bound("10.102.0.0/16")) + &web("b", 80, "203.0.113.9", 4)));
+    let actions = world.actions();
+    assert!(actions.contains("203.0.113.9 is in no network that cluster b has announced\n"), "{actions}");
+    world.apply(&web("b", 80, "10.102.0.9", 4));
+    let actions = world.actions();
+    assert!(actions.contains("tell b-shop-web-endpoints: Succeeded=True\n"), "{actions}");
+}

@@ -1,0 +1,140 @@
+//! What the Gateways of this cluster let other clusters in to: the addresses of what is exported.
+//!
+//! It is kept for each Service as it changes, and written to the Gateways at most once a second. What other clusters are to
+//! reach is let in before they hear of it; what they are not to reach any more stays open until they have heard of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use ipnet::Ipv4Net;
+
+/// How long other clusters may still connect to what is not exported any more.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a change waits that follows another one: every agent of the cluster reads what is written.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A Service, by Namespace and name.
+pub(super) type ServiceName = (String, String);
+
+/// What is exported, and what the Gateways are to say of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Where each Service is reached; nothing before all objects are known.
+    services: Option<BTreeMap<ServiceName, BTreeSet<Ipv4Addr>>>,
+    /// How many Services are reached at an address.
+    shares: BTreeMap<Ipv4Addr, usize>,
+    /// What is exported no more, and until when it is let in.
+    leaving: BTreeMap<Ipv4Net, Duration>,
+    /// The same by time.
+    ends: BTreeSet<(Duration, Ipv4Net)>,
+    /// What the Gateways are to say.
+    listed: BTreeSet<Ipv4Net>,
+    /// Whether that has changed since.
+    is_outdated: bool,
+    /// When it may be told.
+    next: Duration,
+}
+
+impl Exported {
+    /// Whether all objects have been looked at.
+    pub(super) const fn is_known(&self) -> bool {
+        self.services.is_some()
+    }
+
+    /// What the Gateways are to say; nothing before all objects have been looked at.
+    pub(super) fn listed(&self) -> Option<&BTreeSet<Ipv4Net>> {
+        self.services.as_ref().map(|_| &self.listed)
+    }
+
+    /// All objects have been looked at. What `told`, the Gateways' lists of an earlier process, has beyond them goes as what
+    /// is exported no more.
+    pub(super) fn begin(
+        &mut self,
+        services: BTreeMap<ServiceName, BTreeSet<Ipv4Addr>>,
+        told: &BTreeSet<Ipv4Net>,
+        now: Duration,
+    ) {
+        self.services = Some(BTreeMap::new());
+        for (name, addresses) in services {
+            self.set(name, addresses, now);
+        }
+        let exported = networks(&self.shares);
+        for network in told.difference(&exported) {
+            self.leave(*network, now);
+        }
+        (self.is_outdated, self.next) = (true, now);
+    }
+
+    /// This is where a Service is reached at `now`.
+    pub(super) fn set(&mut self, name: ServiceName, addresses: BTreeSet<Ipv4Addr>, now: Duration) {
+        let Some(services) = &mut self.services else { return };
+        let before = match addresses.is_empty() {
+            true => services.remove(&name),
+            false => services.insert(name, addresses.clone()),
+        };
+        let before = before.unwrap_or_default();
+        addresses.difference(&before).for_each(|address| self.add(*address));
+        before.difference(&addresses).for_each(|address| self.take(*address, now));
+    }
+
+    fn add(&mut self, address: Ipv4Addr) {
+        let shares = self.shares.entry(address).or_default();
+        *shares += 1;
+        if *shares > 1 {
+            return;
+        }
+        let network = Ipv4Net::from(address);
+        match self.leaving.remove(&network) {
+            // It is still let in.
+            Some(until) => {
+                self.ends.remove(&(until, network));
+            }
+            None => self.is_outdated = true,
+        }
+    }
+
+    fn take(&mut self, address: Ipv4Addr, now: Duration) {
+        let Some(shares) = self.shares.get_mut(&address) else { return };
+        *shares -= 1;
+        if *shares == 0 {
+            self.shares.remove(&address);
+            self.leave(address.into(), now);
+        }
+    }
+
+    fn leave(&mut self, network: Ipv4Net, now: Duration) {
+        let until = now + PATIENCE;
+        self.leaving.insert(network, until);
+        self.ends.insert((until, network));
+    }
+
+    /// Takes in the time. Whether Gateways are to say something else now.
+    pub(super) fn tick(&mut self, now: Duration) -> bool {
+        while let Some((until, network)) = self.ends.first().copied().filter(|(until, _)| *until <= now) {
+            self.ends.remove(&(until, network));
+            self.leaving.remove(&network);
+            self.is_outdated = true;
+        }
+        if !self.is_outdated || now < self.next {
+            return false;
+        }
+        (self.is_outdated, self.next) = (false, now + PAUSE);
+        let mut listed = networks(&self.shares);
+        listed.extend(self.leaving.keys());
+        let changed = listed != self.listed;
+        self.listed = listed;
+        changed
+    }
+
+    /// When to look at the time again.
+    pub(super) fn again(&self) -> Option<Duration> {
+        let end = self.ends.first().map(|(until, _)| *until);
+        end.into_iter().chain(self.is_outdated.then_some(self.next)).min()
+    }
+}
+
+fn networks(shares: &BTreeMap<Ipv4Addr, usize>) -> BTreeSet<Ipv4Net> {
+    shares.keys().copied().map(Ipv4Net::from).collect()
+}

@@ -1,0 +1,227 @@
+//! What a Gateway says that is exported: what that is, for how long, and how often it is written.
+
+use std::time::Duration;
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_mc_member::area::Area;
+use antrea_mc_member::export::{Exporter, Membership};
+use antrea_mc_member::kind::Kind;
+use antrea_mc_member::leader::Class;
+use antrea_mc_member::objects::{Change, Key};
+use ipnet::Ipv4Net;
+use serde_json::json;
+
+use crate::exports::{EXPORT, GATEWAY, exporter};
+use crate::gateways::{YES, election, node};
+use crate::objects::{Cluster, kind_of, read};
+
+fn with_pods() -> Exporter {
+    Exporter { addresses: EndpointAddresses::PodIps, ..exporter() }
+}
+
+/// What the Gateway lets in.
+fn listed(cluster: &Cluster) -> String {
+    let (_, gateway) = cluster.objects.all(Kind::Gateway).next().unwrap();
+    let addresses = gateway["exported"]["addresses"].as_array().into_iter().flatten();
+    addresses.map(|address| address.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn check(exporter: &Exporter, yaml: &str, expected: &str) {
+    let mut cluster = Cluster::of(&format!("{yaml}---\n{GATEWAY}"));
+    cluster.settle(exporter);
+    assert_eq!(listed(&cluster), expected);
+}
+
+#[test]
+fn the_gateway_says_what_is_exported() {
+    let (pods, web) = ("10.10.1.5/32 10.10.1.6/32", "10.96.0.7/32");
+    check(&exporter(), EXPORT, web);
+    check(&with_pods(), EXPORT, pods);
+    let headless = EXPORT.replace("10.96.0.7", "None");
+    check(&exporter(), &headless, pods);
+    let (without_pods, _) = EXPORT.rsplit_once("---\n").unwrap();
+    check(&exporter(), without_pods, web);
+    let (_, not_exported) = EXPORT.split_once("---\n").unwrap();
+    check(&exporter(), not_exported, "");
+    let excluding = Exporter { excluded: ["shop".to_owned()].into(), ..exporter() };
+    check(&excluding, EXPORT, "");
+}
+
+#[test]
+fn a_leader_that_is_away_changes_nothing_of_it() {
+    let unreachable = Some(Class::NoWay("nobody is there".to_owned()));
+    let away = Membership::Joined { area: String::new(), unreachable };
+    check(&Exporter { membership: away, ..exporter() }, EXPORT, "10.96.0.7/32");
+    let mut cluster = Cluster::of(&format!("{EXPORT}---\n{GATEWAY}"));
+    let left = Exporter { membership: Membership::None, ..exporter() };
+    assert!(!cluster.settle(&left).contains("Gateway"), "it goes");
+}
+
+/// Without the mode the agent would let everything in, and with the mode alone nothing.
+#[test]
+fn a_gateway_of_an_older_version_gets_all_at_once() {
+    let first = |yaml: &str| Cluster::of(&format!("{yaml}---\n{GATEWAY}")).plan(&exporter());
+    let all = |addresses: &str| {
+        format!(
+            "patch Gateway kube-system/n1\n  exported.mode: \"Listed\"\n  exported.addresses: {addresses}\n  \
+             exported.podCIDRs: [\"10.10.0.0/16\"]\n"
+        )
+    };
+    let exporting = first(EXPORT);
+    assert!(exporting.ends_with(&all("[\"10.96.0.7/32\"]")), "{exporting}");
+    let exporting_nothing = first("");
+    assert!(exporting_nothing.ends_with(&all("[]")), "{exporting_nothing}");
+}
+
+#[test]
+fn a_new_gateway_is_made_with_nothing_exported() {
+    let mut cluster = Cluster::of(&[node(1, YES, "").as_str(), EXPORT].concat());
+    cluster.settle(&election());
+    let (_, made) = cluster.objects.all(Kind::Gateway).next().unwrap();
+    assert_eq!(made["exported"], json!({ "mode": "Listed" }));
+    cluster.settle(&exporter());
+    assert_eq!(listed(&cluster), "10.96.0.7/32");
+    assert_eq!(cluster.settle(&election()), "", "what is exported is the exporter's");
+}
+
+/// A member whose time passes, in milliseconds.
+struct Life {
+    cluster: Cluster,
+    exporter: Exporter,
+}
+
+impl Life {
+    fn of(exporter: Exporter, yaml: &str, gateway: &str) -> Self {
+        Self { cluster: Cluster::of(&format!("{yaml}---\n{gateway}")), exporter }
+    }
+
+    fn apply(&mut self, at: u64, yaml: &str) -> String {
+        for object in read(yaml) {
+            let changes = self.cluster.objects.learn(kind_of(&object), WatchEvent::Applied(object));
+            self.learned(at, &changes);
+        }
+        self.listed(at)
+    }
+
+    fn delete(&mut self, at: u64, kind: Kind, name: &str) -> String {
+        let change = self.cluster.objects.remove(&Key::new(kind, "shop", name)).unwrap();
+        self.learned(at, &[change]);
+        self.listed(at)
+    }
+
+    fn learned(&mut self, at: u64, changes: &[Change]) {
+        for change in changes {
+            self.exporter.learned(&self.cluster.objects, change, Duration::from_millis(at));
+        }
+    }
+
+    /// What the Gateway lets in then.
+    fn listed(&mut self, at: u64) -> String {
+        self.exporter.tick(&self.cluster.objects, Duration::from_millis(at));
+        self.cluster.settle(&self.exporter);
+        listed(&self.cluster)
+    }
+
+    /// When the time is looked at again, in milliseconds.
+    fn again(&mut self, at: u64) -> Option<u128> {
+        let again = self.exporter.tick(&self.cluster.objects, Duration::from_millis(at)).again;
+        again.map(|again| again.as_millis())
+    }
+}
+
+#[test]
+fn exports_that_go_are_let_in_a_moment_longer() {
+    let mut life = Life::of(exporter(), EXPORT, GATEWAY);
+    assert_eq!(life.listed(0), "10.96.0.7/32");
+    assert_eq!(life.delete(20_000, Kind::ServiceExport, "web"), "10.96.0.7/32");
+    assert_eq!(life.listed(34_999), "10.96.0.7/32");
+    assert_eq!(life.again(34_999), Some(35_000));
+    assert_eq!(life.listed(35_000), "");
+    assert_eq!(life.again(35_000), None);
+}
+
+#[test]
+fn exports_that_come_back_are_let_in_all_the_time() {
+    let mut life = Life::of(exporter(), EXPORT, GATEWAY);
+    life.listed(0);
+    life.delete(20_000, Kind::ServiceExport, "web");
+    let (export, _) = EXPORT.split_once("---\n").unwrap();
+    assert_eq!(life.apply(25_000, export), "10.96.0.7/32");
+    assert_eq!((life.listed(60_000).as_str(), life.again(60_000)), ("10.96.0.7/32", None));
+}
+
+/// An EndpointSlice of Service web with one Pod.
+fn slice(pod: u8) -> String {
+    format!(
+        "kind: EndpointSlice
+metadata: {{name: web-of-{pod}, namespace: shop, labels: {{kubernetes.io/service-name: web}}}}
+addressType: IPv4
+ports: [{{name: http, port: 8080, protocol: TCP}}]
+endpoints: [{{addresses: [10.10.1.{pod}]}}]
+"
+    )
+}
+
+#[test]
+fn many_changes_of_pods_are_one_write_a_second() {
+    let mut life = Life::of(with_pods(), EXPORT, GATEWAY);
+    assert_eq!(life.listed(0), "10.10.1.5/32 10.10.1.6/32");
+    let first = life.apply(10_000, &slice(7));
+    assert_eq!(first, "10.10.1.5/32 10.10.1.6/32 10.10.1.7/32", "at once");
+    assert_eq!(life.apply(10_100, &slice(8)), first);
+    assert_eq!(life.again(10_100), Some(11_000));
+    assert_eq!(life.apply(10_900, &slice(9)), first);
+    let all = "10.10.1.5/32 10.10.1.6/32 10.10.1.7/32 10.10.1.8/32 10.10.1.9/32";
+    assert_eq!(life.listed(11_000), all);
+}
+
+#[test]
+fn a_pod_of_two_services_stays_while_one_of_them_has_it() {
+    let other = EXPORT.replace("web", "api").replace("10.96.0.7", "None");
+    let headless = EXPORT.replace("10.96.0.7", "None");
+    let mut life = Life::of(exporter(), &format!("{headless}---\n{other}"), GATEWAY);
+    let pods = life.listed(0);
+    life.delete(10_000, Kind::ServiceExport, "web");
+    assert_eq!(life.listed(60_000), pods);
+    life.delete(70_000, Kind::ServiceExport, "api");
+    assert_eq!(life.listed(90_000), "");
+}
+
+#[test]
+fn what_went_while_the_controller_was_away_is_let_in_a_moment_longer() {
+    let said = "exported: {mode: Listed, addresses: [10.96.0.7/32, 10.96.0.8/32]}, gatewayIP";
+    let mut life = Life::of(exporter(), EXPORT, &GATEWAY.replace("gatewayIP", said));
+    assert_eq!(life.listed(0), "10.96.0.7/32 10.96.0.8/32");
+    assert_eq!(life.listed(14_999), "10.96.0.7/32 10.96.0.8/32");
+    assert_eq!(life.listed(15_000), "10.96.0.7/32");
+}
+
+#[test]
+fn what_cannot_be_read_is_let_in_as_before() {
+    let mut life = Life::of(exporter(), EXPORT, GATEWAY);
+    life.listed(0);
+    let unreadable = "{kind: Service, metadata: {name: web, namespace: shop}, spec: {type: ClusterIP, ports: http, clusterIP: 10.96.0.9}}";
+    life.apply(20_000, unreadable);
+    assert_eq!(life.listed(60_000), "10.96.0.7/32");
+}
+
+#[test]
+fn too_many_addresses_become_networks_that_cover_them() {
+    let pods: Vec<String> = (0..3000).map(|pod| format!("10.10.{}.{}", pod / 100, pod % 100 * 2)).collect();
+    let endpoints = pods.iter().map(|pod| format!("{{addresses: [{pod}]}}")).collect::<Vec<_>>().join(", ");
+    let many = EXPORT.replace("{addresses: [10.10.1.5]}", &endpoints);
+    let mut cluster = Cluster::of(&format!("{many}---\n{GATEWAY}"));
+    let settled = cluster.settle(&with_pods());
+    let told = "problem: more than 1024 addresses are exported: other clusters are let in to networks that cover them\n";
+    assert!(settled.ends_with(told), "{settled}");
+    let networks: Vec<Ipv4Net> = listed(&cluster).split(' ').map(|text| text.parse().unwrap()).collect();
+    assert!(networks.len() <= 1024, "{}", networks.len());
+    let own: Ipv4Net = "10.10.0.0/16".parse().unwrap();
+    assert!(networks.iter().all(|network| own.contains(network)), "{networks:?}");
+    for pod in pods {
+        let pod: Ipv4Net = format!("{pod}/32").parse().unwrap();
+        assert!(networks.iter().any(|network| network.contains(&pod)), "{pod}");
+    }
+}

@@ -1,0 +1,133 @@
+//! How much a member may export.
+
+use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::{Limits, Size};
+
+use super::exports::{ENDPOINTS, INFO, LABELS, SERVICE, check_in, with};
+use super::{exported, known_with, objects};
+use crate::{Event, Known};
+
+/// Another export of the same kind.
+fn other(yaml: &str, name: &str) -> String {
+    yaml.replace("shop-web", &format!("shop-{name}"))
+        .replace("name: web", &format!("name: {name}"))
+        .replace("sourceName: web", &format!("sourceName: {name}"))
+}
+
+/// A Common Area in which `east` exports these.
+fn known(limits: Limits, exports: &[&str]) -> Known {
+    let known = known_with(limits);
+    let exports = exports.iter().map(|export| exported(objects(export).remove(0))).collect();
+    known.learn("mc", Event::Export(WatchEvent::Resynced(exports)));
+    known
+}
+
+fn bytes(yaml: &str) -> usize {
+    Size::of(&objects(yaml).remove(0)).bytes
+}
+
+const MANY: Limits =
+    Limits { exports: 1000, label_identities: 1000, bytes: 1_000_000, object_bytes: 1_000_000 };
+
+#[test]
+fn a_member_that_exports_as_much_as_it_may_exports_no_more() {
+    let limits = Limits { exports: 2, label_identities: 1, ..MANY };
+    let known = known(limits, &[SERVICE, ENDPOINTS, LABELS]);
+    let more = other(SERVICE, "api");
+    let refused = "403: cluster east exports 2 of 2 Services, endpoints and ClusterInfos: an admin of the leader may raise \
+                   leader.memberLimits.exports";
+    check_in(&known, "mc/east-token", "create", &more, refused);
+    let labels = LABELS.replace("app=web", "app=api");
+    let labels =
+        labels.replace("1834cf0966b64b41", &name_of("ns:kubernetes.io/metadata.name=shop&pod:app=api"));
+    let refused = "403: cluster east exports 1 of 1 sets of labels: an admin of the leader may raise \
+                   leader.memberLimits.labelIdentities";
+    check_in(&known, "mc/east-token", "create", &labels, refused);
+    check_in(&known, "mc/east-token", "update", &format!("{SERVICE}---{SERVICE}"), "allowed");
+    check_in(&known, "mc/east-token", "delete", SERVICE, "allowed");
+    check_in(&known, "mc/east-token", "create", INFO, "allowed");
+    check_in(&known, "mc/west-token", "create", &more.replace("east", "west"), "allowed");
+    check_in(&known, "admin", "create", &more, "allowed");
+    let gone = exported(objects(SERVICE).remove(0));
+    known.learn("mc", Event::Export(WatchEvent::Deleted(gone)));
+    check_in(&known, "mc/east-token", "create", &more, "allowed");
+}
+
+fn name_of(label: &str) -> String {
+    antrea_shared_api::labels::identity_name(label)
+}
+
+#[test]
+fn what_a_member_exports_is_bounded_in_size_and_may_shrink_whatever_it_has() {
+    let large = with(SERVICE, "name: http, port: 80", "name: a-longer-name, port: 80");
+    let (small_bytes, large_bytes) = (bytes(SERVICE), bytes(&large));
+    let all = bytes(ENDPOINTS) + large_bytes;
+    let grows = format!("{SERVICE}---{large}");
+    let shrinks = format!("{large}---{SERVICE}");
+    let enough = known(Limits { bytes: all, object_bytes: large_bytes, ..MANY }, &[SERVICE, ENDPOINTS]);
+    check_in(&enough, "mc/east-token", "update", &grows, "allowed");
+    let little = known(Limits { bytes: all - 1, ..MANY }, &[SERVICE, ENDPOINTS]);
+    let refused = format!(
+        "403: with this cluster east would export {all} of {} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes",
+        all - 1
+    );
+    check_in(&little, "mc/east-token", "update", &grows, &refused);
+    let least = known(Limits { bytes: 1, object_bytes: small_bytes, ..MANY }, &[large.as_str(), ENDPOINTS]);
+    check_in(&least, "mc/east-token", "update", &shrinks, "allowed");
+    let refused = format!(
+        "403: the ResourceExport has {large_bytes} of {small_bytes} bytes: an admin of the leader may raise \
+         leader.memberLimits.objectBytes"
+    );
+    check_in(&least, "mc/east-token", "update", &grows, &refused);
+}
+
+#[test]
+fn annotations_and_managed_fields_count() {
+    let annotated = with(SERVICE, "namespace: mc", "namespace: mc\n  annotations: {a: much}");
+    assert!(bytes(&annotated) > bytes(SERVICE));
+    let entry = "{manager: much, operation: Apply, fieldsType: FieldsV1, fieldsV1: {f:spec: {}}}";
+    let managed = with(SERVICE, "namespace: mc", &format!("namespace: mc\n  managedFields: [{entry}]"));
+    let limits = Limits { bytes: bytes(SERVICE) + bytes(ENDPOINTS), ..MANY };
+    let endpoints = |known: &Known, expected: &str| {
+        check_in(known, "mc/east-token", "create", ENDPOINTS, expected);
+    };
+    endpoints(&known(limits, &[SERVICE]), "allowed");
+    let (used, limit) = (bytes(&managed) + bytes(ENDPOINTS), limits.bytes);
+    assert!(used > limit + 50);
+    let refused = format!(
+        "403: with this cluster east would export {used} of {limit} bytes: an admin of the leader may raise \
+         leader.memberLimits.bytes"
+    );
+    endpoints(&known(limits, &[managed.as_str()]), &refused);
+}
+
+#[test]
+fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
+    let ports = |number: usize| {
+        let ports = (1..=number).map(|port| format!("{{name: p{port}, port: {port}}}"));
+        ports.collect::<Vec<_>>().join(", ")
+    };
+    let service = |number| with(SERVICE, "{name: http, port: 80, protocol: TCP}", &ports(number));
+    let subset = |number| {
+        let ports = format!("[{{ip: 10.1.0.7}}], ports: [{}]", ports(number));
+        with(ENDPOINTS, "[{ip: 10.1.0.7}]", &ports)
+    };
+    let slice = |number| {
+        subset(number)
+            .replace("subsets: [{addresses: [{ip: 10.1.0.7}]", "endpointSlices: [{addressType: IPv4")
+    };
+    let refused =
+        |number| format!("403: the ResourceExport has {number} ports in one list, of 100 that there may be");
+    let known = known(Limits::default(), &[]);
+    let check =
+        |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
+    for export in [&service as &dyn Fn(usize) -> String, &subset, &slice] {
+        check("create", &export(100), "allowed");
+        check("create", &export(101), &refused(101));
+        check("update", &format!("{}---{}", export(1), export(101)), &refused(101));
+        check("update", &format!("{}---{}", export(102), export(102)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(101)), "allowed");
+        check("update", &format!("{}---{}", export(102), export(103)), &refused(103));
+    }
+}
