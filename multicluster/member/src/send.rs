@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::action::Action;
-use crate::kept::trim;
+use crate::kept::{exported, trim};
 use crate::kind::{Kind, Side};
 use crate::objects::{Key, SERVICE_LABEL, is_leaving, service_of};
 
@@ -74,8 +74,8 @@ impl Clients {
         })
     }
 
-    /// Asks for the objects of a kind that belong to a Service, as they are now, as soon as few enough requests are under
-    /// way.
+    /// Asks for the objects of a kind that belong to an exported Service, as they are now, as soon as few enough requests are
+    /// under way.
     ///
     /// # Errors
     /// What the API server says.
@@ -89,7 +89,8 @@ impl Clients {
             bounded(api.list(&ListParams::default().labels(&selector))).await?.items
         };
         let objects = all.into_iter().map(|Untyped { object, .. }| object);
-        Ok(objects.filter(|object| service_of(kind, object).as_ref() == Some(service)).collect())
+        let own = objects.filter(|object| service_of(kind, object).as_ref() == Some(service));
+        Ok(own.map(|object| exported(kind, object)).collect())
     }
 
     async fn try_send(&self, action: &Action) -> Result<Outcome> {

@@ -177,6 +177,8 @@ async fn nothing_is_decided_on_an_export_before_its_service_is_known() {
     assert!(engine.start() && engine.running.is_empty(), "it is taken for one without a Service");
     member.has_port("s7", 80).await;
     let engine = &mut member.engine;
+    let known = engine.objects.get(&key(Kind::Service, "s7")).unwrap();
+    assert_eq!(known.get("kind"), None, "more is kept of an answer than of what a watch tells");
     assert!(engine.start());
     assert_eq!(engine.running.len(), 1);
     let subject = Exported::Service("shop".to_owned(), "s7".to_owned());
