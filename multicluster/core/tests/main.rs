@@ -12,6 +12,7 @@ mod labels;
 mod laws;
 mod membership;
 mod names;
+mod pods;
 mod properties;
 mod service_exports;
 mod services;
