@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide};
+use antrea_mc_core::service_export::{Conflicts, Decision, PodsAtHome, Progress, Reach, conditions, decide};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use k8s_openapi::api::core::v1::Service;
@@ -24,13 +24,17 @@ fn read<T: DeserializeOwned>(yaml: &str) -> T {
 }
 
 fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
-    let export: ServiceExport = read(export);
-    let service: Option<Service> = (!service.is_empty()).then(|| read(service));
-    let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
     let networks = |text: &str| vec![text.parse().unwrap()];
     let networks =
         Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On);
-    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses, &networks)
+    decision_within(&Reach { addresses, networks, at_home: None }, export, service, slices)
+}
+
+fn decision_within(reach: &Reach, export: &str, service: &str, slices: &[&str]) -> Decision {
+    let export: ServiceExport = read(export);
+    let service: Option<Service> = (!service.is_empty()).then(|| read(service));
+    let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), reach)
 }
 
 /// What is exported, and the conditions once the leader has taken it.
@@ -144,6 +148,53 @@ fn endpoints_outside_of_the_clusters_networks_are_left_out_and_named() {
     Ready=True Exported The Service is exported successfully; 172.18.0.1 is in no network that this cluster has announced; 172.18.0.2 is in no network that this cluster has announced; 172.18.0.3 is in no network that this cluster has announced; nor are 3 others; it has no ready endpoints that other clusters can reach
     Conflict=False NoConflicts
     ");
+}
+
+const HEADLESS: &str =
+    "spec: {clusterIP: None, clusterIPs: [None], ipFamilies: [IPv4], ports: [{name: http, port: 80}]}";
+
+/// What `Ready` says of a Service in a cluster that exports Pods in these networks, and why in no others.
+fn ready(pods: &[&str], at_home: PodsAtHome, service: &str, addresses: EndpointAddresses) -> String {
+    let pods: Vec<ipnet::IpNet> = pods.iter().map(|network| network.parse().unwrap()).collect();
+    let networks = Claim::new(&["10.96.0.0/16".parse().unwrap()], &pods, addresses, PodConnectivity::Off);
+    let reach = Reach { addresses, networks, at_home: Some(at_home) };
+    let said = said(&decision_within(&reach, EXPORT, service, &[SLICE]), &merged(Conflicts::Unknown));
+    said.lines().nth(1).unwrap().trim_start_matches("Ready=").to_owned()
+}
+
+#[test]
+fn pods_that_stay_at_home_are_told_in_one_sentence() {
+    for (at_home, why) in [
+        (PodsAtHome::NotNamed, "podCIDRs names no network"),
+        (PodsAtHome::NoNode, "no Node names a network of Pods"),
+        (
+            PodsAtHome::OlderLeader,
+            "the leader is older and takes no networks of Nodes: name those of Pods in podCIDRs",
+        ),
+    ] {
+        let told = format!(
+            "True Exported The Service is exported successfully; its Pods are reached in this cluster alone, as {why}"
+        );
+        assert_eq!(ready(&[], at_home.clone(), HEADLESS, ClusterIps), told);
+        assert_eq!(ready(&[], at_home.clone(), SERVICE, PodIps), told);
+        let cluster_ip = ready(&[], at_home, SERVICE, ClusterIps);
+        assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
+    }
+}
+
+#[test]
+fn what_the_leader_refuses_of_pods_fails_where_nothing_else_is_exported() {
+    let refused = PodsAtHome::Refused("10.10.0.0/24 is of cluster east".to_owned());
+    assert_eq!(
+        ready(&[], refused.clone(), HEADLESS, ClusterIps),
+        "False Failed 10.10.0.0/24 is of cluster east"
+    );
+    assert_eq!(
+        ready(&["10.10.0.0/31"], refused.clone(), HEADLESS, ClusterIps),
+        "True Exported The Service is exported successfully; 10.10.0.0/24 is of cluster east"
+    );
+    let cluster_ip = ready(&[], refused, SERVICE, ClusterIps);
+    assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
 }
 
 #[test]

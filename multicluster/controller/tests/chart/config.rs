@@ -38,4 +38,5 @@ fn the_controller_reads_what_the_chart_writes() {
                   gatewayIPPrecedence: public, endpointIPType: PodIP, enableStretchedNetworkPolicy: true, \
                   member: {tokenLifetime: 24h, excludedNamespaces: [prod]}";
     check("both", &format!("controller: {{{leader}, {listeners}, {member}}}"));
+    check("member", "controller: {podCIDRs: auto}");
 }

@@ -17,10 +17,6 @@ pub(super) const CROSSES: IpFamily = IpFamily::V4;
 
 /// Ports and properties.
 pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> ExportedService {
-    let ports = spec.ports.iter().flatten().filter_map(|port| {
-        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
-        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
-    });
     let service_type = if is_headless(spec) { ServiceType::Headless } else { ServiceType::ClusterSetIp };
     let properties = Properties {
         service_type,
@@ -34,7 +30,15 @@ pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> Exporte
             spec.ip_families.as_deref().unwrap_or_default(),
         )
     };
-    ExportedService { ports: ports.collect(), properties: Some(properties) }
+    ExportedService { ports: ports(spec).collect(), properties: Some(properties) }
+}
+
+/// The ports of a Service.
+pub(super) fn ports(spec: &ServiceSpec) -> impl Iterator<Item = Port> {
+    spec.ports.iter().flatten().filter_map(|port| {
+        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
+    })
 }
 
 /// Endpoints that other clusters can reach. Nothing where the Service ought to have a ClusterIP of that kind and has
@@ -45,8 +49,8 @@ pub(super) fn endpoints(
     slices: &[&EndpointSlice],
     addresses: EndpointAddresses,
 ) -> Option<Endpoints> {
-    let pods = pods(slices);
-    if is_headless(spec) || addresses == EndpointAddresses::PodIps {
+    let pods = pods(slices, &[CROSSES]);
+    if exports_pods(spec, addresses) {
         return Some(pods);
     }
     let cluster_ips = cluster_ips(spec);
@@ -56,6 +60,11 @@ pub(super) fn endpoints(
     // A Service that would refuse connections gets none from other clusters.
     let served = cluster_ips.into_iter().filter(|_| !pods.is_empty());
     Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
+}
+
+/// Whether the endpoints for other clusters are Pods.
+pub(super) fn exports_pods(spec: &ServiceSpec, addresses: EndpointAddresses) -> bool {
+    is_headless(spec) || addresses == EndpointAddresses::PodIps
 }
 
 /// Whether a client of the ClusterIP stays with its endpoint.
@@ -75,10 +84,12 @@ fn cluster_ips(spec: &ServiceSpec) -> Vec<IpAddr> {
     all.iter().filter_map(|text| text.parse().ok()).filter(|ip| IpFamily::of(ip) == CROSSES).collect()
 }
 
-/// The endpoints of all slices that take connections.
-fn pods(slices: &[&EndpointSlice]) -> Endpoints {
+/// The endpoints of all slices of these families that take connections.
+pub(super) fn pods(slices: &[&EndpointSlice], families: &[IpFamily]) -> Endpoints {
     let mut endpoints = Endpoints::default();
-    for slice in slices.iter().filter(|slice| slice.address_type == CROSSES.to_string()) {
+    let is_of =
+        |slice: &&&EndpointSlice| families.iter().any(|family| slice.address_type == family.to_string());
+    for slice in slices.iter().filter(is_of) {
         let ports: Vec<Port> = slice
             .ports
             .iter()

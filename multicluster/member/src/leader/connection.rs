@@ -24,12 +24,11 @@ pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
 use super::{Class, Joined, Leader, Link, Renewal, Said, Target, Wish, status};
 use crate::action::{Action, ensure_status};
-use crate::condition::Condition;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, text};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
-use heartbeat::Beat;
+use heartbeat::{Beat, Heard};
 
 /// How often the leader hears of the member.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -56,6 +55,7 @@ pub(crate) async fn run(
     let _end = watches.clone().drop_guard();
     let watched = [Kind::ClusterSet, Kind::Secret].map(|kind| Watched::of(kind, &namespace));
     Watcher { connection: 0, told, stop: watches }.start(&local, &watched);
+    let mut nodes = facts.nodes.clone();
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
     let mut renewals = JoinSet::new();
     let mut heartbeat = interval(HEARTBEAT);
@@ -79,6 +79,12 @@ pub(crate) async fn run(
                 }
             }
             Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
+            Ok(()) = nodes.changed() => {
+                connection.publish();
+                if connection.is_behind() {
+                    heartbeat.reset_immediately();
+                }
+            }
             Some(answer) = connection.reports.next() => {
                 if !connection.reported(answer) {
                     continue;
@@ -104,7 +110,7 @@ struct Connection {
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
     unusable: Option<String>,
     /// What the leader said last of this cluster, and how often it has said something else.
-    told: Vec<Condition>,
+    heard: Heard,
     said: u64,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
@@ -133,6 +139,7 @@ impl Connection {
         connect: Connect,
         leader: watch::Sender<Leader>,
     ) -> Self {
+        let heard = Heard::nothing(&facts);
         Self {
             local,
             namespace,
@@ -145,7 +152,7 @@ impl Connection {
             number: 0,
             link: Link::Connecting,
             unusable: None,
-            told: Vec::new(),
+            heard,
             said: 0,
             lost: 0,
             fared: None,
@@ -205,6 +212,8 @@ impl Connection {
                 connection: self.number,
                 link: link.clone(),
                 said: self.said,
+                pods: self.heard.pods.clone(),
+                nodes: self.facts.nodes.borrow().clone(),
             })),
         });
     }
@@ -235,7 +244,7 @@ impl Connection {
             link: &self.link,
             not_renewed: self.renewal.problem(),
             unusable: self.unusable.as_deref(),
-            told: &self.told,
+            told: &self.heard.told,
         };
         ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))
     }
