@@ -48,6 +48,8 @@ struct Said {
 pub struct Objections {
     /// Of networks.
     pub networks: Vec<String>,
+    /// Of networks of Pods that are exported and not reached otherwise.
+    pub pods: Vec<String>,
     /// Of Gateways.
     pub gateways: Vec<String>,
 }
@@ -77,6 +79,20 @@ impl ClaimBook {
     /// What is refused to others, as a member has it.
     pub fn contested(&self, cluster: &ClusterId) -> Option<&Objections> {
         self.contested.get(cluster)
+    }
+
+    /// The networks that a member has for its Pods: where others reach them, or it exports some in them.
+    pub fn pod_networks(&self, cluster: &ClusterId) -> impl Iterator<Item = &IpNet> {
+        self.settled.standing(cluster).into_iter().flat_map(Claim::pod_networks)
+    }
+
+    /// Why a member does not have some of the networks that it names for the export of Pods alone; nothing where it names
+    /// none, or where no network of it stands.
+    pub fn refused_pods(&self, cluster: &ClusterId) -> Option<&[String]> {
+        let claim = self.said.get(cluster).and_then(|said| said.networks.as_ref());
+        let names_some = claim.is_some_and(|claim| claim.payload.names_exported_pods());
+        let refused = || self.refused(cluster).map(|refused| refused.pods.as_slice()).unwrap_or_default();
+        (names_some && !self.settled.is_refused(cluster)).then(refused)
     }
 
     /// Networks of a member that no admin has bound to it, where it needs that; nothing where it does not.
@@ -116,8 +132,8 @@ impl ClaimBook {
     pub fn depends_on_others(&self, cluster: &ClusterId) -> bool {
         let Some(standing) = self.settled.standing(cluster) else { return true };
         let mut told = self.said.get(cluster).map(|said| said.told.as_slice()).unwrap_or_default().iter();
-        let claimed = |network: &IpNet| standing.networks().any(|claimed| claimed.cidr.contains(network));
-        standing.networks().next().is_none() || !told.all(claimed)
+        let claimed = |network: &IpNet| standing.exported().any(|claimed| claimed.cidr.contains(network));
+        standing.exported().next().is_none() || !told.all(claimed)
     }
 
     /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is. What
@@ -130,7 +146,7 @@ impl ClaimBook {
             networks.any(|network| binding.is_some_and(|binding| binding.overlaps(&network.cidr)))
         };
         let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
-        settle(others, |said| !yields(said)).0
+        settle(others, |said| !yields(said)).0.without_exported_pods()
     }
 
     /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
@@ -185,6 +201,10 @@ impl ClaimBook {
             }
             let own = refused.iter().map(ToString::to_string);
             reasons.entry(cluster).or_default().networks.extend(own);
+        }
+        for (cluster, refused) in refused.pods {
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().pods.extend(own);
         }
         for (cluster, refused) in refused.gateways {
             for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
@@ -264,14 +284,21 @@ pub fn recorded(announce: &MemberClusterAnnounce) -> Held {
     Held::These(held.filter_map(|network| network.parse().ok()).collect())
 }
 
+/// The networks of Pods that the leader wrote into an announce as those of the member.
+fn granted(announce: &MemberClusterAnnounce) -> Vec<IpNet> {
+    let networks = announce.status.iter().flat_map(|status| &status.pod_cidrs);
+    networks.filter_map(|network| network.parse().ok()).collect()
+}
+
 fn said(cluster: &ClusterId, networks: Networks<'_>, approval: Approval) -> Said {
     let (claim, unreadable) = claim_of(cluster, networks);
     let told = networks.info.and_then(|info| info.spec.cluster_info.as_ref());
     let told = told.and_then(|info| claim_of_cluster_info(info).0);
     let told = told.iter().flat_map(Claim::networks).map(|network| network.cidr).collect();
     let gateways = gateways_of(cluster, networks.announce, networks.info);
+    let granted = networks.announce.map(granted).unwrap_or_default();
     let networks = match claim {
-        Some(claim) => Some(Export { payload: claim.payload.approved(&approval), ..claim }),
+        Some(claim) => Some(Export { payload: claim.payload.approved(&approval).granted(&granted), ..claim }),
         None => bound_endpoints(cluster, networks, &approval),
     };
     Said { approval, networks, unreadable, told, gateways }
@@ -314,7 +341,7 @@ fn gateways_of(
 fn claim_of(cluster: &ClusterId, of: Networks<'_>) -> (Option<Export<Claim>>, Vec<String>) {
     let Networks { announce, info } = of;
     let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
-    // Whoever tells others of its Pods' networks wants to be reached there.
+    // Whoever tells others of the networks that it names for its Pods wants to be reached there.
     let pods = match networks {
         Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
         _ => PodConnectivity::Off,

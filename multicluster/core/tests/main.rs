@@ -13,6 +13,7 @@ mod labels;
 mod laws;
 mod membership;
 mod names;
+mod pods;
 mod properties;
 mod service_exports;
 mod services;

@@ -18,6 +18,8 @@ const GATEWAY_REFUSED: &str = "GatewayRefused";
 /// They stand, and are refused to another that claims them as well.
 const NETWORK_CONTESTED: &str = "NetworkContested";
 const GATEWAY_CONTESTED: &str = "GatewayContested";
+/// Pods are exported in all networks that the member names for that.
+const GRANTED: &str = "Granted";
 /// Networks are left out, because no admin has bound them to the member.
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
@@ -44,8 +46,21 @@ impl Told<'_> {
         let unapproved = self.claims.unapproved(cluster);
         let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
         let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
-        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).collect()
+        let pods = self.claims.refused_pods(cluster).map(pod_networks);
+        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).chain(pods).collect()
     }
+}
+
+/// Whether a member exports Pods in all networks that it names for that alone, and why it does not. The rest of what it
+/// exports is not concerned.
+fn pod_networks(refused: &[String]) -> Condition {
+    if refused.is_empty() {
+        return holds(condition_type::POD_NETWORKS, GRANTED, String::new());
+    }
+    let refused = refused.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let message = format!("{refused}; Pods in it, as those of headless Services, are not exported");
+    let status = ConditionStatus::False;
+    Condition { status, ..holds(condition_type::POD_NETWORKS, NETWORK_REFUSED, message) }
 }
 
 /// Which limits a member has reached. What it exports stays, and may shrink.

@@ -8,7 +8,7 @@ use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
 use antrea_shared_api::multicluster::v1alpha1::{
-    HeldGateway, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+    HeldGateway, MOST_POD_NETWORKS, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
 use jiff::Timestamp;
@@ -194,6 +194,7 @@ impl Members {
             conditions: dated(told.conditions(&cluster), &before.conditions, now),
             gateways: held(told.claims, &cluster, &before.gateways, now),
             held_networks: approvals.record(&cluster, &before.held_networks),
+            pod_cidrs: pod_networks(told.claims, &cluster),
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
@@ -210,6 +211,11 @@ fn held(claims: &ClaimBook, cluster: &ClusterId, before: &[HeldGateway], now: Ti
     };
     let addresses = claims.settled().gateways_of(cluster).map(|address| address.to_string());
     addresses.map(|gateway_ip| HeldGateway { since: since(&gateway_ip), gateway_ip }).collect()
+}
+
+/// The networks of Pods of a member: it has them still when the next leader begins.
+fn pod_networks(claims: &ClaimBook, cluster: &ClusterId) -> Vec<String> {
+    claims.pod_networks(cluster).take(MOST_POD_NETWORKS).map(ToString::to_string).collect()
 }
 
 /// The cluster that an announce of this name is of.

@@ -13,7 +13,9 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exported, Exporter, LabelExporter, LabelIdentities, Membership, Networks};
+use crate::export::{
+    Exported, ExportedPods, Exporter, LabelExporter, LabelIdentities, Membership, Networks, PodNetworks,
+};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use crate::import::{Importer, MANAGED_BY};
 use crate::kind::Kind;
@@ -22,12 +24,16 @@ use crate::watches::Watched;
 use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The Namespace of the controller: of ClusterSet, Secret, Gateway and ClusterInfoImports.
     pub namespace: String,
     /// The networks of the cluster. The families of ClusterIPs are those of the Service CIDRs, in their order.
     pub networks: Networks,
+    /// Which networks Pods are exported in (`podCIDRs`).
+    pub pods: PodNetworks,
+    /// The networks of Pods that the Nodes of the cluster name; none before they are known.
+    pub nodes: watch::Receiver<Vec<IpNet>>,
     /// Which addresses are exported (`endpointIPType`).
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
@@ -54,6 +60,8 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     let (known, leader) = watch::channel(Leader::Unknown);
     let facts = Facts {
         networks: settings.networks.clone(),
+        pods: settings.pods,
+        nodes: settings.nodes.clone(),
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
@@ -145,9 +153,15 @@ impl Part for Exports {
             namespace: self.0.namespace.clone(),
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
+            pods: exported_pods(leader),
+            nodes: match self.0.pods {
+                PodNetworks::Named => Vec::new(),
+                PodNetworks::OfNodes => self.0.nodes.borrow().clone(),
+            },
             membership,
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
+            refused_once: BTreeSet::new(),
             withdrawals: Withdrawals::default(),
             exported: Exported::default(),
         })
@@ -165,6 +179,14 @@ fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
+}
+
+/// The Pods that the leader takes; none where there is no way to it.
+fn exported_pods(leader: &Leader) -> ExportedPods {
+    match leader {
+        Leader::Joined(joined) => joined.pods.clone(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => ExportedPods::default(),
+    }
 }
 
 /// The exports of this cluster whose kind is LabelIdentity (`=`), or is not (`!=`): there may be thousands of those.

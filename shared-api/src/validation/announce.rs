@@ -13,6 +13,7 @@ impl Validate for MemberClusterAnnounce {
             problems.check("leaderClusterID", values::id(&self.leader_cluster_id));
             problems.check_each("serviceCIDRs", &self.service_cidrs, values::cidr);
             problems.check_each("podCIDRs", &self.pod_cidrs, values::cidr);
+            problems.check_each("nodePodCIDRs", &self.node_pod_cidrs, values::cidr);
             if let Some(kind) = &self.endpoint_ip_type {
                 problems.check("endpointIPType", values::one_of(kind.as_str(), EndpointIpType::KNOWN));
             }

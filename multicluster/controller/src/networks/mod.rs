@@ -1,6 +1,7 @@
-//! The networks of ClusterIPs: from the cluster's ServiceCIDRs, or, before Kubernetes 1.33, from what the API server says
+//! The networks of the cluster. Those of Pods are what its Nodes name. Those of ClusterIPs come from the cluster's ServiceCIDRs, or, before Kubernetes 1.33, from what the API server says
 //! about a ClusterIP that no cluster has. Nothing is created for that: the request is a dry run.
 
+mod pods;
 mod refusal;
 mod service_cidrs;
 
@@ -22,6 +23,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+pub(crate) use pods::of_nodes;
 use service_cidrs::Known;
 
 /// The Service that every cluster has: its ClusterIP is of the family that comes first.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::ops::Bound::{Excluded, Included};
 
 use antrea_shared_api::addresses::{unusable, unusable_part};
 use ipnet::IpNet;
 
 use super::gateways::Gateways;
+use super::ranges::Ranges;
 use super::{AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayClaim, GatewayRefused};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
@@ -16,18 +16,21 @@ use crate::ids::ClusterId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claims {
     /// What stands of each claim.
-    standing: BTreeMap<ClusterId, Claim>,
-    /// The same networks by their first address, without those that lie within another: no two overlap, since networks of
-    /// different clusters do not.
-    by_start: BTreeMap<IpAddr, (ClaimedNetwork, ClusterId)>,
-    gateways: Gateways,
+    pub(super) standing: BTreeMap<ClusterId, Claim>,
+    /// The same networks, but for those of Pods that are exported and not reached otherwise.
+    pub(super) networks: Ranges,
+    /// And these.
+    pub(super) exported_pods: Ranges,
+    pub(super) gateways: Gateways,
 }
 
 /// What is refused of the claims, by the claimant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Networks.
+    /// Networks. Of these members nothing else stands either.
     pub networks: BTreeMap<ClusterId, Vec<ClaimRefused>>,
+    /// Networks of Pods that are exported and not reached otherwise.
+    pub pods: BTreeMap<ClusterId, Vec<ClaimRefused>>,
     /// Gateways.
     pub gateways: BTreeMap<ClusterId, Vec<GatewayRefused>>,
 }
@@ -36,23 +39,28 @@ impl Claims {
     /// The claims of all members, and what is refused of them. The older claim of a network stands, but what an admin bound
     /// to a member goes before what members merely say; a member with a refused one has none of its networks, and is not
     /// taken for one that claims nothing. Of Gateways each counts for itself; none is in a network of another member, and no
-    /// network is around the Gateway of an older one.
+    /// network is around the Gateway of an older one. Networks that are claimed for the export of Pods alone come after all
+    /// others, each for itself.
     pub fn settle(claims: &[&Export<Claim>], gateways: &[GatewayClaim]) -> (Self, Refused) {
         let mut settled = Self { gateways: Gateways::settle(gateways), ..Self::default() };
         let mut refused = Refused::default();
-        let mut claims = by_age(claims);
+        let by_age = by_age(claims);
+        let mut claims = by_age.clone();
         // Those of one kind stay in the order of their age.
         claims.sort_by_key(|claim| !claim.payload.is_bound());
         for claim in claims {
             let mut problems = settled.problems(&claim.cluster, &claim.payload);
             let around = settled.gateways_in(&claim.cluster, &claim.payload).into_iter();
             problems.extend(around.filter(|problem| problem.is_older_than(claim.created, &claim.cluster)));
-            let accepted = if problems.is_empty() { claim.payload.clone() } else { claim.payload.refused() };
+            let payload = &claim.payload;
+            let accepted =
+                if problems.is_empty() { payload.without_exported_pods() } else { payload.refused() };
             settled.accept(&claim.cluster, accepted);
             if !problems.is_empty() {
                 refused.networks.insert(claim.cluster.clone(), problems);
             }
         }
+        refused.pods = settled.settle_pods(&by_age);
         for claim in gateways {
             if let Err(problem) = settled.check_gateway(&claim.cluster, claim.address) {
                 refused.gateways.entry(claim.cluster.clone()).or_default().push(problem);
@@ -72,6 +80,22 @@ impl Claims {
         let is_in = |unapproved: &ClaimedNetwork| unapproved.cidr.contains(network);
         let own = self.standing.get(cluster).filter(|own| !own.has(network));
         own.is_some_and(|own| own.unapproved().iter().any(is_in))
+    }
+
+    /// The network of Pods that a member claims for their export, and does not have, around one.
+    pub(crate) fn refused_pods(&self, cluster: &ClusterId, network: &IpNet) -> Option<&ClaimedNetwork> {
+        let own = self.standing.get(cluster)?;
+        own.refused_pods.iter().find(|refused| refused.cidr.contains(network) && !own.has(network))
+    }
+
+    /// Whether nothing stands of the claim of a member, because another one has part of it.
+    pub(crate) fn is_refused(&self, cluster: &ClusterId) -> bool {
+        self.standing.get(cluster).is_some_and(|own| own.is_refused)
+    }
+
+    /// The same without the networks that Pods are exported in: those cost other members nothing.
+    pub(crate) fn without_exported_pods(self) -> Self {
+        Self { exported_pods: Ranges::default(), ..self }
     }
 
     /// What stands of the claim of each member.
@@ -94,7 +118,7 @@ impl Claims {
         let unusable = claim.networks().filter(|network| unusable_part(&network.cidr).is_some());
         let mut problems: Vec<ClaimRefused> = unusable.copied().map(ClaimRefused::Unusable).collect();
         for claimed in claim.networks() {
-            let overlaps = self.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
+            let overlaps = self.networks.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
             problems.extend(overlaps.map(|(others, other)| ClaimRefused::Overlap {
                 claimed: *claimed,
                 cluster: other.clone(),
@@ -157,16 +181,7 @@ impl Claims {
 
     fn accept(&mut self, cluster: &ClusterId, claim: Claim) {
         for network in claim.networks() {
-            let wider =
-                self.around(network.cidr.network()).filter(|(wider, _)| wider.cidr.contains(&network.cidr));
-            if wider.is_some() {
-                continue;
-            }
-            let inner = self.by_start.range(network.cidr.network()..=network.cidr.broadcast());
-            for start in inner.map(|(start, _)| *start).collect::<Vec<IpAddr>>() {
-                self.by_start.remove(&start);
-            }
-            self.by_start.insert(network.cidr.network(), (*network, cluster.clone()));
+            self.networks.insert(*network, cluster);
         }
         self.standing.insert(cluster.clone(), claim);
     }
@@ -179,14 +194,6 @@ impl Claims {
 
     /// The network that contains an address, and whose it is.
     fn around(&self, address: IpAddr) -> Option<&(ClaimedNetwork, ClusterId)> {
-        let (_, before) = self.by_start.range(..=address).next_back()?;
-        before.0.cidr.contains(&address).then_some(before)
-    }
-
-    /// Networks that have addresses of another, and whose they are.
-    fn overlapping(&self, network: &IpNet) -> impl Iterator<Item = &(ClaimedNetwork, ClusterId)> {
-        let first = network.network();
-        let later = self.by_start.range((Excluded(first), Included(network.broadcast())));
-        self.around(first).into_iter().chain(later.map(|(_, claimed)| claimed))
+        self.networks.around(address).or_else(|| self.exported_pods.around(address))
     }
 }

@@ -3,11 +3,12 @@
 use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, GatewayInfo};
 use ipnet::IpNet;
 
-use crate::addresses::Claims;
+use crate::addresses::{ClaimedNetwork, Claims, NetworkUse};
 use crate::ids::ClusterId;
 use crate::wire::{Problem, claim_of_cluster_info};
 
-/// What is imported of the ClusterInfo of a cluster, and what is left out of it.
+/// What is imported of the ClusterInfo of a cluster, and what is left out of it: networks that it may not have, and those of
+/// Pods that are another's, as long as its Services are its own.
 ///
 /// # Errors
 /// Why nothing is imported: networks that are those of others, or nothing but Gateways that are.
@@ -17,8 +18,13 @@ pub(super) fn cluster_info(
     claims: &Claims,
 ) -> Result<(ClusterInfo, Vec<String>), String> {
     let (claim, problems) = claim_of_cluster_info(info);
-    let approved = claim.unwrap_or_default().without(|network| claims.is_unapproved(cluster, network));
-    let refused = claims.problems(cluster, &approved).into_iter().map(|refused| refused.to_string());
+    let keeps_services = claims.standing(cluster).is_some() && !claims.is_refused(cluster);
+    let is_left_out = |network: &ClaimedNetwork| {
+        let is_pods = keeps_services && network.network_use == NetworkUse::Pod;
+        is_pods || claims.is_unapproved(cluster, &network.cidr)
+    };
+    let counted = claim.unwrap_or_default().without(is_left_out);
+    let refused = claims.problems(cluster, &counted).into_iter().map(|refused| refused.to_string());
     let reasons: Vec<String> = problems.iter().map(Problem::to_string).chain(refused).collect();
     if !reasons.is_empty() {
         return Err(reasons.join("; "));
@@ -58,6 +64,9 @@ fn network_problem(cluster: &ClusterId, network: &str, claims: &Claims) -> Optio
     let network: IpNet = network.parse().ok()?;
     if claims.is_unapproved(cluster, &network) {
         return Some(format!("no admin of the leader has bound {network} to cluster {cluster}"));
+    }
+    if let Some(refused) = claims.refused_pods(cluster, &network) {
+        return Some(format!("{network} is in {refused}, which cluster {cluster} does not have"));
     }
     let is_own = claims.standing(cluster).is_none_or(|own| own.has(&network));
     (!is_own).then(|| format!("{network} is in no network that cluster {cluster} has announced"))

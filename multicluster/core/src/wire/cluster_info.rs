@@ -6,8 +6,9 @@ use ipnet::IpNet;
 use super::Problem;
 use crate::addresses::{Claim, EndpointAddresses, PodConnectivity};
 
-/// What a member claims in its announce; nothing where it names no network, as upstream members do. Pods are claimed
-/// where its endpoints are Pods, or `pods` says that they are reached otherwise.
+/// What a member claims in its announce; nothing where it names no network, as upstream members do. Networks of Pods are
+/// claimed as those of Services where its endpoints are Pods, or `pods` says that they are reached otherwise; for the export
+/// of Pods alone where neither is so, and where its Nodes name them.
 pub fn claim_of_announce(
     announce: &api::MemberClusterAnnounce,
     pods: PodConnectivity,
@@ -15,14 +16,17 @@ pub fn claim_of_announce(
     let mut problems = Vec::new();
     let services = read(&announce.service_cidrs, "serviceCIDRs", &mut problems);
     let pod_cidrs = read(&announce.pod_cidrs, "podCIDRs", &mut problems);
-    if announce.service_cidrs.is_empty() && announce.pod_cidrs.is_empty() {
+    let of_nodes = read(&announce.node_pod_cidrs, "nodePodCIDRs", &mut problems);
+    let named = [&announce.service_cidrs, &announce.pod_cidrs, &announce.node_pod_cidrs];
+    if named.iter().all(|networks| networks.is_empty()) {
         return (None, problems);
     }
     let endpoints = match announce.endpoint_ip_type {
         Some(api::EndpointIpType::PodIP) => EndpointAddresses::PodIps,
         _ => EndpointAddresses::ClusterIps,
     };
-    (Some(Claim::new(&services, &pod_cidrs, endpoints, pods)), problems)
+    let claim = Claim::new(&services, &pod_cidrs, endpoints, pods).and_exported_pods(&of_nodes);
+    (Some(claim), problems)
 }
 
 /// What a member claims by its ClusterInfo, whose announce claims nothing: all networks in it are reached by others.

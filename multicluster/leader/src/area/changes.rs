@@ -191,8 +191,10 @@ impl Area {
             self.stale.extend(exported.filter(has_addresses).cloned());
             self.stale.extend(self.partly_imported.iter().cloned());
         }
+        // The announce of a member says which networks it has for its Pods.
+        let told = &told | &concerned.networks;
         self.tasks.extend(told.iter().map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
-        if !concerned.told.is_empty() {
+        if !concerned.told.is_empty() || !concerned.networks.is_empty() {
             self.sets_changed();
         }
     }

@@ -13,7 +13,7 @@ mod refusals;
 
 use super::*;
 use crate::area::Plan;
-use crate::export::{LabelExporter, LabelIdentities, Membership};
+use crate::export::{ExportedPods, LabelExporter, LabelIdentities, Membership};
 use crate::import::{Importer, Subject as Imported};
 use crate::kind::Side;
 use crate::leader::{Fault, Joined, Link};
@@ -90,7 +90,17 @@ fn unasked() -> Client {
 
 fn leader(connection: u64, link: Link) -> Leader {
     let (cluster, area) = ("west".parse().unwrap(), "area".to_owned());
-    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection, link, said: 0 }))
+    let (pods, nodes) = (ExportedPods::default(), Vec::new());
+    Leader::Joined(Arc::new(Joined {
+        cluster,
+        area,
+        client: unasked(),
+        connection,
+        link,
+        said: 0,
+        pods,
+        nodes,
+    }))
 }
 
 /// Nobody answers at the leader.

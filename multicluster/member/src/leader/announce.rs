@@ -6,34 +6,53 @@ use antrea_shared_api::multicluster::condition_type;
 use antrea_shared_api::multicluster::v1alpha1::{EndpointIpType, MemberClusterAnnounce, TOUCH_TS};
 use antrea_shared_api::multicluster::well_known::announce_name;
 use anyhow::Result;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::Target;
 use crate::condition::{Condition, time};
-use crate::export::Networks;
+use crate::export::{Networks, PodNetworks};
 use crate::send::FIELD_MANAGER;
 
 /// Conditions that the leader has of its members.
-const TOLD: [&str; 3] =
-    [condition_type::CONFLICT, condition_type::NETWORK_UNAPPROVED, condition_type::EXPORT_LIMIT];
+const TOLD: [&str; 4] = [
+    condition_type::CONFLICT,
+    condition_type::NETWORK_UNAPPROVED,
+    condition_type::EXPORT_LIMIT,
+    condition_type::POD_NETWORKS,
+];
 
 /// What may be missing from a configuration.
-const OPTIONAL: [&str; 3] = ["serviceCIDRs", "podCIDRs", "version"];
+const OPTIONAL: [&str; 4] = ["serviceCIDRs", "podCIDRs", "nodePodCIDRs", "version"];
 
 /// What a member says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) networks: Networks,
+    pub(crate) pods: PodNetworks,
+    /// The networks of Pods that Nodes name now.
+    pub(crate) nodes: watch::Receiver<Vec<IpNet>>,
     pub(crate) addresses: EndpointAddresses,
     pub(crate) version: String,
 }
 
+impl Facts {
+    /// The networks of Nodes, where these are to be exported.
+    pub(super) fn exported_of_nodes(&self) -> Vec<IpNet> {
+        match self.pods {
+            PodNetworks::Named => Vec::new(),
+            PodNetworks::OfNodes => self.nodes.borrow().clone(),
+        }
+    }
+}
+
 /// What the leader is told at `now` of the cluster with this UID.
 pub(super) fn announce(target: &Target, facts: &Facts, uid: &str, now: Timestamp) -> MemberClusterAnnounce {
-    let texts = |networks: &[ipnet::IpNet]| networks.iter().map(ToString::to_string).collect();
+    let texts = |networks: &[IpNet]| networks.iter().map(ToString::to_string).collect();
     let mut announce = MemberClusterAnnounce::new(&target.area, &announce_name(target.cluster.as_str()));
     announce.metadata.annotations = Some([(TOUCH_TS.to_owned(), time(now))].into());
     MemberClusterAnnounce {
@@ -42,6 +61,7 @@ pub(super) fn announce(target: &Target, facts: &Facts, uid: &str, now: Timestamp
         leader_cluster_id: target.leader.clone(),
         service_cidrs: texts(&facts.networks.service_cidrs),
         pod_cidrs: texts(&facts.networks.pod_cidrs),
+        node_pod_cidrs: texts(&facts.exported_of_nodes()),
         endpoint_ip_type: Some(match facts.addresses {
             EndpointAddresses::ClusterIps => EndpointIpType::ClusterIP,
             EndpointAddresses::PodIps => EndpointIpType::PodIP,
@@ -99,7 +119,7 @@ mod tests {
         let announce = MemberClusterAnnounce { pod_cidrs, ..MemberClusterAnnounce::new("area", "west") };
         let patch = patch_of(&announce);
         assert_eq!(patch["podCIDRs"], json!(["10.10.0.0/16"]));
-        for name in ["serviceCIDRs", "version"] {
+        for name in ["serviceCIDRs", "nodePodCIDRs", "version"] {
             assert_eq!(patch.get(name), Some(&Value::Null), "{name}");
         }
         assert_eq!(patch.get("clusterUID"), None, "it never changes");

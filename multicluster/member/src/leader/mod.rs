@@ -6,6 +6,7 @@ mod connection;
 mod credentials;
 mod fault;
 mod identity;
+mod pods;
 mod renewal;
 mod status;
 mod token_request;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
+use ipnet::IpNet;
 use kube::Client;
 
 pub(crate) use client::connect;
@@ -24,6 +26,7 @@ pub use fault::{Class, Fault};
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 
+use crate::export::ExportedPods;
 use crate::kind::Kind;
 
 /// The kinds of objects that the leader has.
@@ -73,4 +76,8 @@ pub(crate) struct Joined {
     pub(crate) link: Link,
     /// Another number each time that the leader says something else of our networks.
     pub(crate) said: u64,
+    /// Which Pods it takes.
+    pub(crate) pods: ExportedPods,
+    /// The networks of Pods of our own Nodes.
+    pub(crate) nodes: Vec<IpNet>,
 }

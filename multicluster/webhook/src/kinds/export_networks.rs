@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use antrea_mc_core::addresses::{AddressRefused, ClaimRefused, Claims};
+use antrea_mc_core::addresses::{AddressRefused, ClaimRefused, Claims, NetworkUse};
 use antrea_mc_core::claims::{Networks, new_problems};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::wire::claim_of_cluster_info;
@@ -61,7 +61,8 @@ fn addresses(endpoints: &ExportedEndpoints) -> BTreeSet<IpAddr> {
     subsets.chain(of_slices).filter_map(|text| text.parse().ok()).collect()
 }
 
-/// As a claim of the member, and each network on its own: routes to them are made whatever the member exports.
+/// As a claim of the member, and each network on its own: routes to them are made whatever the member exports. Those of Pods
+/// that its Nodes name the leader leaves out where another member has them.
 fn claims_nothing_of_others(
     old: Option<&ResourceExport>,
     new: &ResourceExport,
@@ -72,7 +73,17 @@ fn claims_nothing_of_others(
     let announce = area.announce_of(cluster);
     let with = |announce, info| Networks { announce, info };
     refuse(&new_problems(others, cluster, with(announce, old), with(announce, Some(new))))?;
-    refuse(&new_problems(others, cluster, with(None, old), with(None, Some(new))))
+    let of_nodes = parsed(announce.into_iter().flat_map(|announce| &announce.node_pod_cidrs));
+    let mut problems = new_problems(others, cluster, with(None, old), with(None, Some(new)));
+    problems.retain(|problem| {
+        let claimed = problem.claimed();
+        claimed.network_use == NetworkUse::Service || !of_nodes.iter().any(|of| of.contains(&claimed.cidr))
+    });
+    refuse(&problems)
+}
+
+fn parsed<'a>(cidrs: impl Iterator<Item = &'a String>) -> Vec<IpNet> {
+    cidrs.filter_map(|cidr| cidr.parse().ok()).collect()
 }
 
 /// A member that has announced networks tells others of no more than these.
@@ -81,11 +92,9 @@ fn is_announced(
     info: &ClusterInfo,
     announce: Option<&MemberClusterAnnounce>,
 ) -> Result<(), Denied> {
-    let announced: Vec<IpNet> = announce
-        .iter()
-        .flat_map(|announce| announce.service_cidrs.iter().chain(&announce.pod_cidrs))
-        .filter_map(|cidr| cidr.parse().ok())
-        .collect();
+    let announced = parsed(announce.into_iter().flat_map(|announce| {
+        announce.service_cidrs.iter().chain(&announce.pod_cidrs).chain(&announce.node_pod_cidrs)
+    }));
     if announced.is_empty() {
         return Ok(());
     }

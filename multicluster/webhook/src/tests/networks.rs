@@ -10,7 +10,7 @@ use crate::{Event, Hook, Known};
 fn a_member_exports_addresses_in_its_networks_alone() {
     for (ip, expected) in [
         ("10.1.255.1", "allowed"),
-        ("10.101.0.7", "403: 10.101.0.7 is in no network that cluster east has announced"),
+        ("10.101.0.7", "allowed"),
         ("10.2.0.1", "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west"),
         ("203.0.113.7", "403: 203.0.113.7 is in no network that cluster east has announced"),
         (
@@ -35,6 +35,26 @@ fn a_member_exports_addresses_in_its_networks_alone() {
         "endpointSlices: [{addressType: IPv4, endpoints: [{addresses: [10.1.0.7, 10.2.0.1]}]}]",
     );
     check("mc/east-token", "create", &slice, "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west");
+}
+
+/// Its Pods are in no ClusterInfo.
+#[test]
+fn a_headless_service_is_exported_without_a_gateway() {
+    check("mc/east-token", "create", &with(ENDPOINTS, "10.1.0.7", "10.101.0.7"), "allowed");
+    let known = known();
+    let nodes = with(EAST, "podCIDRs: [10.101.0.0/16]", "nodePodCIDRs: [10.9.0.0/24, 10.2.0.0/24]");
+    let heartbeat = format!("{EAST}---{nodes}");
+    let taken = answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &heartbeat);
+    assert_eq!(taken, "allowed", "networks of Nodes cost no heartbeat");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&nodes).remove(0))));
+    let pod = |ip: &str| with(ENDPOINTS, "10.1.0.7", ip);
+    check_in(&known, "mc/east-token", "create", &pod("10.9.0.7"), "allowed");
+    let of_west = "403: 10.2.0.7 is in Service CIDR 10.2.0.0/16 of cluster west";
+    check_in(&known, "mc/east-token", "create", &pod("10.2.0.7"), of_west);
+    let info = with(INFO, "gatewayInfos", "podCIDRs: [10.9.0.0/24, 10.2.0.0/24], gatewayInfos");
+    check_in(&known, "mc/east-token", "create", &info, "allowed");
+    let unsaid = "403: 10.8.0.0/24 is in no network that cluster east has announced";
+    check_in(&known, "mc/east-token", "create", &with(&info, "10.9.0.0", "10.8.0.0"), unsaid);
 }
 
 #[test]

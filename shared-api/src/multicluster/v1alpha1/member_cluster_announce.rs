@@ -45,7 +45,12 @@ object!(
         #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
         #[schemars(schema_with = "schema::cidrs")]
         pod_cidrs: Vec<String>,
-        /// Which of the two its endpoints are in.
+        /// The networks of Pods that its Nodes name, where Pods are to be exported. It may export Pods in them unless another
+        /// member has them, and loses nothing else where one has.
+        #[serde(rename = "nodePodCIDRs", skip_serializing_if = "is_default")]
+        #[schemars(schema_with = "node_networks")]
+        node_pod_cidrs: Vec<String>,
+        /// Whether its endpoints are ClusterIPs or Pods.
         #[serde(rename = "endpointIPType", skip_serializing_if = "Option::is_none")]
         endpoint_ip_type: Option<EndpointIpType>,
         /// The version of the member's controller.
@@ -67,7 +72,8 @@ object!(
 #[serde(rename_all = "camelCase", default)]
 pub struct MemberClusterAnnounceStatus {
     /// `Conflict`, where networks or Gateways of the member are those of another as well; `NetworkUnapproved`, where no
-    /// admin has bound networks to it that need that; `ExportLimit`, where it exports as much as it may.
+    /// admin has bound networks to it that need that; `ExportLimit`, where it exports as much as it may; `PodNetworks`,
+    /// where it names networks for the export of Pods alone, with whether it has all of them.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
     /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it.
@@ -79,13 +85,36 @@ pub struct MemberClusterAnnounceStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(schema_with = "held_networks")]
     pub held_networks: Vec<String>,
+    /// The networks of Pods that are the member's: of two members that name one for the export of Pods, the one that is
+    /// written down here has it.
+    #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "pod_networks")]
+    pub pod_cidrs: Vec<String>,
 }
+
+/// How many networks of its Nodes a member may name.
+pub const MOST_NODE_NETWORKS: usize = 64;
+
+/// How many networks of Pods are written down as those of a member.
+pub const MOST_POD_NETWORKS: usize = 256;
 
 /// How many networks a member may hold.
 pub const MOST_HELD_NETWORKS: usize = 128;
 
 fn held_networks(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "maxItems": MOST_HELD_NETWORKS, "items": schema::cidr(generator) })
+    networks(generator, MOST_HELD_NETWORKS)
+}
+
+fn node_networks(generator: &mut SchemaGenerator) -> Schema {
+    networks(generator, MOST_NODE_NETWORKS)
+}
+
+fn pod_networks(generator: &mut SchemaGenerator) -> Schema {
+    networks(generator, MOST_POD_NETWORKS)
+}
+
+fn networks(generator: &mut SchemaGenerator, most: usize) -> Schema {
+    json_schema!({ "type": "array", "maxItems": most, "items": schema::cidr(generator) })
 }
 
 /// A Gateway of a member.

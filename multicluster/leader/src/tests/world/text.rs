@@ -19,7 +19,9 @@ pub(super) fn line(action: &Action) -> String {
         Action::WriteAnnounceStatus(change) => {
             let gateways = change.wanted.gateways.iter().map(|held| format!(" Gateway {}", held.gateway_ip));
             let held = change.wanted.held_networks.iter().map(|network| format!(" held {network}"));
-            let told = format!("tell {}:{}", change.name, gateways.chain(held).collect::<String>());
+            let pods = change.wanted.pod_cidrs.iter().map(|network| format!(" Pods {network}"));
+            let told =
+                format!("tell {}:{}", change.name, gateways.chain(held).chain(pods).collect::<String>());
             format!("{told} {}", conditions(&change.wanted.conditions)).trim_end().to_owned()
         }
         Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {

@@ -6,6 +6,7 @@ use kube::Client;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
+use super::heartbeat::Heard;
 use super::{Connection, PATIENCE};
 use crate::leader::identity::say_goodbye;
 use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, wish};
@@ -91,7 +92,8 @@ impl Connection {
 
     /// Tells the leader that we leave. Nothing waits for it: a leader that is away learns it by the silence.
     fn leave(&mut self) {
-        (self.link, self.no_way, self.told) = (Link::Connecting, None, Vec::new());
+        (self.link, self.no_way) = (Link::Connecting, None);
+        self.heard = Heard::nothing(&self.facts);
         self.beats.clear();
         let Some((target, client)) = self.joined.take() else { return };
         let local = self.local.clone();
