@@ -1,5 +1,6 @@
 //! What a member does with a ServiceExport: what it exports, and what it says in the conditions.
 
+mod home;
 mod local;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use crate::addresses::{Claim, EndpointAddresses};
 use crate::endpoints::Endpoints;
 use crate::service::ExportedService;
+
+pub use home::pods_at_home;
 
 /// Where a cluster has endpoints for others.
 #[derive(Clone, Debug, PartialEq, Eq)]

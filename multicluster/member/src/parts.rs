@@ -17,10 +17,11 @@ use crate::export::{
     Exported, ExportedPods, Exporter, LabelExporter, LabelIdentities, Membership, Networks, PodNetworks,
 };
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
-use crate::import::{Importer, MANAGED_BY};
+use crate::import::Importer;
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
-use crate::watches::Watched;
+use crate::objects::SERVICE_LABEL;
+use crate::watches::{Keep, Watched};
 use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
@@ -91,13 +92,13 @@ impl Part for Imports {
     type Area = Importer;
 
     fn local(&self) -> Vec<Watched> {
-        let slices = format!("endpointslice.kubernetes.io/managed-by={MANAGED_BY}");
+        let keep = Keep::ForImports(self.0.addresses);
         vec![
             Watched::all(Kind::Namespace),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::Service) },
-            Watched { labels: Some(slices), ..Watched::all(Kind::EndpointSlice) },
+            Watched { keep, ..Watched::all(Kind::Service) },
+            Watched { keep, ..slices_of_services() },
             Watched::all(Kind::Tier),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::ClusterNetworkPolicy) },
+            Watched { keep: Keep::Prefix(DERIVED_PREFIX), ..Watched::all(Kind::ClusterNetworkPolicy) },
             Watched::all(Kind::ServiceImport),
             Watched::of(Kind::ClusterInfoImport, &self.0.namespace),
             Watched::all(Kind::LabelIdentity),
@@ -121,6 +122,8 @@ impl Part for Imports {
             namespace: self.0.namespace.clone(),
             area,
             families: families(&self.0.networks.service_cidrs),
+            addresses: self.0.addresses,
+            own_networks: own_networks(&self.0.networks, leader),
             excluded: self.0.excluded_namespaces.clone(),
             withdrawals: Withdrawals::default(),
         })
@@ -133,10 +136,7 @@ impl Part for Exports {
     fn local(&self) -> Vec<Watched> {
         vec![
             Watched::all(Kind::Service),
-            Watched {
-                labels: Some("kubernetes.io/service-name".to_owned()),
-                ..Watched::all(Kind::EndpointSlice)
-            },
+            slices_of_services(),
             Watched::all(Kind::ServiceExport),
             Watched::of(Kind::Gateway, &self.0.namespace),
         ]
@@ -179,6 +179,19 @@ fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
+}
+
+fn slices_of_services() -> Watched {
+    Watched { labels: Some(SERVICE_LABEL.to_owned()), ..Watched::all(Kind::EndpointSlice) }
+}
+
+/// The networks that no other cluster has, whatever the leader says. Nothing is imported while there is no way to it.
+fn own_networks(networks: &Networks, leader: &Leader) -> Vec<IpNet> {
+    let nodes = match leader {
+        Leader::Joined(joined) => joined.nodes.as_slice(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => &[],
+    };
+    [networks.service_cidrs.as_slice(), nodes].concat()
 }
 
 /// The Pods that the leader takes; none where there is no way to it.

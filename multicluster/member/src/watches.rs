@@ -2,12 +2,14 @@
 
 use antrea_kit::untyped::Untyped;
 use antrea_kit::watch::{WatchEvent, watch_kind};
+use antrea_mc_core::addresses::EndpointAddresses;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::import::concerns_imports;
 use crate::kind::Kind;
 use crate::objects::text;
 use crate::send::trim;
@@ -21,16 +23,37 @@ pub(crate) struct Watched {
     pub(crate) namespace: Option<String>,
     /// A label selector.
     pub(crate) labels: Option<String>,
-    /// What names begin with.
-    pub(crate) prefix: &'static str,
     /// The one with this name; the API server tells of no other.
     pub(crate) name: Option<String>,
+    /// Which of these are kept.
+    pub(crate) keep: Keep,
+}
+
+/// Which objects are kept of those that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// All.
+    All,
+    /// Those whose names begin so.
+    Prefix(&'static str),
+    /// Those that imports depend on, where these addresses are exported.
+    ForImports(EndpointAddresses),
+}
+
+impl Keep {
+    fn keeps(self, kind: Kind, object: &Value) -> bool {
+        match self {
+            Self::All => true,
+            Self::Prefix(prefix) => text(object, "/metadata/name").starts_with(prefix),
+            Self::ForImports(addresses) => concerns_imports(kind, object, addresses),
+        }
+    }
 }
 
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, prefix: "", name: None }
+        Self { kind, namespace: None, labels: None, name: None, keep: Keep::All }
     }
 
     /// Those of a Namespace.
@@ -80,16 +103,14 @@ impl Watcher {
     fn spawn(&self, client: Client, watched: Watched) {
         let Self { connection, told, stop } = self.clone();
         let config = watched.config();
-        let Watched { kind, namespace, prefix, .. } = watched;
+        let Watched { kind, namespace, keep, .. } = watched;
         let resource = kind.resource();
         let api: Api<Untyped> = match &namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, &resource),
             None => Api::all_with(client, &resource),
         };
         let (events, mut received) = mpsc::channel(64);
-        let map = move |Untyped { object, .. }| {
-            text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))
-        };
+        let map = move |Untyped { object, .. }| keep.keeps(kind, &object).then(|| trim(kind, object));
         tokio::spawn(async move { watch_kind(&resource.kind, api, config, map, events, stop).await });
         tokio::spawn(async move {
             while let Some(event) = received.recv().await {

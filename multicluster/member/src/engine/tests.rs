@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::addresses::EndpointAddresses;
 use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -162,6 +163,8 @@ fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: Vec::new(),
+        addresses: EndpointAddresses::ClusterIps,
+        own_networks: Vec::new(),
         excluded: std::collections::BTreeSet::new(),
         withdrawals: Withdrawals::default(),
     }
