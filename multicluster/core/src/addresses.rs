@@ -214,7 +214,7 @@ fn networks<'a>(
 }
 
 /// Why a member may not have a network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum ClaimRefused {
     /// Another member has part of it.
     #[error(

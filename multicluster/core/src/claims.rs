@@ -19,6 +19,9 @@ use crate::wire::{claim_of_announce, claim_of_cluster_info};
 
 pub use unapproved::Unapproved;
 
+/// As much of what is refused to one member its neighbours are told.
+const TOLD_TO_OWNERS: usize = 64;
+
 /// What all members claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBook {
@@ -28,6 +31,8 @@ pub struct ClaimBook {
     refused: Told,
     contested: Told,
     unapproved: BTreeMap<ClusterId, Unapproved>,
+    /// Whether members have said something else since claims were settled.
+    is_outdated: bool,
 }
 
 /// What a member says of itself.
@@ -103,15 +108,28 @@ impl ClaimBook {
     /// Takes in what a cluster says of itself, and which networks it may have. Nothing is different before claims are
     /// settled.
     pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
-        if networks.announce.is_none() && networks.info.is_none() {
-            self.said.remove(cluster);
-        } else {
-            self.said.insert(cluster.clone(), said(cluster, networks, approval));
+        let says_something = networks.announce.is_some() || networks.info.is_some();
+        let said = says_something.then(|| said(cluster, networks, approval));
+        if self.said.get(cluster) == said.as_ref() {
+            return;
+        }
+        self.is_outdated = true;
+        match said {
+            Some(said) => drop(self.said.insert(cluster.clone(), said)),
+            None => drop(self.said.remove(cluster)),
         }
     }
 
-    /// Decides who has what; says what is different.
+    /// Whether nobody has said anything else since claims were settled, as no heartbeat does.
+    pub const fn is_settled(&self) -> bool {
+        !self.is_outdated
+    }
+
+    /// Decides who has what, unless that is known; says what is different.
     pub fn settle(&mut self) -> Concerned {
+        if !std::mem::take(&mut self.is_outdated) {
+            return Concerned::default();
+        }
         let (settled, refused) = settle(self.said.values(), |_| true);
         let (refused, contested) = self.objections(refused);
         let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
@@ -175,7 +193,7 @@ impl ClaimBook {
             let claim = claim_of(cluster, networks).0;
             claim.map(|claim| others.gateways_in(cluster, &claim.payload)).unwrap_or_default()
         };
-        let known = around(old);
+        let known: BTreeSet<ClaimRefused> = around(old).into_iter().collect();
         let new = around(new).into_iter().filter(|problem| !known.contains(problem));
         problems.extend(new.filter(|problem| !problem.is_older_than(since, cluster)));
         problems
@@ -196,7 +214,8 @@ impl ClaimBook {
             unreadable.map(|(cluster, said)| (cluster.clone(), of_networks(said))).collect();
         let mut contested = Told::new();
         for (cluster, refused) in refused.networks {
-            for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
+            let told = refused.iter().take(TOLD_TO_OWNERS);
+            for (owner, told) in told.filter_map(|problem| problem.told_to_owner(&cluster)) {
                 contested.entry(owner.clone()).or_default().networks.push(told);
             }
             let own = refused.iter().map(ToString::to_string);
@@ -207,7 +226,8 @@ impl ClaimBook {
             reasons.entry(cluster).or_default().pods.extend(own);
         }
         for (cluster, refused) in refused.gateways {
-            for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
+            let told = refused.iter().take(TOLD_TO_OWNERS);
+            for (owner, told) in told.filter_map(|problem| problem.told_to_owner(&cluster)) {
                 contested.entry(owner.clone()).or_default().gateways.push(told);
             }
             let own = refused.iter().map(ToString::to_string);
@@ -250,7 +270,7 @@ pub fn new_problems(
         let (claim, _) = claim_of(cluster, networks);
         claim.map(|claim| others.problems(cluster, &claim.payload)).unwrap_or_default()
     };
-    let known = problems(old);
+    let known: BTreeSet<ClaimRefused> = problems(old).into_iter().collect();
     let mut problems = problems(new);
     problems.retain(|problem| !known.contains(problem));
     problems

@@ -186,7 +186,8 @@ impl ConflictCondition {
     }
 }
 
-pub(crate) fn shortened(mut text: String) -> String {
+/// The message of a condition, cut where it is longer than these are.
+pub fn shortened(mut text: String) -> String {
     if text.len() > LONGEST_MESSAGE {
         let end = (0..=LONGEST_MESSAGE - 4).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
         text.truncate(end);

@@ -143,6 +143,18 @@ fn a_member_claims_what_it_announces_and_others_use() {
     );
 }
 
+#[test]
+fn a_network_is_claimed_once_and_no_more_than_64_of_a_kind() {
+    assert_eq!(
+        announced("serviceCIDRs: [10.96.0.0/16, 10.96.7.7/16, 10.96.0.0/16]", Off),
+        "Service CIDR 10.96.0.0/16"
+    );
+    let many: Vec<String> = (0..200).map(|number| format!("10.{number}.0.0/16")).collect();
+    let claimed = announced(&format!("serviceCIDRs: [{}]", many.join(", ")), Off);
+    assert_eq!(claimed.split(", ").count(), 64);
+    assert!(claimed.ends_with("Service CIDR 10.63.0.0/16"), "{claimed}");
+}
+
 /// A network of IPv4 in 10.0.0.0/8 that others easily overlap.
 fn networks() -> impl Strategy<Value = Vec<IpNet>> {
     let network = (0_u8..8, 0_u8..4, 10_u8..26).prop_map(|(second, third, length)| {

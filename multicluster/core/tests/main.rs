@@ -6,6 +6,7 @@ mod addresses;
 mod answers;
 mod area;
 mod bindings;
+mod claims;
 mod covering;
 mod damaged;
 mod endpoints;

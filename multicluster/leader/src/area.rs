@@ -49,8 +49,6 @@ pub(crate) struct Area {
     stale: BTreeSet<Resource>,
     /// Everything was merged once. Before that an import looks as if nobody wanted it.
     merged_once: bool,
-    /// Claims have changed since they were settled.
-    unsettled: bool,
     /// Resources with addresses that are left out.
     partly_imported: BTreeSet<Resource>,
     merges: usize,
@@ -82,7 +80,6 @@ impl Area {
             labels: None,
             stale: BTreeSet::new(),
             merged_once: false,
-            unsettled: false,
             partly_imported: BTreeSet::new(),
             merges: 0,
             tasks: BTreeSet::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use antrea_mc_core::addresses::ClaimedNetwork;
 use antrea_mc_core::claims::{ClaimBook, Unapproved};
+use antrea_mc_core::conflict::shortened;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::limits::{Limit, Limits};
 use antrea_shared_api::multicluster::well_known::bind_command;
@@ -24,8 +25,10 @@ const GRANTED: &str = "Granted";
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
-/// As many networks are named: whoever claims more has to look at its configuration.
+/// As many networks are bound by a command, and as many refusals told: whoever claims more has to look at its configuration.
 const NAMED: usize = 64;
+/// As many networks are listed before such a command.
+const LISTED: usize = 16;
 
 /// What is known of members and has to be told to them.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +98,7 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
     if !held.is_empty() {
         said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
     }
-    said.extend(unreadable.iter().cloned());
+    said.extend(unreadable.iter().take(LISTED).cloned());
     let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
     let command = match account {
         Some(account) => bind_command(namespace, account, &wanted),
@@ -109,8 +112,8 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
 }
 
 fn listed(networks: &[ClaimedNetwork]) -> String {
-    let named = networks.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match networks.len().saturating_sub(NAMED) {
+    let named = networks.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match networks.len().saturating_sub(LISTED) {
         0 => named,
         more => format!("{named} and {more} more"),
     }
@@ -128,7 +131,8 @@ fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
         (GATEWAY_CONTESTED, contested.gateways),
     ];
     let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
-    let message = said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; ");
+    let all = said.iter().flat_map(|(_, why)| why).take(NAMED);
+    let message = all.map(String::as_str).collect::<Vec<_>>().join("; ");
     Some(holds(condition_type::CONFLICT, reason, message))
 }
 
@@ -137,7 +141,7 @@ fn holds(condition_type: &str, reason: &str, message: String) -> Condition {
         condition_type: condition_type.to_owned(),
         status: ConditionStatus::True,
         reason: reason.to_owned(),
-        message,
+        message: shortened(message),
         last_transition_time: None,
     }
 }

@@ -20,6 +20,7 @@ use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_leader::{LeaseTimes, Limits};
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
+use antrea_shared_api::multicluster::v1alpha1::MOST_NAMED_NETWORKS;
 use antrea_shared_api::well_known::NAMESPACE;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
@@ -277,6 +278,11 @@ fn pod_cidrs(setting: &Setting<Texts>, problems: &mut Problems) -> PodCidrs {
                 && only.value == AUTO
             {
                 return PodCidrs::OfNodes;
+            }
+            if let Some(beyond) = items.get(MOST_NAMED_NETWORKS) {
+                let message =
+                    format!("{MOST_NAMED_NETWORKS} networks are named at most: name one around several");
+                refuse(problems, &format!("{KEY}[{MOST_NAMED_NETWORKS}]"), beyond, message);
             }
             let networks: Vec<PodNetwork> = each_of(items, KEY, problems);
             return PodCidrs::Named(networks.into_iter().map(|PodNetwork(network)| network).collect());

@@ -189,6 +189,15 @@ fn bad_networks_and_addresses_are_told_item_by_item() {
         "podCIDRs: [auto, 10.0.0.0/16]\n",
         "1:12: podCIDRs[0] \"auto\": it stands alone: networks that Nodes name are beside no others",
     );
+    let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
+    let many = many.join(",");
+    refused(
+        &format!("podCIDRs: [{many}]\n"),
+        &format!(
+            "1:{}: podCIDRs[64] \"10.64.0.0/16\": 64 networks are named at most: name one around several",
+            12 + many.len() - "10.64.0.0/16".len()
+        ),
+    );
     let one_a_family = "a CIDR is wanted, as 10.96.0.0/12, or one of each IP family, separated by a comma";
     for cidr in ["10.96.0.0", "10.96.0.0/12,10.97.0.0/16", "10.96.0.0/12,fd00::/108,10.0.0.0/8"] {
         refused(&format!("serviceCIDR: {cidr}\n"), &format!("1:14: serviceCIDR \"{cidr}\": {one_a_family}"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use antrea_kit::known::Known;
 use antrea_kit::watch::{WatchEvent, watch as watch_objects};
 use antrea_mc_member::export::PodNetworks;
-use antrea_shared_api::multicluster::v1alpha1::MOST_NODE_NETWORKS;
+use antrea_shared_api::multicluster::v1alpha1::MOST_NAMED_NETWORKS;
 use anyhow::Result;
 use ipnet::{IpNet, Ipv4Net};
 use k8s_openapi::api::core::v1::Node;
@@ -148,7 +148,7 @@ impl Nodes {
 fn few(networks: impl Iterator<Item = Ipv4Net>) -> Vec<Ipv4Net> {
     let mut networks = Ipv4Net::aggregate(&networks.collect());
     networks.sort();
-    while networks.len() > MOST_NODE_NETWORKS {
+    while networks.len() > MOST_NAMED_NETWORKS {
         let Some(wider) = least_wasteful(&networks) else { break };
         networks.retain(|network| !wider.contains(network));
         let place = networks.partition_point(|network| *network < wider);
@@ -224,7 +224,7 @@ mod tests {
             all.iter().enumerate().map(|(node, network)| format!("n{node} {network}")).collect();
         let told = check(&lines.join("\n"));
         let told: Vec<Ipv4Net> = told.split(' ').map(|network| network.parse().unwrap()).collect();
-        assert!(told.len() <= MOST_NODE_NETWORKS, "{} networks", told.len());
+        assert!(told.len() <= MOST_NAMED_NETWORKS, "{} networks", told.len());
         for network in all {
             let network: Ipv4Net = network.parse().unwrap();
             assert!(

@@ -12,6 +12,9 @@ use super::{AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayClaim, G
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
 
+/// As many reasons are given why a member may not have a network.
+const GIVEN: usize = 16;
+
 /// The networks of all members that have announced some, and the Gateways of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claims {
@@ -119,7 +122,7 @@ impl Claims {
         let mut problems: Vec<ClaimRefused> = unusable.copied().map(ClaimRefused::Unusable).collect();
         for claimed in claim.networks() {
             let overlaps = self.networks.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
-            problems.extend(overlaps.map(|(others, other)| ClaimRefused::Overlap {
+            problems.extend(overlaps.take(GIVEN).map(|(others, other)| ClaimRefused::Overlap {
                 claimed: *claimed,
                 cluster: other.clone(),
                 others: *others,

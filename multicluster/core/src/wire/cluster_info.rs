@@ -1,6 +1,9 @@
 //! The networks that a member claims, in its announce and in its ClusterInfo.
 
+use std::collections::BTreeSet;
+
 use antrea_shared_api::multicluster::v1alpha1 as api;
+use api::MOST_NAMED_NETWORKS;
 use ipnet::IpNet;
 
 use super::Problem;
@@ -41,9 +44,12 @@ pub fn claim_of_cluster_info(info: &api::ClusterInfo) -> (Option<Claim>, Vec<Pro
     ((!services.is_empty() || !pods.is_empty()).then_some(claim), problems)
 }
 
+/// Each network once. What is beyond the most that a member may name is nobody's.
 fn read(texts: &[String], path: &str, problems: &mut Vec<Problem>) -> Vec<IpNet> {
-    let indexed = texts.iter().enumerate();
-    indexed.filter_map(|(index, text)| network(text, &format!("{path}[{index}]"), problems)).collect()
+    let mut seen = BTreeSet::new();
+    let named = texts.iter().take(MOST_NAMED_NETWORKS).enumerate();
+    let networks = named.filter_map(|(index, text)| network(text, &format!("{path}[{index}]"), problems));
+    networks.map(|network| network.trunc()).filter(|network| seen.insert(*network)).collect()
 }
 
 fn network(text: &str, path: &str, problems: &mut Vec<Problem>) -> Option<IpNet> {

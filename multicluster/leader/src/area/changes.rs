@@ -167,14 +167,13 @@ impl Area {
             let networks = networks_of(&self.members, &self.exports, cluster);
             let approval = self.approvals.of(cluster, networks.announce);
             self.claims.update(cluster, networks, approval);
-            self.unsettled = true;
         }
     }
 
     /// Decides who has which networks and Gateways. Merged anew is what that concerns: what a cluster exports whose networks
     /// or Gateways are others now, and what depends on the networks of others.
     pub(super) fn settle_claims(&mut self) {
-        if !std::mem::take(&mut self.unsettled) {
+        if self.claims.is_settled() {
             return;
         }
         let concerned = self.claims.settle();

@@ -196,6 +196,27 @@ fn what_an_admin_bound_goes_before_what_an_older_member_says() {
     assert!(told(&world, "b").starts_with("Conflict=True NetworkContested"), "{}", told(&world, "b"));
 }
 
+/// The ClusterSet has the conditions of all members, and etcd takes no object of more than 1.5 MiB.
+#[test]
+fn what_a_member_is_told_has_4096_bytes_at_most() {
+    let mut objects = vec![set()];
+    for number in 0..20 {
+        let networks = format!("serviceCIDRs: [10.{number}.0.0/16]");
+        objects.push(announce(&format!("c{number}"), 1, &networks));
+    }
+    let wider: Vec<String> = (0..64).map(|number| format!("10.{number}.0.0/{}", 10 + number % 4)).collect();
+    objects.push(announce("greedy", 9, &format!("serviceCIDRs: [{}]", wider.join(", "))));
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let greedy = told(&world, "greedy");
+    assert!(greedy.starts_with("Conflict=True NetworkRefused: ") && greedy.ends_with(" ..."), "{greedy}");
+    let set = world.object("ClusterSet", "cs1");
+    let statuses = set["status"]["clusterStatuses"].as_array().unwrap();
+    let conditions = statuses.iter().flat_map(|status| status["conditions"].as_array().unwrap());
+    let longest = conditions.map(|condition| condition["message"].as_str().unwrap_or_default().len()).max();
+    assert_eq!(longest, Some(4096));
+}
+
 #[test]
 fn an_annotation_that_cannot_be_read_as_a_whole_binds_what_can() {
     let mut world = world(&set());

@@ -1,7 +1,7 @@
 //! The ClusterInfo of this cluster: one ResourceExport, whichever Node is the Gateway.
 
 use antrea_mc_core::names::{Names, Resource};
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo, MOST_NAMED_NETWORKS};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
 use serde_json::json;
@@ -65,7 +65,7 @@ fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo 
     let services = &exporter.networks.service_cidrs;
     let named = &exporter.networks.pod_cidrs;
     let exported = exporter.pods.networks.iter().filter(|network| !named.contains(network));
-    let pods: Vec<IpNet> = named.iter().chain(exported).copied().collect();
+    let pods: Vec<IpNet> = named.iter().chain(exported).take(MOST_NAMED_NETWORKS).copied().collect();
     let first = services.iter().find(|network| IpFamily::of_net(network) == IpFamily::V4);
     ClusterInfo {
         cluster_id: exporter.cluster.to_string(),

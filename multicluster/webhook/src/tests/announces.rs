@@ -174,6 +174,23 @@ fn networks_are_named_and_usable() {
     );
 }
 
+/// Each of them is compared with those of all members.
+#[test]
+fn so_many_networks_are_announced_and_no_more() {
+    for kind in ["serviceCIDRs", "podCIDRs", "nodePodCIDRs"] {
+        let north = |number: u8| {
+            let networks: Vec<String> = (0..number).map(|number| format!("10.103.{number}.0/24")).collect();
+            announce("north", &format!(", {kind}: [{}]", networks.join(", ")))
+        };
+        check("mc/north-token", "create", &north(64), "allowed");
+        let refused = format!("422: {kind}: there may be 64 at most, not 65");
+        check("mc/north-token", "create", &north(65), &refused);
+        check("mc/north-token", "update", &format!("{}---{}", north(64), north(65)), &refused);
+        let heartbeat = north(65).replace("name:", "annotations: {touch-ts: now}, name:");
+        check("mc/north-token", "update", &format!("{}---{heartbeat}", north(65)), "allowed");
+    }
+}
+
 #[test]
 fn what_an_older_member_has_may_be_claimed_and_is_refused_by_the_leader() {
     for who in ["mc/north-token", "admin"] {

@@ -22,14 +22,14 @@ pub struct ClusterInfo {
     pub service_cidr: String,
     /// All networks of its ClusterIPs, of both families; an addition to upstream's. Missing means `serviceCIDR` alone.
     #[serde(rename = "serviceCIDRs", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::cidrs")]
+    #[schemars(schema_with = "schema::named_cidrs")]
     pub service_cidrs: Vec<String>,
     /// Where its Gateways are; none when there is none.
     #[serde(skip_serializing_if = "is_default")]
     pub gateway_infos: Vec<GatewayInfo>,
     /// The networks of its Pods that other clusters may reach.
     #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::cidrs")]
+    #[schemars(schema_with = "schema::named_cidrs")]
     pub pod_cidrs: Vec<String>,
     /// The tunnel of its Gateways; missing where their agents do not say.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! MemberClusterAnnounce: a cluster says in the Common Area that it is a member, and that it is alive.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::multicluster::Condition;
@@ -39,16 +39,16 @@ object!(
         /// member may. An addition to upstream's, as are the fields below: where they are missing, the member is
         /// upstream's.
         #[serde(rename = "serviceCIDRs", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::cidrs")]
+        #[schemars(schema_with = "schema::named_cidrs")]
         service_cidrs: Vec<String>,
         /// The networks of the member's Pods, likewise.
         #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "schema::cidrs")]
+        #[schemars(schema_with = "schema::named_cidrs")]
         pod_cidrs: Vec<String>,
         /// The networks of Pods that its Nodes name, where Pods are to be exported. It may export Pods in them unless another
         /// member has them, and loses nothing else where one has.
         #[serde(rename = "nodePodCIDRs", skip_serializing_if = "is_default")]
-        #[schemars(schema_with = "node_networks")]
+        #[schemars(schema_with = "schema::named_cidrs")]
         node_pod_cidrs: Vec<String>,
         /// Whether its endpoints are ClusterIPs or Pods.
         #[serde(rename = "endpointIPType", skip_serializing_if = "Option::is_none")]
@@ -92,8 +92,8 @@ pub struct MemberClusterAnnounceStatus {
     pub pod_cidrs: Vec<String>,
 }
 
-/// How many networks of its Nodes a member may name.
-pub const MOST_NODE_NETWORKS: usize = 64;
+/// How many networks of one kind a member may name: of Services, of Pods, of Pods on its Nodes.
+pub const MOST_NAMED_NETWORKS: usize = 64;
 
 /// How many networks of Pods are written down as those of a member.
 pub const MOST_POD_NETWORKS: usize = 256;
@@ -102,19 +102,11 @@ pub const MOST_POD_NETWORKS: usize = 256;
 pub const MOST_HELD_NETWORKS: usize = 128;
 
 fn held_networks(generator: &mut SchemaGenerator) -> Schema {
-    networks(generator, MOST_HELD_NETWORKS)
-}
-
-fn node_networks(generator: &mut SchemaGenerator) -> Schema {
-    networks(generator, MOST_NODE_NETWORKS)
+    schema::cidrs_at_most(MOST_HELD_NETWORKS, generator)
 }
 
 fn pod_networks(generator: &mut SchemaGenerator) -> Schema {
-    networks(generator, MOST_POD_NETWORKS)
-}
-
-fn networks(generator: &mut SchemaGenerator, most: usize) -> Schema {
-    json_schema!({ "type": "array", "maxItems": most, "items": schema::cidr(generator) })
+    schema::cidrs_at_most(MOST_POD_NETWORKS, generator)
 }
 
 /// A Gateway of a member.

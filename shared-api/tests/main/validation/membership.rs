@@ -76,6 +76,21 @@ fn an_announce_says_who_and_where() {
 }
 
 #[test]
+fn an_announce_names_64_networks_of_a_kind_at_most() {
+    let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
+    let many = many.join(", ");
+    let kinds = ["serviceCIDRs", "podCIDRs", "nodePodCIDRs"];
+    let fields = kinds.map(|kind| format!("{kind}: [{many}]")).join(", ");
+    let errors = kinds.map(|kind| format!("{kind}: there may be 64 at most, not 65"));
+    check::<v1alpha1::MemberClusterAnnounce>(
+        &format!(
+            "{{metadata: {{name: member-announce-from-a}}, clusterID: a, clusterSetID: set, leaderClusterID: hub, {fields}}}"
+        ),
+        &errors.each_ref().map(String::as_str),
+    );
+}
+
+#[test]
 fn an_announce_never_changes_its_ids() {
     let old =
         "{metadata: {name: member-announce-from-a}, clusterID: a, clusterSetID: set, leaderClusterID: hub}";
