@@ -185,6 +185,11 @@ impl Claim {
         self.exported().chain(&self.unused).any(|own| own.cidr.contains(network))
     }
 
+    /// The network around one that the member has, and others do not use.
+    pub(crate) fn unused_around(&self, network: &IpNet) -> Option<&ClaimedNetwork> {
+        self.unused.iter().find(|own| own.cidr.contains(network))
+    }
+
     /// Whether the member may export an endpoint with an address that nobody has.
     fn check_unclaimed(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
         if self.bound_endpoints.iter().any(|bound| bound.contains(&address)) {

@@ -131,6 +131,22 @@ impl Claims {
         problems
     }
 
+    /// Why a member may not tell others of a network of its own that they do not use: part of it is another member's, who
+    /// would lose what others send there.
+    pub(crate) fn drawn(&self, cluster: &ClusterId, network: ClaimedNetwork) -> Option<ClaimRefused> {
+        let claimed = network;
+        let networks = self.networks.overlapping(&claimed.cidr);
+        let all = networks.chain(self.exported_pods.overlapping(&claimed.cidr));
+        let mut of_others = all.filter(|(_, other)| other != cluster).map(|(others, other)| {
+            ClaimRefused::Overlap { claimed, cluster: other.clone(), others: *others }
+        });
+        let mut gateways = self.gateways.within(&claimed.cidr).filter(|(_, other, _)| *other != cluster);
+        of_others.next().or_else(|| {
+            let (address, other, joined) = gateways.next()?;
+            Some(ClaimRefused::Gateway { claimed, cluster: other.clone(), address, joined })
+        })
+    }
+
     /// Gateways of other members in networks of a claim.
     pub(crate) fn gateways_in(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
         let mut problems = Vec::new();

@@ -59,7 +59,8 @@ fn gateway_problem(cluster: &ClusterId, gateway: &GatewayInfo, claims: &Claims) 
     claims.check_gateway(cluster, address).err().map(|refused| refused.to_string())
 }
 
-/// A member that has announced networks tells others of no more than these, and nobody of what no admin has bound to it.
+/// A member that has announced networks tells others of no more than these, of those that others do not use only while nobody
+/// else has part of them, and nobody of what no admin has bound to it.
 fn network_problem(cluster: &ClusterId, network: &str, claims: &Claims) -> Option<String> {
     let network: IpNet = network.parse().ok()?;
     if claims.is_unapproved(cluster, &network) {
@@ -68,6 +69,15 @@ fn network_problem(cluster: &ClusterId, network: &str, claims: &Claims) -> Optio
     if let Some(refused) = claims.refused_pods(cluster, &network) {
         return Some(format!("{network} is in {refused}, which cluster {cluster} does not have"));
     }
-    let is_own = claims.standing(cluster).is_none_or(|own| own.has(&network));
-    (!is_own).then(|| format!("{network} is in no network that cluster {cluster} has announced"))
+    let own = claims.standing(cluster)?;
+    if own.exported().any(|own| own.cidr.contains(&network)) {
+        return None;
+    }
+    match own.unused_around(&network) {
+        Some(unused) => {
+            let told = ClaimedNetwork { cidr: network.trunc(), ..*unused };
+            claims.drawn(cluster, told).map(|problem| problem.to_string())
+        }
+        None => Some(format!("{network} is in no network that cluster {cluster} has announced")),
+    }
 }

@@ -32,12 +32,14 @@ pub fn claim_of_announce(
     (Some(claim), problems)
 }
 
-/// What a member claims by its ClusterInfo, whose announce claims nothing: all networks in it are reached by others.
+/// What a member claims by its ClusterInfo, whose announce claims nothing: all networks in it are reached by others, whether
+/// they stand in the list or in upstream's one field.
 pub fn claim_of_cluster_info(info: &api::ClusterInfo) -> (Option<Claim>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut services = read(&info.service_cidrs, "spec.clusterInfo.serviceCIDRs", &mut problems);
-    if info.service_cidrs.is_empty() && !info.service_cidr.is_empty() {
-        services.extend(network(&info.service_cidr, "spec.clusterInfo.serviceCIDR", &mut problems));
+    if !info.service_cidr.is_empty() {
+        let first = network(&info.service_cidr, "spec.clusterInfo.serviceCIDR", &mut problems);
+        services.extend(first.map(|first| first.trunc()).filter(|first| !services.contains(first)));
     }
     let pods = read(&info.pod_cidrs, "spec.clusterInfo.podCIDRs", &mut problems);
     let claim = Claim::new(&services, &pods, EndpointAddresses::ClusterIps, PodConnectivity::On);

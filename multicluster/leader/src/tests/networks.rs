@@ -134,6 +134,37 @@ fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
     assert_eq!(status["heldNetworks"], json!(null), "what is bound need not be held");
 }
 
+/// Other clusters send what is for a Service CIDR to the Gateway of the cluster that tells them of it.
+#[test]
+fn no_network_of_another_member_is_imported_as_a_service_cidr() {
+    let check = |drawn: &str, expected: &[&str]| {
+        let own = "10.102.0.0/16";
+        let info = cluster_info("m", 4, drawn, "172.18.2.1");
+        let objects = [
+            set(),
+            announce("a", 1, "serviceCIDRs: [10.101.0.0/16]\nnodePodCIDRs: [10.110.0.0/24]"),
+            cluster_info("a", 3, "10.101.0.0/16", "172.18.1.1"),
+            announce(
+                "m",
+                2,
+                &format!("serviceCIDRs: [{own}, {drawn}]\npodCIDRs: [10.112.0.0/16]\nendpointIPType: PodIP"),
+            ),
+            info.replace("gatewayInfos", &format!("serviceCIDRs: [{own}], gatewayInfos")),
+        ];
+        let mut world = World::of(&objects.concat());
+        let actions = world.actions();
+        assert_eq!(world.has("ResourceImport", "m-clusterinfo"), !expected.is_empty(), "{drawn}: {actions}");
+        if !expected.is_empty() {
+            let info = &world.object("ResourceImport", "m-clusterinfo")["spec"]["clusterinfo"];
+            assert_eq!(json!([info["serviceCIDR"], info["serviceCIDRs"][0]]), json!(expected), "{drawn}");
+        }
+    };
+    check("10.103.0.0/16", &["10.103.0.0/16", "10.102.0.0/16"]);
+    check("10.101.0.0/16", &[]);
+    check("10.110.0.0/16", &["10.102.0.0/16", "10.102.0.0/16"]);
+    check("172.18.0.0/16", &["10.102.0.0/16", "10.102.0.0/16"]);
+}
+
 /// What the leader of the version before has left.
 #[test]
 fn an_upgrade_changes_no_import() {

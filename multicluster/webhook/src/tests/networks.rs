@@ -126,6 +126,15 @@ fn a_member_tells_of_its_own_networks_alone() {
 }
 
 #[test]
+fn neither_of_two_fields_tells_of_a_network_of_another() {
+    let refused = "403: Service CIDR 10.2.0.0/16 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
+    for (one, list) in [("10.2.0.0/16", "10.1.0.0/16"), ("10.1.0.0/16", "10.1.0.0/16, 10.2.0.0/16")] {
+        let both = format!("serviceCIDR: {one}, serviceCIDRs: [{list}]");
+        check("mc/east-token", "create", &with(INFO, "serviceCIDR: 10.1.0.0/16", &both), refused);
+    }
+}
+
+#[test]
 fn pods_that_others_may_reach_have_networks_of_their_own() {
     let known = known();
     let of_west = INFO
