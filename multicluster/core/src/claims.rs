@@ -285,6 +285,15 @@ pub struct Networks<'a> {
     pub info: Option<&'a ResourceExport>,
 }
 
+impl<'a> Networks<'a> {
+    /// What a cluster says in these. One whose announce is being deleted is no member any more, and says nothing, though a
+    /// finalizer of its own may keep the object for ever.
+    pub fn of(announce: Option<&'a MemberClusterAnnounce>, info: Option<&'a ResourceExport>) -> Self {
+        let is_leaving = announce.is_some_and(|announce| announce.metadata.deletion_timestamp.is_some());
+        if is_leaving { Self::default() } else { Self { announce, info } }
+    }
+}
+
 /// What of the networks of `cluster` it may not have; nothing where an admin has said which are its own.
 pub fn to_be_held(cluster: &ClusterId, networks: Networks<'_>, approval: &Approval) -> Vec<IpNet> {
     if approval.binding.is_exact {

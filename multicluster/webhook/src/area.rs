@@ -190,7 +190,7 @@ impl Area {
         for cluster in clusters.filter_map(|cluster| cluster.parse().ok()) {
             let approval = self.approval_of(&cluster);
             let mut claims = std::mem::take(&mut self.claims);
-            let networks = Networks { announce: self.announce_of(&cluster), info: self.info_of(&cluster) };
+            let networks = Networks::of(self.announce_of(&cluster), self.info_of(&cluster));
             claims.update(&cluster, networks, approval);
             self.claims = claims;
         }

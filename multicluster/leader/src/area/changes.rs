@@ -200,5 +200,5 @@ impl Area {
 }
 
 fn networks_of<'a>(members: &'a Members, exports: &'a Exports, cluster: &ClusterId) -> Networks<'a> {
-    Networks { announce: members.announce_of(cluster), info: exports.info_of(cluster.as_str()) }
+    Networks::of(members.announce_of(cluster), exports.info_of(cluster.as_str()))
 }

@@ -134,6 +134,28 @@ fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
     assert_eq!(status["heldNetworks"], json!(null), "what is bound need not be held");
 }
 
+#[test]
+fn a_member_that_keeps_its_announce_while_that_is_deleted_has_no_networks() {
+    let networks = "serviceCIDRs: [10.102.0.0/16]";
+    let info = cluster_info("m", 3, "10.102.0.0/16", "172.18.2.1");
+    let objects = [set(), announce("m", 1, networks), announce("heir", 2, networks), info.clone()];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    assert!(told(&world, "heir").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "heir"));
+    world.edit("MemberClusterAnnounce", "member-announce-from-m", |announce| {
+        let finalizers = announce["metadata"]["finalizers"].as_array_mut().unwrap();
+        finalizers.push(json!("example.org/held"));
+    });
+    world.delete("MemberClusterAnnounce", "member-announce-from-m");
+    let actions = world.actions();
+    assert!(world.has("MemberClusterAnnounce", "member-announce-from-m"), "{actions}");
+    assert_eq!(told(&world, "heir"), "", "{actions}");
+    world.apply(&info);
+    let actions = world.actions();
+    assert!(!world.has("ResourceImport", "m-clusterinfo"), "{actions}");
+    assert_eq!(told(&world, "heir"), "", "what it exports goes, and takes nothing");
+}
+
 /// Other clusters send what is for a Service CIDR to the Gateway of the cluster that tells them of it.
 #[test]
 fn no_network_of_another_member_is_imported_as_a_service_cidr() {

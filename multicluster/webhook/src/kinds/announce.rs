@@ -55,13 +55,21 @@ fn is_own(change: &Change<MemberClusterAnnounce>, cluster: &ClusterId) -> Result
         ));
     }
     let finalizer = member_cluster_announce(cluster.as_str());
-    let has = |announce: &MemberClusterAnnounce| {
-        announce.metadata.finalizers.as_ref().is_some_and(|all| all.contains(&finalizer))
-    };
+    let has = |announce: &MemberClusterAnnounce| finalizers(announce).any(|one| *one == finalizer);
     if has(old) && !has(new) {
         return forbid(format!("finalizer {finalizer} is the leader's to remove"));
     }
-    Ok(())
+    let had: Vec<&String> = change.before().into_iter().flat_map(finalizers).collect();
+    match finalizers(new).find(|added| **added != finalizer && !had.contains(added)) {
+        Some(added) => {
+            forbid(format!("metadata.finalizers: {added:?} would keep the announce of a member that leaves"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn finalizers(announce: &MemberClusterAnnounce) -> impl Iterator<Item = &String> {
+    announce.metadata.finalizers.iter().flatten()
 }
 
 fn fits_the_set(announce: &MemberClusterAnnounce, request: &Request, area: &Area) -> Result<(), Denied> {

@@ -105,6 +105,36 @@ fn a_member_leaves_the_leaders_finalizer_alone() {
 }
 
 #[test]
+fn a_member_keeps_its_announce_by_no_finalizer_of_its_own() {
+    let held = |by: &str| EAST.replace("name:", &format!("finalizers: [{by}], name:"));
+    let leaders = "memberclusterannounce.finalizer.antrea.io/east";
+    let refused =
+        "403: metadata.finalizers: \"example.org/held\" would keep the announce of a member that leaves";
+    check("mc/east-token", "create", &held("example.org/held"), refused);
+    let both = held(&format!("{leaders}, example.org/held"));
+    check("mc/east-token", "update", &format!("{}---{both}", held(leaders)), refused);
+    check("mc/east-token", "update", &format!("{both}---{both}"), "allowed");
+    check("mc/east-token", "update", &format!("{EAST}---{}", held(leaders)), "allowed");
+}
+
+/// A finalizer from before that was refused, or of somebody else, may keep it.
+#[test]
+fn a_cluster_whose_announce_is_being_deleted_has_no_networks() {
+    let known = known();
+    let leaving = EAST.replace("name:", "deletionTimestamp: '2026-11-22T00:00:00Z', name:");
+    let claimed = becomes(WEST, ("[10.2.0.0/16]", "[10.2.0.0/16, 10.1.0.0/16]"));
+    let (_, west) = claimed.split_once("---").unwrap();
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(west).remove(0))));
+    let export = "{metadata: {name: west-a-b-endpoints, namespace: mc, finalizers: [resourceexport.antrea.io/finalizer], labels: \
+                  {sourceClusterID: west, sourceKind: Endpoints, sourceName: b, sourceNamespace: a}}, spec: {clusterID: west, kind: Endpoints, namespace: a, \
+                  name: b, endpoints: {subsets: [{addresses: [{ip: 10.1.4.1}]}]}}}";
+    let exported = || answer(&known, Hook::ResourceExport, "mc/west-token", "create", export);
+    assert_eq!(exported(), "403: 10.1.4.1 is in Service CIDR 10.1.0.0/16 of cluster east");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&leaving).remove(0))));
+    assert_eq!(exported(), "allowed");
+}
+
+#[test]
 fn an_announce_fits_the_cluster_set() {
     let north = announce("north", "");
     let change = |from: &str, to: &str| north.replace(from, to);
