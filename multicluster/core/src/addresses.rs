@@ -6,7 +6,9 @@
 //! be approved for ([`crate::bindings`]).
 
 mod gateways;
+mod order;
 mod pods;
+mod prefixes;
 mod ranges;
 mod settled;
 
@@ -64,6 +66,10 @@ pub struct ClaimedNetwork {
 pub struct Claim {
     /// Those whose addresses other clusters use.
     claimed: Vec<ClaimedNetwork>,
+    /// What of them an admin bound to the member.
+    bound: Vec<ClaimedNetwork>,
+    /// What of them the leader wrote down as the member's, or of what they contain, and since when it is.
+    recorded: Vec<(ClaimedNetwork, Timestamp)>,
     /// Those of Pods that are exported, and not reached otherwise.
     pods: Vec<PodNetwork>,
     /// Of those, what another member has.
@@ -78,8 +84,6 @@ pub struct Claim {
     unapproved: Vec<ClaimedNetwork>,
     /// Of those that it may have: what it had before networks needed approval, and has only because of that.
     held: Vec<ClaimedNetwork>,
-    /// Whether an admin bound all that is claimed: then it goes before what members merely say.
-    is_bound: bool,
     /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
     bound_endpoints: Vec<IpNet>,
 }
@@ -130,7 +134,7 @@ impl Claim {
         }
         self.pods.retain(|pods| may_have(&pods.network));
         let is_bound = |network: &ClaimedNetwork| approval.of(&network.cidr) == Approved::Bound;
-        self.is_bound = !self.claimed.is_empty() && self.claimed.iter().all(is_bound);
+        self.bound = self.claimed.iter().filter(|network| is_bound(network)).copied().collect();
         for pods in &mut self.pods {
             pods.is_bound = is_bound(&pods.network);
         }
@@ -143,15 +147,9 @@ impl Claim {
         self
     }
 
-    /// What is left of a claim of which nothing stands.
-    fn refused(&self) -> Self {
-        let unapproved = self.unapproved.clone();
-        Self { unapproved, is_said: self.is_said, is_refused: true, ..Self::default() }
-    }
-
     /// Whether an admin bound all that is claimed.
     pub(crate) const fn is_bound(&self) -> bool {
-        self.is_bound
+        !self.claimed.is_empty() && self.bound.len() == self.claimed.len()
     }
 
     /// Networks that the member may not have.
@@ -183,11 +181,6 @@ impl Claim {
     /// Whether a network is one of the member's, used by others or not.
     pub fn has(&self, network: &IpNet) -> bool {
         self.exported().chain(&self.unused).any(|own| own.cidr.contains(network))
-    }
-
-    /// The network around one that the member has, and others do not use.
-    pub(crate) fn unused_around(&self, network: &IpNet) -> Option<&ClaimedNetwork> {
-        self.unused.iter().find(|own| own.cidr.contains(network))
     }
 
     /// Whether the member may export an endpoint with an address that nobody has.
@@ -247,8 +240,6 @@ pub enum ClaimRefused {
         cluster: ClusterId,
         /// Its Gateway.
         address: IpAddr,
-        /// Since when that is one.
-        joined: Timestamp,
     },
 }
 
@@ -260,11 +251,6 @@ impl ClaimRefused {
                 claimed
             }
         }
-    }
-
-    /// Whether it is for the Gateway of a member that is older than a claim.
-    pub(crate) fn is_older_than(&self, claimed: Timestamp, claimant: &ClusterId) -> bool {
-        matches!(self, Self::Gateway { cluster, joined, .. } if (*joined, cluster) < (claimed, claimant))
     }
 
     /// Whose it is, and what that member is told of `claimant`; nothing where it is nobody's.

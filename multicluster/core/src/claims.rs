@@ -1,22 +1,20 @@
 //! The networks and Gateways that members claim: networks in their announces, or else, as upstream members do, in their
 //! ClusterInfo, where all Gateways are.
 
+mod foreseen;
+mod said;
 mod unapproved;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, MemberClusterAnnounce, ResourceExport};
 use ipnet::IpNet;
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::addresses::{Claim, ClaimRefused, Claims, GatewayClaim, PodConnectivity, Refused};
-use crate::bindings::{Approval, Held};
-use crate::export::Export;
+use crate::addresses::{Claim, ClaimRefused, Claims, Refused};
+use crate::bindings::Approval;
 use crate::ids::ClusterId;
-use crate::wire::{claim_of_announce, claim_of_cluster_info};
 
+pub use said::{Networks, recorded, to_be_held};
+use said::{Said, claim_of};
 pub use unapproved::Unapproved;
 
 /// As much of what is refused to one member its neighbours are told.
@@ -33,19 +31,6 @@ pub struct ClaimBook {
     unapproved: BTreeMap<ClusterId, Unapproved>,
     /// Whether members have said something else since claims were settled.
     is_outdated: bool,
-}
-
-/// What a member says of itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Said {
-    approval: Approval,
-    /// As far as they are approved.
-    networks: Option<Export<Claim>>,
-    /// Problems of the networks as they are written.
-    unreadable: Vec<String>,
-    /// Networks that its ClusterInfo names.
-    told: Vec<IpNet>,
-    gateways: Vec<GatewayClaim>,
 }
 
 /// Sentences about claims that do not stand.
@@ -108,8 +93,7 @@ impl ClaimBook {
     /// Takes in what a cluster says of itself, and which networks it may have. Nothing is different before claims are
     /// settled.
     pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
-        let says_something = networks.announce.is_some() || networks.info.is_some();
-        let said = says_something.then(|| said(cluster, networks, approval));
+        let said = Said::new(cluster, networks, approval);
         if self.said.get(cluster) == said.as_ref() {
             return;
         }
@@ -165,45 +149,6 @@ impl ClaimBook {
         };
         let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
         settle(others, |said| !yields(said)).0.without_exported_pods()
-    }
-
-    /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
-    /// claim has is let in, and refused when claims are settled, so that both clusters are told. The claim of an older
-    /// announce would win: nobody loses a network, or a Gateway, to that.
-    pub fn not_to_be_announced(
-        &self,
-        cluster: &ClusterId,
-        old: Networks<'_>,
-        new: Networks<'_>,
-    ) -> Vec<ClaimRefused> {
-        let others = self.settled_without(cluster);
-        let since = old.announce.map_or(Timestamp::MAX, |announce| created(&announce.metadata));
-        let is_bound = self.would_be_bound(cluster, new);
-        let loses_to = |other: &ClusterId| {
-            let theirs = self.said.get(other).and_then(|said| said.networks.as_ref());
-            theirs.is_some_and(|theirs| {
-                let is_older = (theirs.created, other) < (since, cluster);
-                is_older || theirs.payload.is_bound() && !is_bound
-            })
-        };
-        let mut problems = new_problems(&others, cluster, old, new);
-        problems
-            .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
-        let around = |networks: Networks<'_>| {
-            let claim = claim_of(cluster, networks).0;
-            claim.map(|claim| others.gateways_in(cluster, &claim.payload)).unwrap_or_default()
-        };
-        let known: BTreeSet<ClaimRefused> = around(old).into_iter().collect();
-        let new = around(new).into_iter().filter(|problem| !known.contains(problem));
-        problems.extend(new.filter(|problem| !problem.is_older_than(since, cluster)));
-        problems
-    }
-
-    /// Whether an admin bound all that `cluster` would claim.
-    fn would_be_bound(&self, cluster: &ClusterId, networks: Networks<'_>) -> bool {
-        let claim = claim_of(cluster, networks).0;
-        let approval = self.said.get(cluster).map(|said| &said.approval);
-        claim.zip(approval).is_some_and(|(claim, approval)| claim.payload.approved(approval).is_bound())
     }
 
     fn objections(&self, refused: Refused) -> (Told, Told) {
@@ -267,124 +212,11 @@ pub fn new_problems(
     new: Networks<'_>,
 ) -> Vec<ClaimRefused> {
     let problems = |networks: Networks<'_>| {
-        let (claim, _) = claim_of(cluster, networks);
-        claim.map(|claim| others.problems(cluster, &claim.payload)).unwrap_or_default()
+        let claim = claim_of(networks).0;
+        claim.map(|claim| others.problems(cluster, &claim)).unwrap_or_default()
     };
     let known: BTreeSet<ClaimRefused> = problems(old).into_iter().collect();
     let mut problems = problems(new);
     problems.retain(|problem| !known.contains(problem));
     problems
-}
-
-/// What a cluster says of its networks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Networks<'a> {
-    /// In its announce.
-    pub announce: Option<&'a MemberClusterAnnounce>,
-    /// In its ResourceExport of kind ClusterInfo.
-    pub info: Option<&'a ResourceExport>,
-}
-
-impl<'a> Networks<'a> {
-    /// What a cluster says in these. One whose announce is being deleted is no member any more, and says nothing, though a
-    /// finalizer of its own may keep the object for ever.
-    pub fn of(announce: Option<&'a MemberClusterAnnounce>, info: Option<&'a ResourceExport>) -> Self {
-        let is_leaving = announce.is_some_and(|announce| announce.metadata.deletion_timestamp.is_some());
-        if is_leaving { Self::default() } else { Self { announce, info } }
-    }
-}
-
-/// What of the networks of `cluster` it may not have; nothing where an admin has said which are its own.
-pub fn to_be_held(cluster: &ClusterId, networks: Networks<'_>, approval: &Approval) -> Vec<IpNet> {
-    if approval.binding.is_exact {
-        return Vec::new();
-    }
-    let claim = claim_of(cluster, networks).0.map(|claim| claim.payload.approved(approval));
-    let mut held: Vec<IpNet> = claim.iter().flat_map(Claim::unapproved).map(|network| network.cidr).collect();
-    held.sort();
-    held.dedup();
-    held
-}
-
-/// What the leader wrote into an announce of what the member had before networks needed approval.
-pub fn recorded(announce: &MemberClusterAnnounce) -> Held {
-    let status = announce.status.iter();
-    let held = status.flat_map(|status| &status.held_networks);
-    Held::These(held.filter_map(|network| network.parse().ok()).collect())
-}
-
-/// The networks of Pods that the leader wrote into an announce as those of the member.
-fn granted(announce: &MemberClusterAnnounce) -> Vec<IpNet> {
-    let networks = announce.status.iter().flat_map(|status| &status.pod_cidrs);
-    networks.filter_map(|network| network.parse().ok()).collect()
-}
-
-fn said(cluster: &ClusterId, networks: Networks<'_>, approval: Approval) -> Said {
-    let (claim, unreadable) = claim_of(cluster, networks);
-    let told = networks.info.and_then(|info| info.spec.cluster_info.as_ref());
-    let told = told.and_then(|info| claim_of_cluster_info(info).0);
-    let told = told.iter().flat_map(Claim::networks).map(|network| network.cidr).collect();
-    let gateways = gateways_of(cluster, networks.announce, networks.info);
-    let granted = networks.announce.map(granted).unwrap_or_default();
-    let networks = match claim {
-        Some(claim) => Some(Export { payload: claim.payload.approved(&approval).granted(&granted), ..claim }),
-        None => bound_endpoints(cluster, networks, &approval),
-    };
-    Said { approval, networks, unreadable, told, gateways }
-}
-
-/// What a member claims that names no networks: nothing. Where an admin bound networks to it, its endpoints are in these.
-fn bound_endpoints(
-    cluster: &ClusterId,
-    networks: Networks<'_>,
-    approval: &Approval,
-) -> Option<Export<Claim>> {
-    let Networks { announce, info } = networks;
-    let metadata = announce.map(|of| &of.metadata).or_else(|| info.map(|of| &of.metadata))?;
-    let binding = Some(&approval.binding).filter(|binding| binding.is_exact)?;
-    let payload = Claim::within(&binding.networks);
-    Some(Export { cluster: cluster.clone(), created: created(metadata), payload })
-}
-
-fn gateways_of(
-    cluster: &ClusterId,
-    announce: Option<&MemberClusterAnnounce>,
-    info: Option<&ResourceExport>,
-) -> Vec<GatewayClaim> {
-    let Some(export) = info else { return Vec::new() };
-    let recorded =
-        announce.and_then(|announce| announce.status.as_ref()).map(|status| status.gateways.as_slice());
-    let recorded = |address: IpAddr| {
-        let mut held = recorded.unwrap_or_default().iter();
-        held.find(|held| held.gateway_ip.parse() == Ok(address)).map(|held| held.since.0)
-    };
-    let joined = created(announce.map_or(&export.metadata, |announce| &announce.metadata));
-    let infos = export.spec.cluster_info.iter().flat_map(|info| &info.gateway_infos);
-    let addresses: BTreeSet<IpAddr> = infos.filter_map(|info| info.gateway_ip.parse().ok()).collect();
-    let claim =
-        |address| GatewayClaim { cluster: cluster.clone(), address, recorded: recorded(address), joined };
-    addresses.into_iter().map(claim).collect()
-}
-
-/// What a cluster says, whether it may have it or not.
-fn claim_of(cluster: &ClusterId, of: Networks<'_>) -> (Option<Export<Claim>>, Vec<String>) {
-    let Networks { announce, info } = of;
-    let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
-    // Whoever tells others of the networks that it names for its Pods wants to be reached there.
-    let pods = match networks {
-        Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
-        _ => PodConnectivity::Off,
-    };
-    let of_announce = announce.map(|announce| (claim_of_announce(announce, pods), &announce.metadata));
-    let of_info = || Some((claim_of_cluster_info(networks?), &info?.metadata));
-    let from = of_announce.filter(|((claim, _), _)| claim.is_some()).or_else(of_info);
-    let Some(((claim, problems), metadata)) = from else { return (None, Vec::new()) };
-    let export =
-        claim.map(|payload| Export { cluster: cluster.clone(), created: created(metadata), payload });
-    (export, problems.iter().map(ToString::to_string).collect())
-}
-
-/// An object that was not created yet is younger than all others.
-fn created(metadata: &ObjectMeta) -> Timestamp {
-    metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0)
 }

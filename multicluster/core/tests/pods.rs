@@ -163,6 +163,24 @@ fn a_member_keeps_its_network_of_pods_while_its_gateway_is_away() {
 }
 
 #[test]
+fn pods_that_others_reached_stay_the_members_while_it_has_no_gateway() {
+    let had = "status: {networks: [{cidr: 10.10.0.0/16, since: '2026-11-21T01:00:00Z'}]}";
+    let east = format!("serviceCIDRs: [10.96.0.0/16], podCIDRs: [10.10.0.0/16], {had}");
+    let mut book =
+        book("west 1: serviceCIDRs: [10.97.0.0/16], podCIDRs: [10.10.0.0/16], endpointIPType: PodIP");
+    let gateway = "clusterID: east, podCIDRs: [10.10.0.0/16], gatewayInfos: [{gatewayIP: 172.18.0.5}]";
+    for info in [None, Some(gateway)] {
+        update(&mut book, "east", 2, &east, info, None);
+        book.settle();
+        assert_eq!(check(&book, "east", "10.10.0.1"), "may", "{info:?}");
+        assert!(book.settled().standing(&id("west")).unwrap().networks().next().is_none(), "{info:?}");
+    }
+    update(&mut book, "east", 2, &format!("serviceCIDRs: [10.96.0.0/16], {had}"), None, None);
+    book.settle();
+    assert_eq!(pods(&book, "west"), "10.10.0.0/16 / names none", "it is claimed no more");
+}
+
+#[test]
 fn what_an_admin_bound_goes_before_what_a_member_has_had() {
     let mut book = book(
         "east 1: serviceCIDRs: [10.96.0.0/16], nodePodCIDRs: [10.244.0.0/16], status: {podCIDRs: [10.244.0.0/16]}",

@@ -78,7 +78,7 @@ impl Approvals {
         if recorded(announce) != Held::default() {
             return;
         }
-        let mut held = to_be_held(cluster, networks, &self.of(cluster, Some(announce)));
+        let mut held = to_be_held(networks, &self.of(cluster, Some(announce)));
         held.truncate(MOST_HELD_NETWORKS);
         if !held.is_empty() {
             self.unrecorded.insert(cluster.clone(), held);

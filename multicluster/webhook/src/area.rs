@@ -169,7 +169,8 @@ impl Area {
         sets.any(|set| set.status.as_ref().is_some_and(|status| status.network_approval_since.is_some()))
     }
 
-    fn approval_of(&self, cluster: &ClusterId) -> Approval {
+    /// Which networks a member may have.
+    pub(crate) fn approval_of(&self, cluster: &ClusterId) -> Approval {
         let held = if self.needs_approval() {
             self.announce_of(cluster).map(recorded).unwrap_or_default()
         } else {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use antrea_shared_api::addresses::unusable;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
@@ -21,14 +20,6 @@ pub struct GatewayClaim {
     pub recorded: Option<Timestamp>,
     /// Since when the member is one.
     pub joined: Timestamp,
-}
-
-impl GatewayClaim {
-    /// What the leader wrote down goes before what it sees for the first time: else an older member could take the address
-    /// of a younger one.
-    fn seniority(&self) -> (bool, Option<Timestamp>, Timestamp, &ClusterId) {
-        (self.recorded.is_none(), self.recorded, self.joined, &self.cluster)
-    }
 }
 
 /// Why a Gateway is left out.
@@ -78,57 +69,39 @@ impl GatewayRefused {
 
 /// The Gateways of all members by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Gateways(BTreeMap<IpAddr, Held>);
-
-/// Whose a Gateway is, and since when that is a member. Networks are as old as their member, so it is this that they are
-/// compared by: what the leader wrote down comes and goes with the outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
-    cluster: ClusterId,
-    joined: Timestamp,
-}
+pub(super) struct Gateways(BTreeMap<IpAddr, ClusterId>);
 
 impl Gateways {
-    /// The first that claims an address has it.
-    pub(super) fn settle(claims: &[GatewayClaim]) -> Self {
-        let mut claims: Vec<&GatewayClaim> =
-            claims.iter().filter(|claim| unusable(claim.address).is_none()).collect();
-        claims.sort_by_key(|claim| claim.seniority());
-        let mut settled = Self::default();
-        for claim in claims {
-            let held = || Held { cluster: claim.cluster.clone(), joined: claim.joined };
-            settled.0.entry(claim.address).or_insert_with(held);
-        }
-        settled
+    /// The member has the address, which no other one has.
+    pub(super) fn insert(&mut self, address: IpAddr, cluster: &ClusterId) {
+        self.0.insert(address, cluster.clone());
     }
 
     /// Whose an address is.
     pub(super) fn owner(&self, address: IpAddr) -> Option<&ClusterId> {
-        self.0.get(&address).map(|held| &held.cluster)
+        self.0.get(&address)
     }
 
-    /// Those in a network, whose they are and since when that is a member.
-    pub(super) fn within(&self, network: &IpNet) -> impl Iterator<Item = (IpAddr, &ClusterId, Timestamp)> {
+    /// Those in a network, and whose they are.
+    pub(super) fn within<'a>(
+        &'a self,
+        network: &IpNet,
+    ) -> impl Iterator<Item = (IpAddr, &'a ClusterId)> + use<'a> {
         let gateways = self.0.range(network.network()..=network.broadcast());
-        gateways.map(|(address, held)| (*address, &held.cluster, held.joined))
+        gateways.map(|(address, cluster)| (*address, cluster))
     }
 
     /// Those of a member.
     pub(super) fn of(&self, cluster: &ClusterId) -> impl Iterator<Item = IpAddr> {
-        self.0.iter().filter(move |(_, held)| held.cluster == *cluster).map(|(address, _)| *address)
+        self.0.iter().filter(move |(_, owner)| *owner == cluster).map(|(address, _)| *address)
     }
 
     /// Those of each member.
     pub(super) fn by_cluster(&self) -> BTreeMap<ClusterId, Vec<IpAddr>> {
         let mut all = BTreeMap::<ClusterId, Vec<IpAddr>>::new();
-        for (address, held) in &self.0 {
-            all.entry(held.cluster.clone()).or_default().push(*address);
+        for (address, cluster) in &self.0 {
+            all.entry(cluster.clone()).or_default().push(*address);
         }
         all
-    }
-
-    /// Leaves out what is not to be.
-    pub(super) fn retain(&mut self, keep: impl Fn(IpAddr, &ClusterId) -> bool) {
-        self.0.retain(|address, held| keep(*address, &held.cluster));
     }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use antrea_shared_api::addresses::unusable_part;
 use ipnet::IpNet;
 
-use super::{Claim, ClaimRefused, ClaimedNetwork, Claims, NetworkUse, networks};
+use super::prefixes::Prefixes;
+use super::settled::{GIVEN, overlaps};
+use super::{Claim, ClaimRefused, ClaimedNetwork, Claims, GatewayClaim, NetworkUse, networks};
 use crate::export::Export;
 use crate::ids::ClusterId;
 
@@ -35,7 +37,8 @@ impl Claim {
             let cidr = pods.network.cidr;
             pods.is_granted = granted.iter().any(|granted| granted.contains(&cidr));
             if !pods.is_granted {
-                let parts = granted.iter().filter(|granted| cidr.contains(*granted));
+                let is_claimed = |part: &IpNet| self.claimed.iter().any(|own| own.cidr.contains(part));
+                let parts = granted.iter().filter(|part| cidr.contains(*part) && !is_claimed(part));
                 let parts = networks(NetworkUse::Pod, parts);
                 kept.extend(parts.map(|network| PodNetwork { network, is_granted: true, ..*pods }));
             }
@@ -51,70 +54,93 @@ impl Claim {
 
     /// The networks of Pods that others reach, or that Pods are exported in.
     pub(crate) fn pod_networks(&self) -> impl Iterator<Item = &IpNet> {
-        self.exported().filter(|network| network.network_use == NetworkUse::Pod).map(|network| &network.cidr)
-    }
-
-    /// What stands of a claim before it is known which networks the member may export Pods in.
-    pub(super) fn without_exported_pods(&self) -> Self {
-        Self { pods: Vec::new(), ..self.clone() }
+        let claimed = &self.claimed;
+        let reached = claimed.iter().filter(|network| network.network_use == NetworkUse::Pod);
+        let pods = self.pods.iter().map(|pods| &pods.network.cidr);
+        let others = pods.filter(move |network| !claimed.iter().any(|own| own.cidr.contains(*network)));
+        reached.map(|network| &network.cidr).chain(others)
     }
 
     fn grant(&mut self, pods: PodNetwork) {
-        self.pods.retain(|other| !pods.network.cidr.contains(&other.network.cidr));
+        let cidr = pods.network.cidr;
+        if self.pods.iter().any(|other| other.network.cidr.contains(&cidr)) {
+            return;
+        }
+        self.pods.retain(|other| !cidr.contains(&other.network.cidr));
         // What stands is the same however it came to that.
         self.pods.push(PodNetwork { is_granted: true, ..pods });
+    }
+}
+
+/// Networks of Pods that are there before a Gateway: an admin bound them to their members, or these had them already.
+pub(super) struct KnownPods<'a>(Prefixes<(&'a ClusterId, PodNetwork)>);
+
+impl<'a> KnownPods<'a> {
+    pub(super) fn of(claims: &[&'a Export<Claim>]) -> Self {
+        let mut known = Prefixes::default();
+        for claim in claims {
+            for pods in claim.payload.pods.iter().filter(|pods| pods.is_bound || pods.is_granted) {
+                known.insert(pods.network.cidr, (&claim.cluster, *pods));
+            }
+        }
+        Self(known)
+    }
+
+    /// Whether a Gateway is in one of another member. What that merely had is no reason against what the leader has known.
+    pub(super) fn are_around(&self, gateway: &GatewayClaim) -> bool {
+        self.0.around(gateway.address).any(|(cluster, pods)| {
+            **cluster != gateway.cluster && (pods.is_bound || gateway.recorded.is_none())
+        })
     }
 }
 
 impl Claims {
     /// Gives members the networks that they export Pods in: to one that an admin has bound them to, to the one that had them,
     /// to the oldest. `claims` come in the order of their age.
-    pub(super) fn settle_pods(
-        &mut self,
-        claims: &[&Export<Claim>],
-    ) -> BTreeMap<ClusterId, Vec<ClaimRefused>> {
+    pub(super) fn settle_pods(&mut self, claims: &[&Export<Claim>]) {
         let mut claimed: Vec<(&ClusterId, PodNetwork)> = Vec::new();
         for claim in claims.iter().filter(|claim| !self.is_refused(&claim.cluster)) {
             claimed.extend(claim.payload.pods.iter().map(move |pods| (&claim.cluster, *pods)));
         }
         // Those of one kind stay in their order.
         claimed.sort_by_key(|(_, pods)| (!pods.is_bound, !pods.is_granted));
-        let mut refused = BTreeMap::<ClusterId, Vec<ClaimRefused>>::new();
         for (cluster, pods) in claimed {
-            let problems = self.pod_problems(cluster, &pods);
+            let is_free = self.pod_problems(cluster, pods.network).is_empty();
             let Some(own) = self.standing.get_mut(cluster) else { continue };
-            if problems.is_empty() {
+            if is_free {
                 own.grant(pods);
                 self.exported_pods.insert(pods.network, cluster);
             } else {
                 own.refused_pods.push(pods.network);
-                refused.entry(cluster.clone()).or_default().extend(problems);
             }
         }
-        refused
+        for claim in claims {
+            let Some(own) = self.standing.get_mut(&claim.cluster) else { continue };
+            // What stands is the same in whatever order it was looked at.
+            let place = |of: &ClaimedNetwork| claim.payload.pods.iter().position(|pods| pods.network == *of);
+            own.pods.sort_by_key(|pods| place(&pods.network));
+            own.refused_pods.sort_by_key(place);
+        }
+    }
+
+    /// Why members do not export Pods in some networks, once it is known who has what.
+    pub(super) fn refused_exports_of_pods(&self) -> BTreeMap<ClusterId, Vec<ClaimRefused>> {
+        let refused = self.standing.iter().filter(|(_, own)| !own.refused_pods.is_empty());
+        let problems = |(cluster, own): (&ClusterId, &Claim)| {
+            let of_network = |network: &ClaimedNetwork| self.pod_problems(cluster, *network);
+            (cluster.clone(), own.refused_pods.iter().flat_map(of_network).collect())
+        };
+        refused.map(problems).collect()
     }
 
     /// Why a cluster may not export Pods in a network. What others are reached at goes before it: their networks, and their
-    /// Gateways, unless it had the network before these.
-    fn pod_problems(&self, cluster: &ClusterId, pods: &PodNetwork) -> Vec<ClaimRefused> {
-        let claimed = pods.network;
+    /// Gateways, but for those that are looked at later.
+    fn pod_problems(&self, cluster: &ClusterId, claimed: ClaimedNetwork) -> Vec<ClaimRefused> {
         if unusable_part(&claimed.cidr).is_some() {
             return vec![ClaimRefused::Unusable(claimed)];
         }
         let there =
             self.networks.overlapping(&claimed.cidr).chain(self.exported_pods.overlapping(&claimed.cidr));
-        let overlaps = there.filter(|(_, other)| other != cluster).map(|(others, other)| {
-            ClaimRefused::Overlap { claimed, cluster: other.clone(), others: *others }
-        });
-        let gateways = self.gateways.within(&claimed.cidr).filter(|(address, other, _)| {
-            !pods.is_granted && *other != cluster && self.check_gateway(other, *address).is_ok()
-        });
-        let around = gateways.map(|(address, other, joined)| ClaimRefused::Gateway {
-            claimed,
-            cluster: other.clone(),
-            address,
-            joined,
-        });
-        overlaps.chain(around).collect()
+        overlaps(there, cluster, claimed).take(GIVEN).chain(self.gateways_in(cluster, claimed)).collect()
     }
 }

@@ -33,8 +33,17 @@ impl Ranges {
         before.0.cidr.contains(&address).then_some(before)
     }
 
+    /// Whether a cluster has a network as a whole.
+    pub(super) fn is_of(&self, cluster: &ClusterId, network: &IpNet) -> bool {
+        let around = self.around(network.network());
+        around.is_some_and(|(wider, owner)| owner == cluster && wider.cidr.contains(network))
+    }
+
     /// Networks that have addresses of another, and whose they are.
-    pub(super) fn overlapping(&self, network: &IpNet) -> impl Iterator<Item = &(ClaimedNetwork, ClusterId)> {
+    pub(super) fn overlapping<'a>(
+        &'a self,
+        network: &IpNet,
+    ) -> impl Iterator<Item = &'a (ClaimedNetwork, ClusterId)> + use<'a> {
         let first = network.network();
         let later = self.0.range((Excluded(first), Included(network.broadcast())));
         self.around(first).into_iter().chain(later.map(|(_, claimed)| claimed))

@@ -7,13 +7,15 @@ use antrea_shared_api::addresses::{unusable, unusable_part};
 use ipnet::IpNet;
 
 use super::gateways::Gateways;
+use super::order::{Item, What};
+use super::pods::KnownPods;
 use super::ranges::Ranges;
 use super::{AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayClaim, GatewayRefused};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
 
 /// As many reasons are given why a member may not have a network.
-const GIVEN: usize = 16;
+pub(super) const GIVEN: usize = 16;
 
 /// The networks of all members that have announced some, and the Gateways of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub struct Claims {
 /// What is refused of the claims, by the claimant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Networks. Of these members nothing else stands either.
+    /// Networks that others would use.
     pub networks: BTreeMap<ClusterId, Vec<ClaimRefused>>,
     /// Networks of Pods that are exported and not reached otherwise.
     pub pods: BTreeMap<ClusterId, Vec<ClaimRefused>>,
@@ -39,38 +41,85 @@ pub struct Refused {
 }
 
 impl Claims {
-    /// The claims of all members, and what is refused of them. The older claim of a network stands, but what an admin bound
-    /// to a member goes before what members merely say; a member with a refused one has none of its networks, and is not
-    /// taken for one that claims nothing. Of Gateways each counts for itself; none is in a network of another member, and no
-    /// network is around the Gateway of an older one. Networks that are claimed for the export of Pods alone come after all
-    /// others, each for itself.
+    /// The claims of all members, and what is refused of them. No two members have one address, be it in a network or a
+    /// Gateway's: what comes first in their order stands. A member of whose networks none stands is not taken for one that
+    /// claims nothing. Networks that are claimed for the export of Pods alone come after all others, each
+    /// for itself; Gateways that are in such a network, which was there before, come after that.
     pub fn settle(claims: &[&Export<Claim>], gateways: &[GatewayClaim]) -> (Self, Refused) {
-        let mut settled = Self { gateways: Gateways::settle(gateways), ..Self::default() };
-        let mut refused = Refused::default();
         let by_age = by_age(claims);
-        let mut claims = by_age.clone();
-        // Those of one kind stay in the order of their age.
-        claims.sort_by_key(|claim| !claim.payload.is_bound());
-        for claim in claims {
-            let mut problems = settled.problems(&claim.cluster, &claim.payload);
-            let around = settled.gateways_in(&claim.cluster, &claim.payload).into_iter();
-            problems.extend(around.filter(|problem| problem.is_older_than(claim.created, &claim.cluster)));
-            let payload = &claim.payload;
-            let accepted =
-                if problems.is_empty() { payload.without_exported_pods() } else { payload.refused() };
-            settled.accept(&claim.cluster, accepted);
-            if !problems.is_empty() {
-                refused.networks.insert(claim.cluster.clone(), problems);
-            }
+        let mut settled = Self::default();
+        let pods = KnownPods::of(&by_age);
+        let usable = gateways.iter().filter(|claim| unusable(claim.address).is_none());
+        let (late, early): (Vec<&GatewayClaim>, Vec<&GatewayClaim>) =
+            usable.partition(|claim| pods.are_around(claim));
+        let networks = by_age.iter().flat_map(|claim| claim.payload.items(&claim.cluster, claim.created));
+        settled.look_at(networks.chain(early.into_iter().map(GatewayClaim::item)).collect());
+        for claim in &by_age {
+            let standing = claim.payload.standing(|network| settled.has(&claim.cluster, network));
+            settled.standing.insert(claim.cluster.clone(), standing);
         }
-        refused.pods = settled.settle_pods(&by_age);
-        for claim in gateways {
-            if let Err(problem) = settled.check_gateway(&claim.cluster, claim.address) {
-                refused.gateways.entry(claim.cluster.clone()).or_default().push(problem);
-            }
-        }
-        settled.leave_out_gateways();
+        settled.settle_pods(&by_age);
+        settled.look_at(late.into_iter().map(GatewayClaim::item).collect());
+        let refused = Refused {
+            networks: settled.refused_networks(&by_age),
+            pods: settled.refused_exports_of_pods(),
+            gateways: settled.refused_gateways(gateways),
+        };
         (settled, refused)
+    }
+
+    /// Gives members what goes together with what is given already, in the order of the ranks.
+    fn look_at(&mut self, mut items: Vec<Item<'_>>) {
+        items.sort_by_key(|item| item.rank);
+        for Item { rank, what } in items {
+            match what {
+                What::Networks(networks) => {
+                    if networks.iter().all(|network| self.has_room_for(rank.cluster, network)) {
+                        networks.iter().for_each(|network| self.networks.insert(*network, rank.cluster));
+                    }
+                }
+                What::Gateway(address) => {
+                    let is_others = |owner: &ClusterId| owner != rank.cluster;
+                    let is_taken = self.gateways.owner(address).is_some_and(is_others)
+                        || self.around(address).is_some_and(|(_, owner)| is_others(owner));
+                    if !is_taken {
+                        self.gateways.insert(address, rank.cluster);
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_room_for(&self, cluster: &ClusterId, network: &ClaimedNetwork) -> bool {
+        unusable_part(&network.cidr).is_none()
+            && self.networks.overlapping(&network.cidr).all(|(_, other)| other == cluster)
+            && self.gateways.within(&network.cidr).all(|(_, other)| other == cluster)
+    }
+
+    /// Whether a member has a network that others use.
+    pub(crate) fn has(&self, cluster: &ClusterId, network: &ClaimedNetwork) -> bool {
+        self.networks.is_of(cluster, &network.cidr)
+    }
+
+    fn refused_networks(&self, claims: &[&Export<Claim>]) -> BTreeMap<ClusterId, Vec<ClaimRefused>> {
+        let of_claim = |claim: &&Export<Claim>| {
+            let claimed = claim.payload.networks();
+            let fallen: Vec<ClaimedNetwork> =
+                claimed.filter(|network| !self.has(&claim.cluster, network)).copied().collect();
+            let problems = self.all_problems(&claim.cluster, &fallen);
+            (!problems.is_empty()).then(|| (claim.cluster.clone(), problems))
+        };
+        claims.iter().filter_map(of_claim).collect()
+    }
+
+    fn refused_gateways(&self, claims: &[GatewayClaim]) -> BTreeMap<ClusterId, Vec<GatewayRefused>> {
+        let mut refused = BTreeMap::<ClusterId, Vec<GatewayRefused>>::new();
+        for claim in claims {
+            if let Err(problem) = self.check_gateway(&claim.cluster, claim.address) {
+                refused.entry(claim.cluster.clone()).or_default().push(problem);
+            }
+        }
+        refused
     }
 
     /// What stands of the claim of a member; nothing where it claims nothing.
@@ -116,50 +165,53 @@ impl Claims {
         self.gateways.by_cluster()
     }
 
-    /// Why `cluster` may not claim that now; nothing where it may.
+    /// Why `cluster` may not claim that now, as far as networks of others are concerned; nothing where it may.
     pub fn problems(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
-        let unusable = claim.networks().filter(|network| unusable_part(&network.cidr).is_some());
-        let mut problems: Vec<ClaimRefused> = unusable.copied().map(ClaimRefused::Unusable).collect();
-        for claimed in claim.networks() {
-            let overlaps = self.networks.overlapping(&claimed.cidr).filter(|(_, other)| other != cluster);
-            problems.extend(overlaps.take(GIVEN).map(|(others, other)| ClaimRefused::Overlap {
-                claimed: *claimed,
-                cluster: other.clone(),
-                others: *others,
-            }));
-        }
+        let claimed: Vec<ClaimedNetwork> = claim.networks().copied().collect();
+        self.problems_with(cluster, &claimed)
+    }
+
+    fn problems_with(&self, cluster: &ClusterId, networks: &[ClaimedNetwork]) -> Vec<ClaimRefused> {
+        let unusable = networks.iter().filter(|network| unusable_part(&network.cidr).is_some());
+        let unusable = unusable.copied().map(ClaimRefused::Unusable);
+        unusable.chain(networks.iter().flat_map(|network| self.overlaps(cluster, *network))).collect()
+    }
+
+    /// The same, and Gateways of other members in these networks.
+    pub(crate) fn all_problems(&self, cluster: &ClusterId, networks: &[ClaimedNetwork]) -> Vec<ClaimRefused> {
+        let mut problems = self.problems_with(cluster, networks);
+        problems.extend(networks.iter().flat_map(|network| self.gateways_in(cluster, *network)));
         problems
     }
 
     /// Why a member may not tell others of a network of its own that they do not use: part of it is another member's, who
     /// would lose what others send there.
-    pub(crate) fn drawn(&self, cluster: &ClusterId, network: ClaimedNetwork) -> Option<ClaimRefused> {
-        let claimed = network;
-        let networks = self.networks.overlapping(&claimed.cidr);
-        let all = networks.chain(self.exported_pods.overlapping(&claimed.cidr));
-        let mut of_others = all.filter(|(_, other)| other != cluster).map(|(others, other)| {
-            ClaimRefused::Overlap { claimed, cluster: other.clone(), others: *others }
-        });
-        let mut gateways = self.gateways.within(&claimed.cidr).filter(|(_, other, _)| *other != cluster);
-        of_others.next().or_else(|| {
-            let (address, other, joined) = gateways.next()?;
-            Some(ClaimRefused::Gateway { claimed, cluster: other.clone(), address, joined })
-        })
+    pub(crate) fn drawn(&self, cluster: &ClusterId, claimed: ClaimedNetwork) -> Option<ClaimRefused> {
+        let pods = self.exported_pods.overlapping(&claimed.cidr);
+        let pods = overlaps(pods, cluster, claimed);
+        self.overlaps(cluster, claimed).chain(pods).chain(self.gateways_in(cluster, claimed)).next()
     }
 
-    /// Gateways of other members in networks of a claim.
-    pub(crate) fn gateways_in(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
-        let mut problems = Vec::new();
-        for claimed in claim.networks() {
-            let of_others = self.gateways.within(&claimed.cidr).filter(|(_, other, _)| *other != cluster);
-            problems.extend(of_others.map(|(address, other, joined)| ClaimRefused::Gateway {
-                claimed: *claimed,
-                cluster: other.clone(),
-                address,
-                joined,
-            }));
-        }
-        problems
+    fn overlaps<'a>(
+        &'a self,
+        cluster: &'a ClusterId,
+        claimed: ClaimedNetwork,
+    ) -> impl Iterator<Item = ClaimRefused> + 'a {
+        overlaps(self.networks.overlapping(&claimed.cidr), cluster, claimed).take(GIVEN)
+    }
+
+    /// Gateways of other members in a network.
+    pub(super) fn gateways_in<'a>(
+        &'a self,
+        cluster: &'a ClusterId,
+        claimed: ClaimedNetwork,
+    ) -> impl Iterator<Item = ClaimRefused> + 'a {
+        let of_others = self.gateways.within(&claimed.cidr).filter(move |(_, other)| *other != cluster);
+        of_others.take(GIVEN).map(move |(address, other)| ClaimRefused::Gateway {
+            claimed,
+            cluster: other.clone(),
+            address,
+        })
     }
 
     /// Whether `cluster` may export an endpoint with this address.
@@ -198,21 +250,22 @@ impl Claims {
         }
     }
 
-    fn accept(&mut self, cluster: &ClusterId, claim: Claim) {
-        for network in claim.networks() {
-            self.networks.insert(*network, cluster);
-        }
-        self.standing.insert(cluster.clone(), claim);
-    }
-
-    fn leave_out_gateways(&mut self) {
-        let mut gateways = std::mem::take(&mut self.gateways);
-        gateways.retain(|address, cluster| self.check_gateway(cluster, address).is_ok());
-        self.gateways = gateways;
-    }
-
     /// The network that contains an address, and whose it is.
     fn around(&self, address: IpAddr) -> Option<&(ClaimedNetwork, ClusterId)> {
         self.networks.around(address).or_else(|| self.exported_pods.around(address))
     }
+}
+
+/// Networks of other members among these, which overlap what `cluster` claims.
+pub(super) fn overlaps<'a>(
+    networks: impl Iterator<Item = &'a (ClaimedNetwork, ClusterId)>,
+    cluster: &'a ClusterId,
+    claimed: ClaimedNetwork,
+) -> impl Iterator<Item = ClaimRefused> {
+    let of_others = networks.filter(move |(_, other)| other != cluster);
+    of_others.map(move |(others, other)| ClaimRefused::Overlap {
+        claimed,
+        cluster: other.clone(),
+        others: *others,
+    })
 }

@@ -37,8 +37,8 @@ fn an_older_member_does_not_take_the_gateway_of_a_younger_one() {
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
         old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
-    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
     tell old-clusterinfo: Succeeded=True PartlyImported left out: Gateway 172.18.1.1 is that of cluster new
     "#);
     world.restart();
@@ -54,8 +54,8 @@ fn a_member_whose_only_gateway_is_that_of_another_has_none() {
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
         old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
-    tell member-announce-from-old: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: has 10.103.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
     tell old-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster new
     "#);
     names_gateways(&mut world, "new", &["172.18.1.2"]);
@@ -65,8 +65,8 @@ fn a_member_whose_only_gateway_is_that_of_another_has_none() {
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected
         old: Ready=True Connected Member Connected
-    tell member-announce-from-new: Gateway 172.18.1.2
-    tell member-announce-from-old: Gateway 172.18.1.1
+    tell member-announce-from-new: Gateway 172.18.1.2 has 10.101.0.0/16
+    tell member-announce-from-old: Gateway 172.18.1.1 has 10.103.0.0/16
     tell old-clusterinfo: Succeeded=True
     "#);
 }
@@ -87,8 +87,8 @@ fn what_two_members_named_before_it_was_written_down_is_that_of_the_older_one() 
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
         old: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
-    tell member-announce-from-new: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
-    tell member-announce-from-old: Gateway 172.18.1.1 Gateway 172.18.3.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
+    tell member-announce-from-new: has 10.101.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
+    tell member-announce-from-old: Gateway 172.18.1.1 Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
     tell new-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster old
     "#);
 }
@@ -102,8 +102,8 @@ fn no_network_is_around_the_gateway_of_an_older_member() {
         new: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
         old: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
         third: Ready=True Connected Member Connected | Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
-    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    tell member-announce-from-old: Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
     keep finalizers ["memberclusterannounce.finalizer.antrea.io/third"] of MemberClusterAnnounce member-announce-from-third
     tell member-announce-from-third: Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
     "#);
@@ -118,7 +118,7 @@ fn a_gateway_that_moves_merges_no_endpoints() {
     names_gateways(&mut world, "new", &["172.18.1.7"]);
     insta::assert_snapshot!(world.actions(), @r#"
     change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.7}]}}
-    tell member-announce-from-new: Gateway 172.18.1.7
+    tell member-announce-from-new: Gateway 172.18.1.7 has 10.101.0.0/16
     "#);
     assert_eq!(world.area.census().merges - before, 1);
 }

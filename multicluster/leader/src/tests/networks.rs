@@ -135,6 +135,37 @@ fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
 }
 
 #[test]
+fn an_older_member_takes_no_network_that_a_younger_one_has() {
+    let objects = [
+        set(),
+        announce("old", 1, "serviceCIDRs: [10.101.0.0/16]"),
+        announce("new", 2, "serviceCIDRs: [10.102.0.0/16]"),
+        cluster_info("old", 3, "10.101.0.0/16", "172.18.1.1"),
+        cluster_info("new", 4, "10.102.0.0/16", "172.18.2.1"),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let said = |world: &mut World, networks: &[&str]| {
+        world.edit("MemberClusterAnnounce", "member-announce-from-old", |announce| {
+            announce["serviceCIDRs"] = json!(networks);
+        });
+        let actions = world.actions();
+        assert!(!actions.contains("ResourceImport"), "nobody loses anything: {actions}");
+        let status = &world.object("MemberClusterAnnounce", "member-announce-from-old")["status"];
+        let had = status["networks"].as_array().cloned().unwrap_or_default();
+        had.iter().map(|had| had["cidr"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(said(&mut world, &["10.101.0.0/16", "10.102.0.0/16"]), "10.101.0.0/16");
+    assert!(told(&world, "old").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "old"));
+    assert!(told(&world, "new").starts_with("Conflict=True NetworkContested"), "{}", told(&world, "new"));
+    assert_eq!(said(&mut world, &["10.100.0.0/14"]), "10.101.0.0/16", "it has grown");
+    world.restart();
+    assert_eq!(world.actions(), "", "what was written down decides, not who is older");
+    assert_eq!(said(&mut world, &["10.101.0.0/16"]), "10.101.0.0/16");
+    assert_eq!(told(&world, "new"), "");
+}
+
+#[test]
 fn a_member_that_keeps_its_announce_while_that_is_deleted_has_no_networks() {
     let networks = "serviceCIDRs: [10.102.0.0/16]";
     let info = cluster_info("m", 3, "10.102.0.0/16", "172.18.2.1");
@@ -159,8 +190,8 @@ fn a_member_that_keeps_its_announce_while_that_is_deleted_has_no_networks() {
 /// Other clusters send what is for a Service CIDR to the Gateway of the cluster that tells them of it.
 #[test]
 fn no_network_of_another_member_is_imported_as_a_service_cidr() {
-    let check = |drawn: &str, expected: &[&str]| {
-        let own = "10.102.0.0/16";
+    let own = "10.102.0.0/16";
+    let check = |drawn: &str, expected: [&str; 2]| {
         let info = cluster_info("m", 4, drawn, "172.18.2.1");
         let objects = [
             set(),
@@ -174,17 +205,14 @@ fn no_network_of_another_member_is_imported_as_a_service_cidr() {
             info.replace("gatewayInfos", &format!("serviceCIDRs: [{own}], gatewayInfos")),
         ];
         let mut world = World::of(&objects.concat());
-        let actions = world.actions();
-        assert_eq!(world.has("ResourceImport", "m-clusterinfo"), !expected.is_empty(), "{drawn}: {actions}");
-        if !expected.is_empty() {
-            let info = &world.object("ResourceImport", "m-clusterinfo")["spec"]["clusterinfo"];
-            assert_eq!(json!([info["serviceCIDR"], info["serviceCIDRs"][0]]), json!(expected), "{drawn}");
-        }
+        world.actions();
+        let info = &world.object("ResourceImport", "m-clusterinfo")["spec"]["clusterinfo"];
+        assert_eq!([&info["serviceCIDR"], &info["serviceCIDRs"][0]], expected, "{drawn}");
     };
-    check("10.103.0.0/16", &["10.103.0.0/16", "10.102.0.0/16"]);
-    check("10.101.0.0/16", &[]);
-    check("10.110.0.0/16", &["10.102.0.0/16", "10.102.0.0/16"]);
-    check("172.18.0.0/16", &["10.102.0.0/16", "10.102.0.0/16"]);
+    check("10.103.0.0/16", ["10.103.0.0/16", own]);
+    for of_others in ["10.101.0.0/16", "10.110.0.0/16", "172.18.0.0/16"] {
+        check(of_others, [own, own]);
+    }
 }
 
 /// What the leader of the version before has left.

@@ -134,7 +134,18 @@ fn takes_nothing_from_others(
         return Ok(());
     }
     let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
-    let info = area.info_of(&cluster);
+    let (claims, info) = (area.claims()?, area.info_of(&cluster));
     let of = |announce| Networks { announce, info };
-    super::export_networks::refuse(&area.claims()?.not_to_be_announced(&cluster, of(old), of(Some(new))))
+    let written = as_it_will_be(old, new);
+    let approval = area.approval_of(&cluster);
+    let problems = claims.not_to_be_announced(&cluster, &approval, of(old), of(Some(&written)));
+    super::export_networks::refuse(&problems)
+}
+
+/// The API server says how old an announce is, and the leader what the member has.
+fn as_it_will_be(old: Option<&MemberClusterAnnounce>, new: &MemberClusterAnnounce) -> MemberClusterAnnounce {
+    let mut written = new.clone();
+    written.metadata.creation_timestamp = old.and_then(|old| old.metadata.creation_timestamp.clone());
+    written.status = old.and_then(|old| old.status.clone());
+    written
 }

@@ -254,6 +254,21 @@ fn an_older_member_takes_no_network_from_a_younger_one() {
     );
 }
 
+/// It is told so by the leader, and its heartbeats go on.
+#[test]
+fn what_a_younger_member_has_for_sure_may_be_claimed_too() {
+    let (known, since) = (known(), "since: '2026-11-21T00:00:01Z'");
+    let west = format!("{WEST}status: {{networks: [{{cidr: 10.2.0.0/16, {since}}}]}}\n");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&west).remove(0))));
+    let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.2.0.0/16]"));
+    let said = |update: &str| answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", update);
+    assert_eq!(said(&update), "allowed");
+    // What the leader has written down it says itself.
+    let forged = format!("{update}status: {{networks: [{{cidr: 10.2.0.0/16, {since}}}]}}\n");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(WEST).remove(0))));
+    assert!(said(&forged).starts_with("403: Service CIDR 10.2.0.0/16 overlaps"), "{}", said(&forged));
+}
+
 #[test]
 fn networks_that_nobody_uses_may_overlap() {
     check(

@@ -80,6 +80,11 @@ pub struct MemberClusterAnnounceStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 64))]
     pub gateways: Vec<HeldGateway>,
+    /// The networks of Services and Pods that are the member's, and that others reach: of two members that claim one, the one
+    /// that had it first has it. That does not change when the member announces others.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 256))]
+    pub networks: Vec<HeldNetwork>,
     /// Networks that the member had before they needed the approval of an admin: it may have them until one says which
     /// networks are its own.
     #[serde(skip_serializing_if = "is_default")]
@@ -94,6 +99,9 @@ pub struct MemberClusterAnnounceStatus {
 
 /// How many networks of one kind a member may name: of Services, of Pods, of Pods on its Nodes.
 pub const MOST_NAMED_NETWORKS: usize = 64;
+
+/// How many networks are written down as those of a member that others reach.
+pub const MOST_WRITTEN_NETWORKS: usize = 256;
 
 /// How many networks of Pods are written down as those of a member.
 pub const MOST_POD_NETWORKS: usize = 256;
@@ -116,6 +124,16 @@ pub struct HeldGateway {
     #[serde(rename = "gatewayIP")]
     #[schemars(schema_with = "schema::ip")]
     pub gateway_ip: String,
+    /// Since when the leader knows it, to the second.
+    pub since: Time,
+}
+
+/// A network of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldNetwork {
+    /// The network.
+    #[schemars(schema_with = "schema::cidr")]
+    pub cidr: String,
     /// Since when the leader knows it, to the second.
     pub since: Time,
 }

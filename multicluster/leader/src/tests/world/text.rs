@@ -20,8 +20,9 @@ pub(super) fn line(action: &Action) -> String {
             let gateways = change.wanted.gateways.iter().map(|held| format!(" Gateway {}", held.gateway_ip));
             let held = change.wanted.held_networks.iter().map(|network| format!(" held {network}"));
             let pods = change.wanted.pod_cidrs.iter().map(|network| format!(" Pods {network}"));
-            let told =
-                format!("tell {}:{}", change.name, gateways.chain(held).chain(pods).collect::<String>());
+            let networks = change.wanted.networks.iter().map(|held| format!(" has {}", held.cidr));
+            let written: String = gateways.chain(held).chain(pods).chain(networks).collect();
+            let told = format!("tell {}:{written}", change.name);
             format!("{told} {}", conditions(&change.wanted.conditions)).trim_end().to_owned()
         }
         Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {
