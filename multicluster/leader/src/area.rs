@@ -117,7 +117,7 @@ impl Area {
                 self.step(MemberEvent::Listening, now);
             }
             Event::Deaf => self.step(MemberEvent::Deaf, now),
-            Event::Tick => self.step(MemberEvent::Tick, now),
+            Event::Tick => self.tick(now),
         }
     }
 
@@ -254,7 +254,7 @@ impl Area {
         self.labels = Some(labels);
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
-        self.hold_networks();
+        self.hold_networks(now);
         let known = self.members.clusters().chain(self.approvals.clusters().cloned());
         let clusters: BTreeSet<ClusterId> = known.chain(self.exports.clusters_with_info()).collect();
         for cluster in clusters {

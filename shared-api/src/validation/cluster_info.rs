@@ -2,7 +2,7 @@
 
 use super::{FieldError, Problems, Validate, values};
 use crate::multicluster::v1alpha1::{
-    ClusterInfo, ClusterInfoImport, MOST_NAMED_NETWORKS, TunnelInfo, WireGuardInfo,
+    ClusterInfo, ClusterInfoImport, MOST_GATEWAYS, MOST_NAMED_NETWORKS, TunnelInfo, WireGuardInfo,
 };
 
 impl Validate for ClusterInfoImport {
@@ -16,6 +16,7 @@ pub(crate) fn check(problems: &mut Problems, info: &ClusterInfo) {
     check_service_cidr(problems, &info.service_cidr);
     problems.at_most("serviceCIDRs", info.service_cidrs.len(), MOST_NAMED_NETWORKS);
     problems.check_each("serviceCIDRs", &info.service_cidrs, values::cidr);
+    problems.at_most("gatewayInfos", info.gateway_infos.len(), MOST_GATEWAYS);
     problems.each("gatewayInfos", &info.gateway_infos, |problems, gateway| {
         problems.check("gatewayIP", values::reachable_ip(&gateway.gateway_ip));
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_shared_api::multicluster::v1alpha1::{
-    ClusterInfo, MemberClusterAnnounce, MemberClusterAnnounceStatus, ResourceExport,
+    ClusterInfo, MOST_GATEWAYS, MemberClusterAnnounce, MemberClusterAnnounceStatus, ResourceExport,
 };
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -123,7 +123,7 @@ fn gateways(
         held.find(|held| held.gateway_ip.parse() == Ok(address)).map(|held| held.since.0)
     };
     let info = info.and_then(|info| info.spec.cluster_info.as_ref());
-    let infos = info.into_iter().flat_map(|info| &info.gateway_infos);
+    let infos = info.into_iter().flat_map(|info| info.gateway_infos.iter().take(MOST_GATEWAYS));
     let addresses: BTreeSet<IpAddr> = infos.filter_map(|info| info.gateway_ip.parse().ok()).collect();
     let claim =
         |address| GatewayClaim { cluster: cluster.clone(), address, recorded: recorded(address), joined };

@@ -1,6 +1,6 @@
 //! What other clusters are told of the networks and Gateways of one: those that are its own.
 
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, GatewayInfo};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, GatewayInfo, MOST_GATEWAYS};
 use ipnet::IpNet;
 
 use crate::addresses::{ClaimedNetwork, Claims, NetworkUse};
@@ -29,6 +29,11 @@ pub(super) fn cluster_info(
     }
     let mut left_out = Vec::new();
     let mut kept = info.clone();
+    if kept.gateway_infos.len() > MOST_GATEWAYS {
+        left_out
+            .push(format!("{} Gateways are named, and {MOST_GATEWAYS} imported", kept.gateway_infos.len()));
+        kept.gateway_infos.truncate(MOST_GATEWAYS);
+    }
     kept.gateway_infos.retain(|gateway| keep(gateway_problem(cluster, gateway, claims), &mut left_out));
     if kept.gateway_infos.is_empty() && !info.gateway_infos.is_empty() {
         return Err(left_out.join("; "));

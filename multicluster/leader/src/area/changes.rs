@@ -53,12 +53,12 @@ impl Area {
     }
 
     /// What members have stays theirs when networks begin to need approval.
-    pub(super) fn hold_networks(&mut self) {
+    pub(super) fn hold_networks(&mut self, now: Instant) {
         if self.sets.approval_since().is_some() {
             return;
         }
         for cluster in self.members.clusters() {
-            self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster));
+            self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster), now);
         }
     }
 
@@ -81,6 +81,14 @@ impl Area {
     /// The ClusterSet says when the announces of all members say what they had.
     fn note_record(&mut self, cluster: &ClusterId) {
         if self.approvals.note(cluster, self.members.announce_of(cluster)) {
+            self.sets_changed();
+        }
+    }
+
+    /// Time went on.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.step(MemberEvent::Tick, now);
+        if self.approvals.tick(now) {
             self.sets_changed();
         }
     }

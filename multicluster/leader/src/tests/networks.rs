@@ -238,6 +238,28 @@ fn an_upgrade_changes_no_import() {
 }
 
 #[test]
+fn what_cannot_be_written_down_of_a_member_keeps_nobody_waiting_and_holds_nothing_new() {
+    let mut world = World::of(&(SET.to_owned() + &b().concat()));
+    world.unwritable = Some("member-announce-from-b");
+    world.actions();
+    let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
+    world.wait(299, &["b"]);
+    world.actions();
+    assert_eq!(since(&world), json!(null), "it may still come");
+    world.wait(1, &["b"]);
+    world.actions();
+    assert_eq!(since(&world), "2026-11-21T09:53:00Z");
+    let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
+    assert_eq!(imported(&world), both, "this leader knows what the member had");
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
+    });
+    world.restart();
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+}
+
+#[test]
 fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
     let mut world = world(SET);
     world.area.settle(world.now);
@@ -296,6 +318,43 @@ fn what_a_member_is_told_has_4096_bytes_at_most() {
     let conditions = statuses.iter().flat_map(|status| status["conditions"].as_array().unwrap());
     let longest = conditions.map(|condition| condition["message"].as_str().unwrap_or_default().len()).max();
     assert_eq!(longest, Some(4096));
+}
+
+/// It had the Gateway first, and its announce is older.
+#[test]
+fn a_gateway_keeps_no_member_from_a_network_that_is_bound_to_it() {
+    let squatter = [
+        announce("a", 0, "serviceCIDRs: [10.101.0.0/16]"),
+        cluster_info("a", 1, "10.101.0.0/16", "172.18.1.1, 10.102.7.7"),
+    ];
+    let mut world = World::of(&(set() + &squatter.concat()));
+    world.actions();
+    world.apply(&b().concat());
+    let actions = world.actions();
+    assert!(!world.has("ResourceImport", "b-clusterinfo"), "{actions}");
+    assert!(told(&world, "b").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "b"));
+    world.apply(&account("b", 20, &bound("10.102.0.0/16,1.1.1.0/24")));
+    let actions = world.actions();
+    assert!(world.has("ResourceImport", "b-clusterinfo"), "{actions}");
+    let refused = "GatewayRefused: Gateway 10.102.7.7 is in Service CIDR 10.102.0.0/16 of cluster b";
+    assert!(told(&world, "a").contains(refused), "{}", told(&world, "a"));
+    let gateways = &world.object("ResourceImport", "a-clusterinfo")["spec"]["clusterinfo"]["gatewayInfos"];
+    assert_eq!(*gateways, json!([{"gatewayIP": "172.18.1.1"}]));
+}
+
+#[test]
+fn so_many_gateways_of_a_member_are_imported_and_no_more() {
+    let gateways: Vec<String> = (1..=10).map(|number| format!("172.18.2.{number}")).collect();
+    let info = cluster_info("b", 3, "10.102.0.0/16", &gateways.join(", "));
+    let mut world = World::of(&[set(), announce("b", 1, "serviceCIDRs: [10.102.0.0/16]"), info].concat());
+    world.actions();
+    let import = world.object("ResourceImport", "b-clusterinfo");
+    assert_eq!(import["spec"]["clusterinfo"]["gatewayInfos"].as_array().unwrap().len(), 8);
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["gateways"].as_array().unwrap().len(), 8);
+    let export = world.object("ResourceExport", "b-clusterinfo");
+    let told = &export["status"]["conditions"][0]["message"];
+    assert_eq!(told, "left out: 10 Gateways are named, and 8 imported");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The ClusterInfo of this cluster: one ResourceExport, whichever Node is the Gateway.
 
 use antrea_mc_core::names::{Names, Resource};
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo, MOST_NAMED_NETWORKS};
+use antrea_shared_api::multicluster::v1alpha1::{
+    ClusterInfo, Gateway, GatewayInfo, MOST_GATEWAYS, MOST_NAMED_NETWORKS,
+};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
 use serde_json::json;
@@ -71,7 +73,7 @@ fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo 
         cluster_id: exporter.cluster.to_string(),
         service_cidr: first.map(ToString::to_string).unwrap_or_default(),
         service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
-        gateway_infos: std::iter::once(active).chain(next).map(gateway_info).collect(),
+        gateway_infos: std::iter::once(active).chain(next).take(MOST_GATEWAYS).map(gateway_info).collect(),
         pod_cidrs: texts(&pods),
         // The agent of the Node knows; one of an older version, or of upstream's, does not say.
         tunnel: active.status.as_ref().and_then(|status| status.tunnel.clone()),

@@ -12,6 +12,9 @@ use crate::denied::{Denied, forbid};
 use crate::review::{Operation, Request};
 use crate::surroundings::Surroundings;
 
+/// The largest announce of a member, in bytes of JSON without the status: the leader has to be able to write that.
+const LARGEST: usize = 64 << 10;
+
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
     let area = surroundings.common_area(&request.namespace)?;
     let caller = Caller::in_area(&request.user_info, surroundings, &request.namespace, area)?;
@@ -33,6 +36,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     if let Caller::Member(cluster) = &caller {
         is_own(&change, cluster)?;
         is_the_same_cluster(&change, request)?;
+        leaves_room_for_the_status(&change)?;
     }
     change.validate()?;
     match &change {
@@ -66,6 +70,19 @@ fn is_own(change: &Change<MemberClusterAnnounce>, cluster: &ClusterId) -> Result
         }
         None => Ok(()),
     }
+}
+
+/// What was larger before may stay, and shrink.
+fn leaves_room_for_the_status(change: &Change<MemberClusterAnnounce>) -> Result<(), Denied> {
+    let size = |announce: &MemberClusterAnnounce| {
+        let without_status = MemberClusterAnnounce { status: None, ..announce.clone() };
+        serde_json::to_string(&without_status).map_or(usize::MAX, |text| text.len())
+    };
+    let Some(new) = change.after().map(size).filter(|size| *size > LARGEST) else { return Ok(()) };
+    if change.before().is_some_and(|old| size(old) >= new) {
+        return Ok(());
+    }
+    forbid(format!("the announce has {new} bytes, and may have {LARGEST} at most"))
 }
 
 fn finalizers(announce: &MemberClusterAnnounce) -> impl Iterator<Item = &String> {

@@ -222,6 +222,23 @@ fn so_many_networks_are_announced_and_no_more() {
 }
 
 #[test]
+fn an_announce_leaves_room_for_what_the_leader_writes_into_it() {
+    let noted = |bytes: usize| {
+        let note = "x".repeat(bytes);
+        EAST.replace("name:", &format!("annotations: {{note: {note}}}, name:"))
+    };
+    let said = |old: &str, new: &str| {
+        let both = format!("{old}---{new}");
+        answer(&known(), Hook::MemberClusterAnnounce, "mc/east-token", "update", &both)
+    };
+    assert_eq!(said(EAST, &noted(60_000)), "allowed");
+    let refused = said(EAST, &noted(70_000));
+    assert!(refused.starts_with("403: the announce has 70"), "{refused}");
+    assert!(refused.ends_with(" bytes, and may have 65536 at most"), "{refused}");
+    assert_eq!(said(&noted(80_000), &noted(70_000)), "allowed", "it may shrink");
+}
+
+#[test]
 fn what_an_older_member_has_may_be_claimed_and_is_refused_by_the_leader() {
     for who in ["mc/north-token", "admin"] {
         check(who, "create", &announce("north", ", serviceCIDRs: [10.2.4.0/24]"), "allowed");

@@ -126,6 +126,18 @@ fn a_member_tells_of_its_own_networks_alone() {
 }
 
 #[test]
+fn so_many_gateways_are_named_and_no_more() {
+    let named = |number: u8| {
+        let gateways: Vec<String> =
+            (1..=number).map(|host| format!("{{gatewayIP: 172.18.0.{host}}}")).collect();
+        with(INFO, "{gatewayIP: 172.18.0.2}", &gateways.join(", "))
+    };
+    check("mc/east-token", "create", &named(8), "allowed");
+    let refused = "422: spec.clusterInfo.gatewayInfos: there may be 8 at most, not 9";
+    check("mc/east-token", "create", &named(9), refused);
+}
+
+#[test]
 fn neither_of_two_fields_tells_of_a_network_of_another() {
     let refused = "403: Service CIDR 10.2.0.0/16 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
     for (one, list) in [("10.2.0.0/16", "10.1.0.0/16"), ("10.1.0.0/16", "10.1.0.0/16, 10.2.0.0/16")] {

@@ -12,7 +12,7 @@ mod resource_export;
 mod resource_import;
 mod service;
 
-pub use cluster_info::{ClusterInfo, GatewayInfo, TunnelInfo, WireGuardInfo};
+pub use cluster_info::{ClusterInfo, GatewayInfo, MOST_GATEWAYS, TunnelInfo, WireGuardInfo};
 pub use cluster_info_import::{ClusterInfoImport, ClusterInfoImportStatus};
 pub use cluster_set::{ClusterSet, ClusterSetSpec, MemberCluster};
 pub use endpoints::{
