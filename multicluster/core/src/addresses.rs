@@ -21,7 +21,8 @@ use jiff::Timestamp;
 use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
 
-pub use gateways::{GatewayClaim, GatewayRefused};
+pub(crate) use gateways::Held as HeldGateway;
+pub use gateways::{GatewayBindings, GatewayClaim, GatewayRefused};
 use pods::PodNetwork;
 pub use settled::{Claims, Refused};
 

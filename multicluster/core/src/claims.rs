@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::IpNet;
 
-use crate::addresses::{Claim, ClaimRefused, Claims, Refused};
-use crate::bindings::Approval;
+use crate::addresses::{Claim, ClaimRefused, Claims, GatewayBindings, Refused};
+use crate::bindings::{Approval, GatewayBinding};
 use crate::ids::ClusterId;
 
 pub use said::{Networks, recorded, to_be_held};
@@ -24,6 +24,8 @@ const TOLD_TO_OWNERS: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBook {
     said: BTreeMap<ClusterId, Said>,
+    /// Where admins say that Gateways may be, also those of clusters that are no members yet.
+    bound: BTreeMap<ClusterId, GatewayBinding>,
     settled: Claims,
     /// What each member is told of claims that do not stand: its own, and those of others for what it has.
     refused: Told,
@@ -93,15 +95,10 @@ impl ClaimBook {
     /// Takes in what a cluster says of itself, and which networks it may have. Nothing is different before claims are
     /// settled.
     pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
+        let bound = approval.binding.gateways.clone();
+        let bound = Some(bound).filter(|bound| *bound != GatewayBinding::default());
         let said = Said::new(cluster, networks, approval);
-        if self.said.get(cluster) == said.as_ref() {
-            return;
-        }
-        self.is_outdated = true;
-        match said {
-            Some(said) => drop(self.said.insert(cluster.clone(), said)),
-            None => drop(self.said.remove(cluster)),
-        }
+        self.is_outdated |= set(&mut self.bound, cluster, bound) | set(&mut self.said, cluster, said);
     }
 
     /// Whether nobody has said anything else since claims were settled, as no heartbeat does.
@@ -114,7 +111,7 @@ impl ClaimBook {
         if !std::mem::take(&mut self.is_outdated) {
             return Concerned::default();
         }
-        let (settled, refused) = settle(self.said.values(), |_| true);
+        let (settled, refused) = settle(self.said.values(), &self.bound, |_| true);
         let (refused, contested) = self.objections(refused);
         let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
         let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
@@ -148,15 +145,20 @@ impl ClaimBook {
             networks.any(|network| binding.is_some_and(|binding| binding.overlaps(&network.cidr)))
         };
         let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
-        settle(others, |said| !yields(said)).0.without_exported_pods()
+        settle(others, &self.bound, |said| !yields(said)).0.without_exported_pods()
     }
 
     fn objections(&self, refused: Refused) -> (Told, Told) {
-        let unreadable = self.said.iter().filter(|(_, said)| !said.unreadable.is_empty());
-        let of_networks =
-            |said: &Said| Objections { networks: said.unreadable.clone(), ..Objections::default() };
-        let mut reasons: Told =
-            unreadable.map(|(cluster, said)| (cluster.clone(), of_networks(said))).collect();
+        let unreadable = |(cluster, said): (&ClusterId, &Said)| {
+            let (networks, gateways) = (&said.unreadable, &said.approval.binding.gateways.unreadable);
+            let objections = Objections {
+                networks: networks.clone(),
+                gateways: gateways.clone(),
+                ..Objections::default()
+            };
+            (objections != Objections::default()).then(|| (cluster.clone(), objections))
+        };
+        let mut reasons: Told = self.said.iter().filter_map(unreadable).collect();
         let mut contested = Told::new();
         for (cluster, refused) in refused.networks {
             let told = refused.iter().take(TOLD_TO_OWNERS);
@@ -184,14 +186,30 @@ impl ClaimBook {
 
 type Told = BTreeMap<ClusterId, Objections>;
 
+/// Puts a value in the place of the one that is there. Whether it is another one.
+fn set<T: PartialEq>(values: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T>) -> bool {
+    if values.get(cluster) == value.as_ref() {
+        return false;
+    }
+    match value {
+        Some(value) => drop(values.insert(cluster.clone(), value)),
+        None => drop(values.remove(cluster)),
+    }
+    true
+}
+
 /// Settles the claims of members, of networks only those that count.
-fn settle<'a>(said: impl Iterator<Item = &'a Said>, counts: impl Fn(&Said) -> bool) -> (Claims, Refused) {
+fn settle<'a>(
+    said: impl Iterator<Item = &'a Said>,
+    bound: &BTreeMap<ClusterId, GatewayBinding>,
+    counts: impl Fn(&Said) -> bool,
+) -> (Claims, Refused) {
     let (mut networks, mut gateways) = (Vec::new(), Vec::new());
     for said in said {
         networks.extend(said.networks.iter().filter(|_| counts(said)));
         gateways.extend(said.gateways.iter().cloned());
     }
-    Claims::settle(&networks, &gateways)
+    Claims::settle(&networks, &gateways, &GatewayBindings::of(bound))
 }
 
 /// The keys of what is not the same in both.

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use antrea_mc_core::addresses::{AddressRefused, Claim, Claims, EndpointAddresses, PodConnectivity};
+use antrea_mc_core::addresses::{
+    AddressRefused, Claim, Claims, EndpointAddresses, GatewayBindings, PodConnectivity,
+};
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::wire::claim_of_announce;
@@ -32,10 +34,10 @@ fn settle(text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> (C
     let claims: Vec<_> = (0..).zip(lines).map(|(age, line)| export(age, line, endpoints, pods)).collect();
     let mut shuffled: Vec<&Export<Claim>> = claims.iter().collect();
     shuffled.reverse();
-    let (settled, refused) = Claims::settle(&shuffled, &[]);
+    let (settled, refused) = Claims::settle(&shuffled, &[], &GatewayBindings::default());
     assert_eq!(
         settled,
-        Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0,
+        Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default()).0,
         "the order of claims shows"
     );
     let refused = refused.networks.iter().flat_map(|(cluster, problems)| {
@@ -176,7 +178,7 @@ proptest! {
             created: jiff::Timestamp::from_second(i64::try_from(number).unwrap()).unwrap(),
             payload: Claim::new(services, pods, ClusterIps, On),
         }).collect();
-        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]);
+        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default());
         let mut standing: Vec<&Export<Claim>> = Vec::new();
         for claim in &claims {
             let taken = claim.payload.networks().any(|network| standing.iter().any(|other| {

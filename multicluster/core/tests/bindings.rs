@@ -15,6 +15,7 @@ fn binding(annotations: &[Option<&str>]) -> Binding {
         name: format!("a{number}"),
         bound_to: Some("east".to_owned()),
         networks: networks.map(str::to_owned),
+        gateways: None,
         token_lifetime: None,
         created: jiff::Timestamp::from_second(100 - i64::from(number)).ok(),
     };

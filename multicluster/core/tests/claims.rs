@@ -90,17 +90,25 @@ fn said() -> impl Strategy<Value = Said> {
     })
 }
 
+/// What admins bind to a member: networks, and addresses of Gateways.
+type Bound = (Option<Vec<IpNet>>, Option<Vec<IpAddr>>);
+
+fn bound() -> impl Strategy<Value = Bound> {
+    let networks = prop::option::weighted(0.3, vec(network(), 1..3));
+    (networks, prop::option::weighted(0.3, vec(address(), 1..3)))
+}
+
 /// A Common Area: its claims, and what the leader has written down of each member.
 struct Area {
     book: ClaimBook,
     said: Vec<Said>,
-    bound: Vec<Option<Vec<IpNet>>>,
+    bound: Vec<Bound>,
     written: Vec<MemberClusterAnnounceStatus>,
     now: Timestamp,
 }
 
 impl Area {
-    fn new(bound: &[Option<Vec<IpNet>>]) -> Self {
+    fn new(bound: &[Bound]) -> Self {
         Self {
             book: ClaimBook::default(),
             said: Vec::new(),
@@ -150,7 +158,11 @@ impl Area {
         let account = Account {
             name: "token".to_owned(),
             bound_to: Some(MEMBERS[member].to_owned()),
-            networks: self.bound[member].as_ref().map(|networks| texts(networks).join(",")),
+            networks: self.bound[member].0.as_ref().map(|networks| texts(networks).join(",")),
+            gateways: self.bound[member]
+                .1
+                .as_ref()
+                .map(|addresses| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
             ..Account::default()
         };
         let binding = Bindings::of([&account]).get(&id).cloned().unwrap();
@@ -167,13 +179,17 @@ impl Area {
         self.book.settled().gateways_of(&id(MEMBERS[member])).collect()
     }
 
+    fn former_gateways(&self, member: usize) -> Vec<IpAddr> {
+        self.book.settled().former_gateways_of(&id(MEMBERS[member])).collect()
+    }
+
     fn to_be_written(&self, member: usize) -> MemberClusterAnnounceStatus {
         let before = &self.written[member];
         let since = |before: Option<&Time>| before.cloned().unwrap_or(Time(self.now));
         let gateway = |address: IpAddr| {
             let gateway_ip = address.to_string();
             let known = before.gateways.iter().find(|held| held.gateway_ip == gateway_ip);
-            HeldGateway { since: since(known.map(|held| &held.since)), gateway_ip }
+            HeldGateway { since: since(known.map(|held| &held.since)), gateway_ip, former_since: None }
         };
         let network = |network: IpNet| {
             let cidr = network.to_string();
@@ -183,17 +199,24 @@ impl Area {
         let id = id(MEMBERS[member]);
         let pods = self.book.pod_networks(&id);
         MemberClusterAnnounceStatus {
-            gateways: self.gateways(member).into_iter().map(gateway).collect(),
+            gateways: [self.gateways(member), self.former_gateways(member)]
+                .concat()
+                .into_iter()
+                .map(gateway)
+                .collect(),
             networks: self.networks(member).into_iter().map(network).collect(),
             pod_cidrs: pods.map(ToString::to_string).collect(),
             ..MemberClusterAnnounceStatus::default()
         }
     }
 
-    /// Whether an admin bound part of a network to another member.
+    /// Whether an admin bound part of a network, or a Gateway in it, to another member.
     fn is_bound_to_another(&self, member: usize, network: &IpNet) -> bool {
-        let others = self.bound.iter().enumerate().filter(|(other, _)| *other != member);
-        others.flat_map(|(_, bound)| bound.iter().flatten()).any(|bound| overlap(bound, network))
+        let mut others = self.bound.iter().enumerate().filter(|(other, _)| *other != member);
+        others.any(|(_, (networks, gateways))| {
+            networks.iter().flatten().any(|bound| overlap(bound, network))
+                || gateways.iter().flatten().any(|bound| network.contains(bound))
+        })
     }
 }
 
@@ -204,13 +227,19 @@ proptest! {
     fn what_is_written_down_changes_nothing_and_stays_whatever_others_say_later(
         first in vec(said(), MEMBERS.len()),
         later in vec(said(), MEMBERS.len()),
-        bound in vec(prop::option::weighted(0.3, vec(network(), 1..3)), MEMBERS.len()),
+        bound in vec(bound(), MEMBERS.len()),
     ) {
         let mut area = Area::new(&bound);
         area.say(&first);
         prop_assert_eq!(area.write_down(), Concerned::default());
         let had: Vec<_> =
             (0..MEMBERS.len()).map(|member| (area.networks(member), area.gateways(member))).collect();
+        // What a member had is its own still when it names that again.
+        let without = |said: &Said| {
+            Said { gateways: said.gateways.as_ref().map(|_| Vec::new()), ..said.clone() }
+        };
+        area.say(&first.iter().map(without).collect::<Vec<_>>());
+        prop_assert_eq!(area.write_down(), Concerned::default());
         area.say(&later);
         for (member, (networks, gateways)) in had.iter().enumerate() {
             let has = area.networks(member);

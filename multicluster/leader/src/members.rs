@@ -4,27 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::addresses::Claim;
-use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
 use antrea_shared_api::multicluster::v1alpha1::{
-    HeldGateway, HeldNetwork, MOST_POD_NETWORKS, MOST_WRITTEN_NETWORKS, MemberClusterAnnounce,
-    MemberClusterAnnounceStatus, TOUCH_TS,
+    MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
-use ipnet::IpNet;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tracing::warn;
 
 use crate::action::Action;
 use crate::answers::Answers;
 use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{Told, dated, whole_seconds};
+use crate::condition::{Told, dated};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
+use crate::record;
 
 impl Record for MemberClusterAnnounce {
     fn name(&self) -> &str {
@@ -196,51 +192,16 @@ impl Members {
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
             conditions: dated(told.conditions(&cluster), &before.conditions, now),
-            gateways: held(told.claims, &cluster, &before.gateways, now),
-            networks: held_networks(told.claims, &cluster, &before.networks, now),
+            gateways: record::gateways(told.claims, &cluster, &before.gateways, now),
+            networks: record::networks(told.claims, &cluster, &before.networks, now),
             held_networks: approvals.record(&cluster, &before.held_networks),
-            pod_cidrs: pod_networks(told.claims, &cluster),
+            pod_cidrs: record::pod_networks(told.claims, &cluster),
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
         }
         Change::new(name, &present, wanted).map(Action::WriteAnnounceStatus)
     }
-}
-
-/// The Gateways of a member, each since when it was first written down.
-fn held(claims: &ClaimBook, cluster: &ClusterId, before: &[HeldGateway], now: Timestamp) -> Vec<HeldGateway> {
-    let since = |gateway_ip: &str| {
-        let known = before.iter().find(|held| held.gateway_ip == gateway_ip);
-        known.map_or_else(|| whole_seconds(now), |held| held.since.clone())
-    };
-    let addresses = claims.settled().gateways_of(cluster).map(|address| address.to_string());
-    addresses.map(|gateway_ip| HeldGateway { since: since(&gateway_ip), gateway_ip }).collect()
-}
-
-/// The networks of a member that others reach, each since when it, or one around it, was first written down.
-fn held_networks(
-    claims: &ClaimBook,
-    cluster: &ClusterId,
-    before: &[HeldNetwork],
-    now: Timestamp,
-) -> Vec<HeldNetwork> {
-    let known = before.iter().filter_map(|held| Some((held.cidr.parse::<IpNet>().ok()?, &held.since)));
-    let known: Vec<(IpNet, &Time)> = known.collect();
-    let since = |network: &IpNet| {
-        let around = known.iter().filter(|(held, _)| held.contains(network));
-        let first = around.map(|(_, since)| *since).min_by_key(|since| since.0);
-        first.cloned().unwrap_or_else(|| whole_seconds(now))
-    };
-    let standing = claims.settled().standing(cluster).into_iter().flat_map(Claim::networks);
-    let networks: BTreeSet<IpNet> = standing.map(|network| network.cidr).collect();
-    let held = |network: &IpNet| HeldNetwork { cidr: network.to_string(), since: since(network) };
-    networks.iter().take(MOST_WRITTEN_NETWORKS).map(held).collect()
-}
-
-/// The networks of Pods of a member: it has them still when the next leader begins.
-fn pod_networks(claims: &ClaimBook, cluster: &ClusterId) -> Vec<String> {
-    claims.pod_networks(cluster).take(MOST_POD_NETWORKS).map(ToString::to_string).collect()
 }
 
 /// The cluster that an announce of this name is of.

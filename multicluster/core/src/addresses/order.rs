@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
-use super::{Claim, ClaimedNetwork, GatewayClaim};
+use super::{Claim, ClaimedNetwork, GatewayBindings, GatewayClaim};
 use crate::ids::ClusterId;
 
 /// What stands or falls as a whole.
@@ -24,8 +24,8 @@ pub(super) struct Item<'a> {
 pub(super) enum What {
     /// Networks that others use.
     Networks(Vec<ClaimedNetwork>),
-    /// A Gateway.
-    Gateway(IpAddr),
+    /// A Gateway, and whether the member names it now.
+    Gateway(IpAddr, bool),
 }
 
 /// When something is looked at. The order of the fields is that in which they count.
@@ -45,10 +45,11 @@ impl<'a> Rank<'a> {
 }
 
 impl GatewayClaim {
-    pub(super) fn item(&self) -> Item<'_> {
+    pub(super) fn item(&self, bindings: &GatewayBindings) -> Item<'_> {
+        let is_bound = bindings.is_bound(&self.cluster, self.address);
         Item {
-            rank: Rank::new(false, self.recorded, self.joined, &self.cluster),
-            what: What::Gateway(self.address),
+            rank: Rank::new(is_bound, self.recorded, self.joined, &self.cluster),
+            what: What::Gateway(self.address, self.is_named),
         }
     }
 }

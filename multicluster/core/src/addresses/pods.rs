@@ -8,7 +8,9 @@ use ipnet::IpNet;
 
 use super::prefixes::Prefixes;
 use super::settled::{GIVEN, overlaps};
-use super::{Claim, ClaimRefused, ClaimedNetwork, Claims, GatewayClaim, NetworkUse, networks};
+use super::{
+    Claim, ClaimRefused, ClaimedNetwork, Claims, GatewayBindings, GatewayClaim, NetworkUse, networks,
+};
 use crate::export::Export;
 use crate::ids::ClusterId;
 
@@ -86,8 +88,12 @@ impl<'a> KnownPods<'a> {
         Self(known)
     }
 
-    /// Whether a Gateway is in one of another member. What that merely had is no reason against what the leader has known.
-    pub(super) fn are_around(&self, gateway: &GatewayClaim) -> bool {
+    /// Whether a Gateway is in one of another member. What that merely had is no reason against what the leader has known, nor
+    /// is anything against what an admin bound.
+    pub(super) fn are_around(&self, gateway: &GatewayClaim, bindings: &GatewayBindings) -> bool {
+        if bindings.is_bound(&gateway.cluster, gateway.address) {
+            return false;
+        }
         self.0.around(gateway.address).any(|(cluster, pods)| {
             **cluster != gateway.cluster && (pods.is_bound || gateway.recorded.is_none())
         })

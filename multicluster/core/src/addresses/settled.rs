@@ -10,7 +10,10 @@ use super::gateways::Gateways;
 use super::order::{Item, What};
 use super::pods::KnownPods;
 use super::ranges::Ranges;
-use super::{AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayClaim, GatewayRefused};
+use super::{
+    AddressRefused, Claim, ClaimRefused, ClaimedNetwork, GatewayBindings, GatewayClaim, GatewayRefused,
+    HeldGateway,
+};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
 
@@ -27,6 +30,8 @@ pub struct Claims {
     /// And these.
     pub(super) exported_pods: Ranges,
     pub(super) gateways: Gateways,
+    /// Where admins say that Gateways may be.
+    bindings: GatewayBindings,
 }
 
 /// What is refused of the claims, by the claimant.
@@ -45,21 +50,27 @@ impl Claims {
     /// Gateway's: what comes first in their order stands. A member of whose networks none stands is not taken for one that
     /// claims nothing. Networks that are claimed for the export of Pods alone come after all others, each
     /// for itself; Gateways that are in such a network, which was there before, come after that.
-    pub fn settle(claims: &[&Export<Claim>], gateways: &[GatewayClaim]) -> (Self, Refused) {
+    pub fn settle(
+        claims: &[&Export<Claim>],
+        gateways: &[GatewayClaim],
+        bindings: &GatewayBindings,
+    ) -> (Self, Refused) {
         let by_age = by_age(claims);
-        let mut settled = Self::default();
+        let mut settled = Self { bindings: bindings.clone(), ..Self::default() };
         let pods = KnownPods::of(&by_age);
-        let usable = gateways.iter().filter(|claim| unusable(claim.address).is_none());
+        let may_be = |claim: &&GatewayClaim| {
+            unusable(claim.address).is_none() && bindings.check(&claim.cluster, claim.address).is_ok()
+        };
         let (late, early): (Vec<&GatewayClaim>, Vec<&GatewayClaim>) =
-            usable.partition(|claim| pods.are_around(claim));
+            gateways.iter().filter(may_be).partition(|claim| pods.are_around(claim, bindings));
         let networks = by_age.iter().flat_map(|claim| claim.payload.items(&claim.cluster, claim.created));
-        settled.look_at(networks.chain(early.into_iter().map(GatewayClaim::item)).collect());
+        settled.look_at(networks.chain(early.into_iter().map(|claim| claim.item(bindings))).collect());
         for claim in &by_age {
             let standing = claim.payload.standing(|network| settled.has(&claim.cluster, network));
             settled.standing.insert(claim.cluster.clone(), standing);
         }
         settled.settle_pods(&by_age);
-        settled.look_at(late.into_iter().map(GatewayClaim::item).collect());
+        settled.look_at(late.into_iter().map(|claim| claim.item(bindings)).collect());
         let refused = Refused {
             networks: settled.refused_networks(&by_age),
             pods: settled.refused_exports_of_pods(),
@@ -78,12 +89,12 @@ impl Claims {
                         networks.iter().for_each(|network| self.networks.insert(*network, rank.cluster));
                     }
                 }
-                What::Gateway(address) => {
+                What::Gateway(address, is_named) => {
                     let is_others = |owner: &ClusterId| owner != rank.cluster;
-                    let is_taken = self.gateways.owner(address).is_some_and(is_others)
+                    let is_taken = self.gateways.holder(address).is_some_and(|held| is_others(&held.cluster))
                         || self.around(address).is_some_and(|(_, owner)| is_others(owner));
                     if !is_taken {
-                        self.gateways.insert(address, rank.cluster);
+                        self.gateways.insert(address, rank.cluster, is_named);
                     }
                 }
             }
@@ -114,7 +125,7 @@ impl Claims {
 
     fn refused_gateways(&self, claims: &[GatewayClaim]) -> BTreeMap<ClusterId, Vec<GatewayRefused>> {
         let mut refused = BTreeMap::<ClusterId, Vec<GatewayRefused>>::new();
-        for claim in claims {
+        for claim in claims.iter().filter(|claim| claim.is_named) {
             if let Err(problem) = self.check_gateway(&claim.cluster, claim.address) {
                 refused.entry(claim.cluster.clone()).or_default().push(problem);
             }
@@ -157,11 +168,21 @@ impl Claims {
 
     /// The Gateways of a member.
     pub fn gateways_of(&self, cluster: &ClusterId) -> impl Iterator<Item = IpAddr> {
-        self.gateways.of(cluster)
+        self.gateways.of(cluster, true)
     }
 
-    /// The Gateways of each member.
-    pub(crate) fn all_gateways(&self) -> BTreeMap<ClusterId, Vec<IpAddr>> {
+    /// Where a member had Gateways, and no other one may have any.
+    pub fn former_gateways_of(&self, cluster: &ClusterId) -> impl Iterator<Item = IpAddr> {
+        self.gateways.of(cluster, false)
+    }
+
+    /// Whether a member has, or had, a Gateway at an address.
+    pub(crate) fn has_address(&self, cluster: &ClusterId, address: IpAddr) -> bool {
+        self.gateways.holder(address).is_some_and(|held| held.cluster == *cluster)
+    }
+
+    /// The Gateways of each member, that it has or had.
+    pub(crate) fn all_gateways(&self) -> BTreeMap<ClusterId, Vec<(IpAddr, HeldGateway)>> {
         self.gateways.by_cluster()
     }
 
@@ -239,8 +260,13 @@ impl Claims {
         if unusable(address).is_some() {
             return Err(GatewayRefused::Unusable(address));
         }
-        if let Some(owner) = self.gateways.owner(address).filter(|owner| *owner != cluster) {
-            return Err(GatewayRefused::Taken { address, owner: owner.clone() });
+        self.bindings.check(cluster, address)?;
+        if let Some(held) = self.gateways.holder(address).filter(|held| held.cluster != *cluster) {
+            let owner = held.cluster.clone();
+            return Err(match held.is_named {
+                true => GatewayRefused::Taken { address, owner },
+                false => GatewayRefused::Former { address, owner },
+            });
         }
         match self.around(address).filter(|(_, owner)| owner != cluster) {
             Some((network, owner)) => {

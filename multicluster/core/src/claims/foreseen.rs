@@ -34,7 +34,7 @@ impl ClaimBook {
     fn with(&self, cluster: &ClusterId, approval: &Approval, networks: Networks<'_>) -> Claims {
         let own = Said::new(cluster, networks, approval.clone());
         let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
-        settle(others.chain(&own), |_| true).0
+        settle(others.chain(&own), &self.bound, |_| true).0
     }
 }
 
@@ -50,9 +50,7 @@ fn taken(
     problems.retain(|problem| {
         let is_lost = match problem {
             ClaimRefused::Overlap { cluster, others, .. } => !after.has(cluster, others),
-            ClaimRefused::Gateway { cluster, address, .. } => {
-                !after.gateways_of(cluster).any(|gateway| gateway == *address)
-            }
+            ClaimRefused::Gateway { cluster, address, .. } => !after.has_address(cluster, *address),
             ClaimRefused::Unusable(_) => false,
         };
         is_lost && !approval.binding.has(&problem.claimed().cidr)

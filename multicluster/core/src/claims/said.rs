@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use antrea_shared_api::multicluster::v1alpha1::{
-    ClusterInfo, MOST_GATEWAYS, MemberClusterAnnounce, MemberClusterAnnounceStatus, ResourceExport,
+    ClusterInfo, MOST_GATEWAYS, MOST_HELD_GATEWAYS, MemberClusterAnnounce, MemberClusterAnnounceStatus,
+    ResourceExport,
 };
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -112,6 +113,7 @@ fn bound_endpoints(approval: &Approval) -> Option<Claim> {
     Some(Claim::within(&binding.networks))
 }
 
+/// The Gateways that a member names, and those that it had before, as long as these are written down.
 fn gateways(
     cluster: &ClusterId,
     info: Option<&ResourceExport>,
@@ -124,10 +126,17 @@ fn gateways(
     };
     let info = info.and_then(|info| info.spec.cluster_info.as_ref());
     let infos = info.into_iter().flat_map(|info| info.gateway_infos.iter().take(MOST_GATEWAYS));
-    let addresses: BTreeSet<IpAddr> = infos.filter_map(|info| info.gateway_ip.parse().ok()).collect();
-    let claim =
-        |address| GatewayClaim { cluster: cluster.clone(), address, recorded: recorded(address), joined };
-    addresses.into_iter().map(claim).collect()
+    let named: BTreeSet<IpAddr> = infos.filter_map(|info| info.gateway_ip.parse().ok()).collect();
+    let held = status.into_iter().flat_map(|status| status.gateways.iter().take(MOST_HELD_GATEWAYS));
+    let had: BTreeSet<IpAddr> = held.filter_map(|held| held.gateway_ip.parse().ok()).collect();
+    let claim = |address: &IpAddr| GatewayClaim {
+        cluster: cluster.clone(),
+        address: *address,
+        recorded: recorded(*address),
+        joined,
+        is_named: named.contains(address),
+    };
+    named.union(&had).map(claim).collect()
 }
 
 /// What a cluster says, whether it may have it or not.

@@ -271,6 +271,18 @@ fn an_older_member_takes_no_network_from_a_younger_one() {
     );
 }
 
+/// Of a Gateway that a member had, as of one that it has, nobody loses a heartbeat.
+#[test]
+fn a_network_around_the_gateway_of_another_may_be_claimed_too() {
+    let (known, since) = (known(), "since: '2026-11-21T00:00:01Z'");
+    let west = format!(
+        "{WEST}status: {{gateways: [{{gatewayIP: 10.7.0.9, {since}, formerSince: '2026-11-21T09:00:00Z'}}]}}\n"
+    );
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&west).remove(0))));
+    let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.7.0.0/16]"));
+    assert_eq!(answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &update), "allowed");
+}
+
 /// It is told so by the leader, and its heartbeats go on.
 #[test]
 fn what_a_younger_member_has_for_sure_may_be_claimed_too() {

@@ -76,7 +76,8 @@ pub struct MemberClusterAnnounceStatus {
     /// where it names networks for the export of Pods alone, with whether it has all of them.
     #[serde(skip_serializing_if = "is_default")]
     pub conditions: Vec<Condition>,
-    /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it.
+    /// The Gateways that are the member's: of two members that name one address, the one that is written down here has it. An
+    /// address that the member does not name any more is its own for a day.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 64))]
     pub gateways: Vec<HeldGateway>,
@@ -99,6 +100,9 @@ pub struct MemberClusterAnnounceStatus {
 
 /// How many networks of one kind a member may name: of Services, of Pods, of Pods on its Nodes.
 pub const MOST_NAMED_NETWORKS: usize = 64;
+
+/// How many Gateways are written down as those of a member, with those that it had before.
+pub const MOST_HELD_GATEWAYS: usize = 16;
 
 /// How many networks are written down as those of a member that others reach.
 pub const MOST_WRITTEN_NETWORKS: usize = 256;
@@ -126,6 +130,9 @@ pub struct HeldGateway {
     pub gateway_ip: String,
     /// Since when the leader knows it, to the second.
     pub since: Time,
+    /// Since when the member does not name it any more.
+    #[serde(rename = "formerSince", skip_serializing_if = "Option::is_none")]
+    pub former_since: Option<Time>,
 }
 
 /// A network of a member.
