@@ -148,11 +148,6 @@ impl Claim {
         self
     }
 
-    /// Whether an admin bound all that is claimed.
-    pub(crate) const fn is_bound(&self) -> bool {
-        !self.claimed.is_empty() && self.bound.len() == self.claimed.len()
-    }
-
     /// Networks that the member may not have.
     pub(crate) fn unapproved(&self) -> &[ClaimedNetwork] {
         &self.unapproved

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use antrea_shared_api::addresses::{is_private, overlap};
+use antrea_shared_api::addresses::is_private;
 use antrea_shared_api::multicluster::well_known::annotation::{
     CLUSTER_ID, GATEWAYS, NETWORKS, TOKEN_LIFETIME,
 };
@@ -81,6 +81,11 @@ pub struct GatewayBinding {
 }
 
 impl GatewayBinding {
+    /// Whether an address is bound to the member.
+    pub(crate) fn has(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|bound| bound.contains(&address))
+    }
+
     fn add(&mut self, account: &Account) {
         for text in named(account.gateways.as_deref()) {
             let address = || text.parse::<IpAddr>().map(IpNet::from);
@@ -123,11 +128,6 @@ impl Binding {
     /// Whether a network is bound to the member as a whole.
     pub fn has(&self, network: &IpNet) -> bool {
         self.networks.iter().any(|bound| bound.contains(network))
-    }
-
-    /// Whether part of a network is bound to the member.
-    pub(crate) fn overlaps(&self, network: &IpNet) -> bool {
-        self.networks.iter().any(|bound| overlap(bound, network))
     }
 }
 

@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::IpNet;
 
-use crate::addresses::{Claim, ClaimRefused, Claims, GatewayBindings, Refused};
+use crate::addresses::{Claim, Claims, GatewayBindings, Refused};
 use crate::bindings::{Approval, GatewayBinding};
 use crate::ids::ClusterId;
 
+pub use foreseen::Foreseen;
+use said::Said;
 pub use said::{Networks, recorded, to_be_held};
-use said::{Said, claim_of};
 pub use unapproved::Unapproved;
 
 /// As much of what is refused to one member its neighbours are told.
@@ -111,7 +112,7 @@ impl ClaimBook {
         if !std::mem::take(&mut self.is_outdated) {
             return Concerned::default();
         }
-        let (settled, refused) = settle(self.said.values(), &self.bound, |_| true);
+        let (settled, refused) = settle(self.said.values(), &self.bound);
         let (refused, contested) = self.objections(refused);
         let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
         let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
@@ -133,19 +134,6 @@ impl ClaimBook {
         let mut told = self.said.get(cluster).map(|said| said.told.as_slice()).unwrap_or_default().iter();
         let claimed = |network: &IpNet| standing.exported().any(|claimed| claimed.cidr.contains(network));
         standing.exported().next().is_none() || !told.all(claimed)
-    }
-
-    /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is. What
-    /// others merely say yields to what an admin bound to it.
-    pub fn settled_without(&self, cluster: &ClusterId) -> Claims {
-        let binding = self.said.get(cluster).map(|said| &said.approval.binding);
-        let yields = |said: &Said| {
-            let claimed = said.networks.as_ref().filter(|claim| !claim.payload.is_bound());
-            let mut networks = claimed.iter().flat_map(|claim| claim.payload.networks());
-            networks.any(|network| binding.is_some_and(|binding| binding.overlaps(&network.cidr)))
-        };
-        let others = self.said.iter().filter(|(other, _)| *other != cluster).map(|(_, said)| said);
-        settle(others, &self.bound, |said| !yields(said)).0.without_exported_pods()
     }
 
     fn objections(&self, refused: Refused) -> (Told, Told) {
@@ -198,15 +186,14 @@ fn set<T: PartialEq>(values: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, v
     true
 }
 
-/// Settles the claims of members, of networks only those that count.
+/// Settles the claims of members.
 fn settle<'a>(
     said: impl Iterator<Item = &'a Said>,
     bound: &BTreeMap<ClusterId, GatewayBinding>,
-    counts: impl Fn(&Said) -> bool,
 ) -> (Claims, Refused) {
     let (mut networks, mut gateways) = (Vec::new(), Vec::new());
     for said in said {
-        networks.extend(said.networks.iter().filter(|_| counts(said)));
+        networks.extend(&said.networks);
         gateways.extend(said.gateways.iter().cloned());
     }
     Claims::settle(&networks, &gateways, &GatewayBindings::of(bound))
@@ -219,22 +206,4 @@ fn differing<T: PartialEq>(
 ) -> BTreeSet<ClusterId> {
     let keys = old.keys().chain(new.keys());
     keys.filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
-}
-
-/// Why `cluster` may not say `new` of its networks, beside what all others claim. What `old` claims already is not held
-/// against it.
-pub fn new_problems(
-    others: &Claims,
-    cluster: &ClusterId,
-    old: Networks<'_>,
-    new: Networks<'_>,
-) -> Vec<ClaimRefused> {
-    let problems = |networks: Networks<'_>| {
-        let claim = claim_of(networks).0;
-        claim.map(|claim| others.problems(cluster, &claim)).unwrap_or_default()
-    };
-    let known: BTreeSet<ClaimRefused> = problems(old).into_iter().collect();
-    let mut problems = problems(new);
-    problems.retain(|problem| !known.contains(problem));
-    problems
 }

@@ -152,11 +152,10 @@ fn takes_nothing_from_others(
     }
     let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
     let (claims, info) = (area.claims()?, area.info_of(&cluster));
-    let of = |announce| Networks { announce, info };
-    let written = as_it_will_be(old, new);
-    let approval = area.approval_of(&cluster);
-    let problems = claims.not_to_be_announced(&cluster, &approval, of(old), of(Some(&written)));
-    super::export_networks::refuse(&problems)
+    let (written, approval) = (as_it_will_be(old, new), area.approval_of(&cluster));
+    let of = |announce| Networks::of(announce, info);
+    let foreseen = claims.foresee(&cluster, &approval, of(old), of(Some(&written)));
+    super::export_networks::refuse(&foreseen.refused_announce())
 }
 
 /// The API server says how old an announce is, and the leader what the member has.

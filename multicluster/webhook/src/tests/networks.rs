@@ -125,6 +125,35 @@ fn a_member_tells_of_its_own_networks_alone() {
     );
 }
 
+/// `east` as the leader has written it down, with what the younger member `north` claims.
+fn with_north(networks: &str) -> Known {
+    let known = known();
+    let had = "status: {gateways: [{gatewayIP: 172.18.0.2, since: '2026-11-20T00:00:01Z'}]}\n";
+    let north = "metadata: {name: member-announce-from-north, namespace: mc, creationTimestamp: '2026-11-22T00:00:00Z'}\n\
+                 clusterID: north\nclusterSetID: set\nleaderClusterID: hub\n";
+    for announce in [format!("{EAST}{had}"), format!("{north}serviceCIDRs: [{networks}]\n")] {
+        known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&announce).remove(0))));
+    }
+    known
+}
+
+/// The leader refuses the claim when it settles those of all.
+#[test]
+fn what_a_younger_member_claims_keeps_no_older_one_from_its_cluster_info() {
+    for claimed in ["172.18.0.0/16", "10.1.0.0/16"] {
+        let known = with_north(claimed);
+        check_in(&known, "mc/east-token", "create", INFO, "allowed");
+        check_in(&known, "mc/east-token", "create", &with(INFO, "172.18.0.2", "172.18.0.3"), "allowed");
+        known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(INFO).remove(0)))));
+        let fails_over =
+            update(INFO, "{gatewayIP: 172.18.0.2}", "{gatewayIP: 172.18.0.2}, {gatewayIP: 172.18.0.3}");
+        check_in(&known, "mc/east-token", "update", &fails_over, "allowed");
+    }
+    let refused = "403: gateway 10.9.0.3 is in Service CIDR 10.9.0.0/16 of cluster north";
+    let known = with_north("10.9.0.0/16");
+    check_in(&known, "mc/east-token", "create", &with(INFO, "172.18.0.2", "10.9.0.3"), refused);
+}
+
 #[test]
 fn so_many_gateways_are_named_and_no_more() {
     let named = |number: u8| {
