@@ -63,23 +63,18 @@ impl Claim {
             around.map(|(_, since)| *since).min()
         };
         for pods in &self.pods {
-            let is_claimed = self.claimed.iter().any(|own| own.cidr.contains(&pods.network.cidr));
-            if !is_claimed && since(&pods.network.cidr).is_some() {
-                self.claimed.push(pods.network);
+            if let Some(since) = since(&pods.network.cidr) {
+                self.recorded.push((pods.network, since));
                 self.bound.extend(pods.is_bound.then_some(pods.network));
             }
         }
         for network in &self.claimed {
-            match since(&network.cidr) {
-                Some(since) => self.recorded.push((*network, since)),
-                None => {
-                    let parts = record.iter().filter(|(had, _)| network.cidr.contains(had));
-                    let part = |(had, since): &(IpNet, Timestamp)| {
-                        (ClaimedNetwork { cidr: *had, ..*network }, *since)
-                    };
-                    self.recorded.extend(parts.map(part));
-                }
-            }
+            self.recorded.extend(since(&network.cidr).map(|since| (*network, since)));
+            // Also of one that is written down itself: whether the whole or a part is the older, each stands by itself.
+            let parts = record.iter().filter(|(had, _)| *had != network.cidr && network.cidr.contains(had));
+            let part =
+                |(had, since): &(IpNet, Timestamp)| (ClaimedNetwork { cidr: *had, ..*network }, *since);
+            self.recorded.extend(parts.map(part));
         }
         self
     }

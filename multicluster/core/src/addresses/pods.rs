@@ -22,13 +22,16 @@ pub(super) struct PodNetwork {
     pub(super) is_bound: bool,
     /// Whether the member had it already.
     pub(super) is_granted: bool,
+    /// Whether it is not named itself, but part of one that is.
+    is_part: bool,
 }
 
 impl Claim {
     /// The claim with networks of Pods that are exported, and not reached otherwise.
     pub(crate) fn and_exported_pods(mut self, pod_cidrs: &[IpNet]) -> Self {
         let networks = networks(NetworkUse::Pod, pod_cidrs);
-        self.pods.extend(networks.map(|network| PodNetwork { network, is_bound: false, is_granted: false }));
+        let unknown = |network| PodNetwork { network, is_bound: false, is_granted: false, is_part: false };
+        self.pods.extend(networks.map(unknown));
         self
     }
 
@@ -42,7 +45,12 @@ impl Claim {
                 let is_claimed = |part: &IpNet| self.claimed.iter().any(|own| own.cidr.contains(part));
                 let parts = granted.iter().filter(|part| cidr.contains(*part) && !is_claimed(part));
                 let parts = networks(NetworkUse::Pod, parts);
-                kept.extend(parts.map(|network| PodNetwork { network, is_granted: true, ..*pods }));
+                kept.extend(parts.map(|network| PodNetwork {
+                    network,
+                    is_granted: true,
+                    is_part: true,
+                    ..*pods
+                }));
             }
         }
         self.pods.extend(kept);
@@ -70,7 +78,7 @@ impl Claim {
         }
         self.pods.retain(|other| !cidr.contains(&other.network.cidr));
         // What stands is the same however it came to that.
-        self.pods.push(PodNetwork { is_granted: true, ..pods });
+        self.pods.push(PodNetwork { is_granted: true, is_part: false, ..pods });
     }
 }
 
@@ -116,7 +124,7 @@ impl Claims {
             if is_free {
                 own.grant(pods);
                 self.exported_pods.insert(pods.network, cluster);
-            } else {
+            } else if !pods.is_part {
                 own.refused_pods.push(pods.network);
             }
         }
