@@ -341,7 +341,7 @@ fn gateways_of(
 fn claim_of(cluster: &ClusterId, of: Networks<'_>) -> (Option<Export<Claim>>, Vec<String>) {
     let Networks { announce, info } = of;
     let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
-    // Whoever tells others of the networks that it names for its Pods wants to be reached there.
+    // A member that tells others of the networks that it names for its Pods is reached there.
     let pods = match networks {
         Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
         _ => PodConnectivity::Off,
