@@ -129,7 +129,7 @@ impl Membership {
         if self.config.service_cidrs.is_none() {
             components.add("service-cidr", |stop| networks::run(client.clone(), found, stop));
         }
-        let (seen, nodes) = watch::channel(Vec::new());
+        let (seen, nodes) = watch::channel(None);
         components.add("pod-networks", |stop| networks::of_nodes(client.clone(), seen, self.pods(), stop));
         let (member, client) = (Arc::new(self.clone()), client.clone());
         components.add("member", |stop| {
@@ -150,7 +150,7 @@ impl Membership {
         }
     }
 
-    fn settings(&self, service_cidrs: &[IpNet], nodes: watch::Receiver<Vec<IpNet>>) -> Settings {
+    fn settings(&self, service_cidrs: &[IpNet], nodes: watch::Receiver<Option<Vec<IpNet>>>) -> Settings {
         let Member {
             precedence,
             addresses,

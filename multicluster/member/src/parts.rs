@@ -33,8 +33,8 @@ pub struct Settings {
     pub networks: Networks,
     /// Which networks Pods are exported in (`podCIDRs`).
     pub pods: PodNetworks,
-    /// The networks of Pods that the Nodes of the cluster name; none before they are known.
-    pub nodes: watch::Receiver<Vec<IpNet>>,
+    /// The networks of Pods that the Nodes of the cluster name; nothing before they are known.
+    pub nodes: watch::Receiver<Option<Vec<IpNet>>>,
     /// Which addresses are exported (`endpointIPType`).
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
@@ -153,10 +153,10 @@ impl Part for Exports {
             namespace: self.0.namespace.clone(),
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
-            pods: exported_pods(leader),
+            pods: exported_pods(leader)?,
             nodes: match self.0.pods {
                 PodNetworks::Named => Vec::new(),
-                PodNetworks::OfNodes => self.0.nodes.borrow().clone(),
+                PodNetworks::OfNodes => self.0.nodes.borrow().clone().unwrap_or_default(),
             },
             membership,
             excluded: self.0.excluded_namespaces.clone(),
@@ -194,11 +194,11 @@ fn own_networks(networks: &Networks, leader: &Leader) -> Vec<IpNet> {
     [networks.service_cidrs.as_slice(), nodes].concat()
 }
 
-/// The Pods that the leader takes; none where there is no way to it.
-fn exported_pods(leader: &Leader) -> ExportedPods {
+/// The Pods that the leader takes, none where there is no way to it; nothing while nobody knows.
+fn exported_pods(leader: &Leader) -> Option<ExportedPods> {
     match leader {
         Leader::Joined(joined) => joined.pods.clone(),
-        Leader::Unknown | Leader::None | Leader::Away { .. } => ExportedPods::default(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => Some(ExportedPods::default()),
     }
 }
 

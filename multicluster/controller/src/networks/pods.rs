@@ -13,10 +13,12 @@ use ipnet::{IpNet, Ipv4Net};
 use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client, ResourceExt};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
+
+use super::{Found, tell};
 
 /// How long a network is told of after the last Node with it: Nodes are replaced one by one, and come back.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,7 +31,7 @@ const NAMED: usize = 5;
 /// Never: an API server that is away is asked again.
 pub(crate) async fn of_nodes(
     client: Client,
-    seen: watch::Sender<Vec<IpNet>>,
+    seen: Found,
     pods: PodNetworks,
     stop: CancellationToken,
 ) -> Result<()> {
@@ -50,7 +52,10 @@ pub(crate) async fn of_nodes(
             if pods == PodNetworks::OfNodes {
                 nodes.report();
             }
-            tell(&seen, nodes.settle(Instant::now()));
+            if let Some(networks) = nodes.settle(Instant::now()) {
+                let networks: Vec<IpNet> = networks.iter().copied().map(IpNet::V4).collect();
+                tell(&seen, &networks, "Networks of Pods that Nodes name");
+            }
         }
     };
     let (watched, ()) = tokio::join!(watching, learning);
@@ -61,18 +66,6 @@ async fn wait_until(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => pending().await,
-    }
-}
-
-fn tell(seen: &watch::Sender<Vec<IpNet>>, networks: &[Ipv4Net]) {
-    let networks: Vec<IpNet> = networks.iter().copied().map(IpNet::V4).collect();
-    let told = seen.send_if_modified(|now| {
-        let is_news = *now != networks;
-        now.clone_from(&networks);
-        is_news
-    });
-    if told {
-        info!(?networks, "Networks of Pods that Nodes name");
     }
 }
 
@@ -111,20 +104,18 @@ impl Nodes {
         is_news
     }
 
-    /// What is told at `now`: all that Nodes have, and for a while what they had.
-    fn settle(&mut self, now: Instant) -> &[Ipv4Net] {
-        if let Some(all) = self.known.all() {
-            let there = few(all.values().flatten().copied());
-            let is_kept = |told: &Ipv4Net| there.iter().any(|network| network.contains(told));
-            let has_gone = !self.told.iter().all(is_kept);
-            let due = has_gone.then(|| self.due.unwrap_or(now + PATIENCE));
-            self.due = due.filter(|due| *due > now);
-            self.told = match self.due {
-                Some(_) => few(there.iter().chain(&self.told).copied()),
-                None => there,
-            };
-        }
-        &self.told
+    /// What is told at `now`: all that Nodes have, and for a while what they had. Nothing before Nodes are known.
+    fn settle(&mut self, now: Instant) -> Option<&[Ipv4Net]> {
+        let there = few(self.known.all()?.values().flatten().copied());
+        let is_kept = |told: &Ipv4Net| there.iter().any(|network| network.contains(told));
+        let has_gone = !self.told.iter().all(is_kept);
+        let due = has_gone.then(|| self.due.unwrap_or(now + PATIENCE));
+        self.due = due.filter(|due| *due > now);
+        self.told = match self.due {
+            Some(_) => few(there.iter().chain(&self.told).copied()),
+            None => there,
+        };
+        Some(&self.told)
     }
 
     /// Tells users of Nodes that name no network.
@@ -202,7 +193,7 @@ mod tests {
     fn check(lines: &str) -> String {
         let mut known = Nodes::default();
         assert!(known.learn(nodes(lines)));
-        let told = text(known.settle(Instant::now()));
+        let told = text(known.settle(Instant::now()).unwrap());
         let without: Vec<String> = known.without().into_iter().collect();
         if without.is_empty() { told } else { format!("{told} without {}", without.join(" ")) }
     }
@@ -246,7 +237,7 @@ mod tests {
         let (mut known, now) = (Nodes::default(), Instant::now());
         let mut told = |lines: &str, second: u64| {
             known.learn(nodes(lines));
-            text(known.settle(now + Duration::from_secs(second)))
+            text(known.settle(now + Duration::from_secs(second)).unwrap())
         };
         assert_eq!(told("a 10.10.0.0/24\nb 10.10.4.0/24", 0), "10.10.0.0/24 10.10.4.0/24");
         assert_eq!(told("a 10.10.0.0/24", 1), "10.10.0.0/24 10.10.4.0/24");

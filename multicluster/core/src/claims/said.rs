@@ -142,7 +142,7 @@ fn gateways(
 /// What a cluster says, whether it may have it or not.
 pub(super) fn claim_of(of: Networks<'_>) -> (Option<Claim>, Vec<String>) {
     let networks: Option<&ClusterInfo> = of.info.and_then(|info| info.spec.cluster_info.as_ref());
-    // Whoever tells others of the networks that it names for its Pods wants to be reached there.
+    // A member that tells others of the networks that it names for its Pods is reached there.
     let pods = match networks {
         Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
         _ => PodConnectivity::Off,

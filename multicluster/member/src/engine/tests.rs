@@ -91,7 +91,7 @@ fn unasked() -> Client {
 
 fn leader(connection: u64, link: Link) -> Leader {
     let (cluster, area) = ("west".parse().unwrap(), "area".to_owned());
-    let (pods, nodes) = (ExportedPods::default(), Vec::new());
+    let (pods, nodes) = (Some(ExportedPods::default()), Vec::new());
     Leader::Joined(Arc::new(Joined {
         cluster,
         area,

@@ -238,7 +238,7 @@ impl Connection {
                 link: link.clone(),
                 said: self.said,
                 pods: self.heard.pods.clone(),
-                nodes: self.facts.nodes.borrow().clone(),
+                nodes: self.facts.nodes.borrow().clone().unwrap_or_default(),
             })),
         });
     }

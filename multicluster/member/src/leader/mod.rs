@@ -76,8 +76,8 @@ pub(crate) struct Joined {
     pub(crate) link: Link,
     /// Another number each time that the leader says something else of our networks.
     pub(crate) said: u64,
-    /// Which Pods it takes.
-    pub(crate) pods: ExportedPods,
-    /// The networks of Pods of our own Nodes.
+    /// Which Pods it takes; nothing before it has heard of their networks.
+    pub(crate) pods: Option<ExportedPods>,
+    /// The networks of Pods of our own Nodes, as far as they are known.
     pub(crate) nodes: Vec<IpNet>,
 }

@@ -8,9 +8,13 @@ use ipnet::IpNet;
 use super::announce::Facts;
 use crate::export::{ExportedPods, PodNetworks};
 
-/// What is exported before the leader has answered: what the configuration names.
-pub(super) fn unheard(facts: &Facts) -> ExportedPods {
-    exported(facts, facts.networks.pod_cidrs.clone(), PodsAtHome::NoNode)
+/// What is exported before the leader has answered: what the configuration names. What Nodes name is not known to it, or was
+/// exported before the controller started and is not withdrawn.
+pub(super) fn unheard(facts: &Facts) -> Option<ExportedPods> {
+    match facts.pods {
+        PodNetworks::Named => Some(exported(facts, facts.networks.pod_cidrs.clone(), PodsAtHome::NoNode)),
+        PodNetworks::OfNodes => None,
+    }
 }
 
 /// What is exported once it has answered what it was sent. One that does not repeat the networks of Nodes is older, and takes
@@ -76,7 +80,7 @@ mod tests {
         let facts = Facts {
             networks: Networks::default(),
             pods,
-            nodes: watch::channel(Vec::new()).1,
+            nodes: watch::channel(None).1,
             addresses: EndpointAddresses::ClusterIps,
             version: String::new(),
         };

@@ -19,7 +19,7 @@ pub(super) fn settings() -> Settings {
         namespace: "kube-system".to_owned(),
         networks: Networks { service_cidrs: vec!["10.96.0.0/16".parse().unwrap()], pod_cidrs: Vec::new() },
         pods: PodNetworks::Named,
-        nodes: watch::channel(Vec::new()).1,
+        nodes: watch::channel(None).1,
         addresses: EndpointAddresses::ClusterIps,
         precedence: NodeIpKind::Internal,
         label_identities: LabelIdentities::Kept,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use antrea_kit::backoff::jitter;
 use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::time::error::Elapsed;
@@ -49,16 +50,16 @@ pub(super) struct Beat {
 pub(super) struct Heard {
     /// To users.
     pub(super) told: Vec<Condition>,
-    /// Of Pods.
-    pub(super) pods: ExportedPods,
-    /// The networks of Nodes that it was told of.
-    pub(super) nodes: Vec<String>,
+    /// Of Pods; nothing before it has heard of their networks.
+    pub(super) pods: Option<ExportedPods>,
+    /// The networks of Nodes that it was told of, if they were known.
+    pub(super) nodes: Option<Vec<IpNet>>,
 }
 
 impl Heard {
     /// Before it has said anything.
     pub(super) fn nothing(facts: &Facts) -> Self {
-        Self { told: Vec::new(), pods: unheard(facts), nodes: Vec::new() }
+        Self { told: Vec::new(), pods: unheard(facts), nodes: None }
     }
 }
 
@@ -80,12 +81,12 @@ impl Heartbeat {
     /// How the connection fares, and what the leader says of our networks.
     async fn send(&self, uid: &str) -> (Link, Option<Heard>) {
         let Self { leader, target, facts, .. } = self;
-        let now = Timestamp::now();
-        let sent = announce(target, facts, uid, now);
-        match send(leader, &sent).await {
+        let (now, nodes) = (Timestamp::now(), facts.exported_of_nodes());
+        let sent = announce(target, facts, (uid, nodes.as_deref().unwrap_or_default()), now);
+        match send(leader, &sent, nodes.is_some()).await {
             Ok(answer) => {
-                let pods = heard(facts, &sent, &answer);
-                let heard = Heard { told: told(&answer), pods, nodes: sent.node_pod_cidrs.clone() };
+                let pods = nodes.as_ref().map(|_| heard(facts, &sent, &answer));
+                let heard = Heard { told: told(&answer), pods, nodes };
                 (Link::Connected, Some(heard))
             }
             Err(error) if is_anothers(&error, leader, target, uid).await => {
@@ -186,8 +187,7 @@ impl Connection {
 
     /// Whether Nodes name other networks than the leader was told of last, while it takes heartbeats.
     pub(super) fn is_behind(&self) -> bool {
-        let nodes = self.facts.exported_of_nodes().iter().map(ToString::to_string).collect::<Vec<_>>();
-        self.link == Link::Connected && self.heard.nodes != nodes
+        self.link == Link::Connected && self.heard.nodes != self.facts.exported_of_nodes()
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
     fn connection() -> (Connection, watch::Receiver<Leader>) {
         let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
         let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
-        let (pods, nodes) = (PodNetworks::Named, watch::channel(Vec::new()).1);
+        let (pods, nodes) = (PodNetworks::Named, watch::channel(None).1);
         let facts = Facts { networks, pods, nodes, addresses, version };
         let (known, seen) = watch::channel(Leader::Unknown);
         let mut connection =

@@ -102,7 +102,7 @@ pub(super) struct Lab {
     pub(super) token_secret: Option<String>,
     pub(super) pods: PodNetworks,
     /// Tells which networks of Pods Nodes name.
-    pub(super) nodes: watch::Sender<Vec<IpNet>>,
+    pub(super) nodes: watch::Sender<Option<Vec<IpNet>>>,
     stop: Option<oneshot::Sender<()>>,
     process: Option<JoinHandle<()>>,
     _folders: [tempfile::TempDir; 2],
@@ -132,7 +132,7 @@ impl Lab {
             labels: LabelIdentities::Exported,
             token_secret: None,
             pods: PodNetworks::Named,
-            nodes: watch::channel(Vec::new()).0,
+            nodes: watch::channel(None).0,
             stop: None,
             process: None,
             _folders: [of_local, of_leader],

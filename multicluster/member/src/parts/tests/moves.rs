@@ -184,7 +184,7 @@ async fn a_node_that_comes_restarts_nothing() {
     lab.end().await;
     lab.pods = PodNetworks::OfNodes;
     let networks: Vec<IpNet> = ["10.10.1.0/24", "10.10.3.0/24"].map(|text| text.parse().unwrap()).into();
-    lab.nodes.send_replace(networks[..1].to_vec());
+    lab.nodes.send_replace(Some(networks[..1].to_vec()));
     lab.start();
     let names = |number: usize| {
         let expected = json!(&networks[..number]);
@@ -193,11 +193,36 @@ async fn a_node_that_comes_restarts_nothing() {
     let (one, both) = (names(1), names(2));
     lab.wait(&exported()[3], |info| one(info, "/spec/clusterInfo/podCIDRs")).await;
     lab.is_joined().await;
+    sleep(Duration::from_millis(300)).await;
     let before = (watches.load(Ordering::SeqCst), lab.get(&derived()).await);
-    lab.nodes.send_replace(networks.clone());
+    lab.nodes.send_replace(Some(networks.clone()));
     lab.wait(&announce(), |announce| both(announce, "/nodePodCIDRs")).await;
     lab.wait(&exported()[3], |info| both(info, "/spec/clusterInfo/podCIDRs")).await;
     assert_eq!((watches.load(Ordering::SeqCst), lab.get(&derived()).await), before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn a_member_that_starts_withdraws_nothing_before_it_knows_its_nodes() {
+    let mut lab = Lab::new("https://nodes-unknown").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.pods = PodNetworks::OfNodes;
+    lab.nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
+    lab.start();
+    let names = |object: Option<&Value>, path: &str| {
+        object.and_then(|of| at(of, path)) == Some(&json!(["10.10.1.0/24"]))
+    };
+    lab.wait(&exported()[3], |info| names(info, "/spec/clusterInfo/podCIDRs")).await;
+    lab.end().await;
+    lab.nodes.send_replace(None);
+    let touched = |announce: &Value| announce["metadata"]["annotations"]["touch-ts"].clone();
+    let before = touched(&lab.get(&announce()).await.unwrap());
+    lab.start();
+    lab.wait(&announce(), |announce| announce.is_some_and(|of| touched(of) != before)).await;
+    sleep(Duration::from_millis(500)).await;
+    assert!(names(lab.get(&announce()).await.as_ref(), "/nodePodCIDRs"));
+    assert!(names(lab.get(&exported()[3]).await.as_ref(), "/spec/clusterInfo/podCIDRs"));
     lab.end().await;
 }
 

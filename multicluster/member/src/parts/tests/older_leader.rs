@@ -131,7 +131,7 @@ async fn an_older_leader_is_not_told_of_pod_networks_that_it_would_take_for_more
         lab.create(kind, &object).await;
     }
     lab.pods = PodNetworks::OfNodes;
-    lab.nodes.send_replace(vec!["10.10.1.0/24".parse().unwrap()]);
+    lab.nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
     lab.start();
     let succeeded = json!({ "status": { "conditions": [{ "type": "Succeeded", "status": "True" }] } });
     for name in ["west-shop-db-service", "west-shop-db-endpoints"] {
