@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::multicluster::v1alpha1::TunnelInfo;
+use crate::multicluster::v1alpha1::{MOST_NAMED_NETWORKS, TunnelInfo};
 use crate::multicluster::well_known::{MOST_EXPORTED_ADDRESSES, MOST_EXPORTED_POD_CIDRS};
 
 /// A DNS label (RFC 1123).
@@ -119,9 +119,9 @@ pub(crate) fn optional_cidr(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "anyOf": [{ "format": "cidr" }, { "maxLength": 0 }] })
 }
 
-/// Networks of either family.
-pub(crate) fn cidrs(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": cidr(generator) })
+/// Networks of one kind that a member names, of either family.
+pub(crate) fn named_cidrs(generator: &mut SchemaGenerator) -> Schema {
+    cidrs_at_most(MOST_NAMED_NETWORKS, generator)
 }
 
 /// Where exported Services are reached.
@@ -134,7 +134,8 @@ pub(crate) fn pod_cidrs(generator: &mut SchemaGenerator) -> Schema {
     cidrs_at_most(MOST_EXPORTED_POD_CIDRS, generator)
 }
 
-fn cidrs_at_most(most: usize, generator: &mut SchemaGenerator) -> Schema {
+/// So many networks of either family at most.
+pub(crate) fn cidrs_at_most(most: usize, generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "maxItems": most, "items": cidr(generator) })
 }
 

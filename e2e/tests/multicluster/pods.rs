@@ -12,7 +12,7 @@ use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{Stage, named_pods, on_the_stage, until, wait_for_condition};
 
 /// A Service whose endpoints somebody writes.
 const WRITTEN: &str = "written";
@@ -22,21 +22,23 @@ const STRANGER: &str = "192.0.2.7";
 #[test]
 fn pods_reach_pods_of_other_clusters_at_their_addresses() {
     on_the_stage("pods_reach_pods_of_other_clusters_at_their_addresses", |stage| {
-        let [b, c] = [stage.server(stage.b()?)?, stage.server(stage.c()?)?];
-        for (client, of, server) in [
-            (&stage.example.client, stage.a()?, &b),
-            (&stage.example.client, stage.a()?, &c),
-            (&b, stage.b()?, &c),
-        ] {
-            let address = SocketAddr::from((nginx::pod_ip(server)?, PORT));
-            until(&format!("{} to answer {}", server.name, client.name), || {
-                let answer = client.get(address, "/hostname")?;
-                ensure!(answer == server.name, "{answer} answered");
-                Ok(())
-            })?;
-            ensure_the_gateway_is_seen(stage, of, client, address)?;
-        }
-        Ok(())
+        with_named_networks(stage, &[], || {
+            let [b, c] = [stage.server(stage.b()?)?, stage.server(stage.c()?)?];
+            for (client, of, server) in [
+                (&stage.example.client, stage.a()?, &b),
+                (&stage.example.client, stage.a()?, &c),
+                (&b, stage.b()?, &c),
+            ] {
+                let address = SocketAddr::from((nginx::pod_ip(server)?, PORT));
+                until(&format!("{} to answer {}", server.name, client.name), || {
+                    let answer = client.get(address, "/hostname")?;
+                    ensure!(answer == server.name, "{answer} answered");
+                    Ok(())
+                })?;
+                ensure_the_gateway_is_seen(stage, of, client, address)?;
+            }
+            Ok(())
+        })
     });
 }
 
@@ -48,13 +50,11 @@ fn with_pod_ips_the_endpoints_of_an_imported_service_are_pods() {
             .iter()
             .map(|member| Ok(nginx::pod_ip(&stage.server(member)?)?.to_string()))
             .collect::<Result<_>>()?;
-        let chart = product()?.multicluster.chart.display().to_string();
-        let setting = ["--reset-then-reuse-values", "--set", "controller.endpointIPType=PodIP"];
-        helm(stage, &[&["upgrade", "antrea-mc", &chart], setting.as_slice()].concat())?;
-        stage.wait_for_endpoints(SERVICE, &pods)?;
-        example.wait_for_answers()?;
-        ensure_the_gateway_is_seen(stage, stage.a()?, &example.client, example.imported.into())?;
-        helm(stage, &["rollback", "antrea-mc"])?;
+        with_named_networks(stage, &["controller.endpointIPType=PodIP"], || {
+            stage.wait_for_endpoints(SERVICE, &pods)?;
+            example.wait_for_answers()?;
+            ensure_the_gateway_is_seen(stage, stage.a()?, &example.client, example.imported.into())
+        })?;
         stage
             .wait_for_endpoints(SERVICE, &[stage.exported_ip(stage.b()?)?, stage.exported_ip(stage.c()?)?])?;
         example.wait_for_answers()
@@ -91,11 +91,28 @@ fn ensure_the_gateway_is_seen(stage: &Stage, of: &Member, client: &Pod, server: 
     Ok(())
 }
 
+/// Runs `test` while every cluster has these settings besides, and names the network of all its Pods.
+fn with_named_networks(stage: &Stage, settings: &[&str], test: impl FnOnce() -> Result<()>) -> Result<()> {
+    let chart = product()?.multicluster.chart.display().to_string();
+    helm(stage, |member| {
+        let named = named_pods(stage.lab.plan().cluster(member.cluster)?)?;
+        let mut words = vec!["upgrade".to_owned(), "antrea-mc".to_owned(), chart.clone()];
+        words.push("--reset-then-reuse-values".to_owned());
+        let named = format!("controller.podCIDRs={named}");
+        for setting in settings.iter().copied().chain([named.as_str()]) {
+            words.extend(["--set".to_owned(), setting.to_owned()]);
+        }
+        Ok(words)
+    })?;
+    test()?;
+    helm(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
+}
+
 /// Does something with the installation of every cluster, and waits until the controllers are there again.
-fn helm(stage: &Stage, words: &[&str]) -> Result<()> {
+fn helm(stage: &Stage, words: impl Fn(&Member) -> Result<Vec<String>> + Sync) -> Result<()> {
     let on = |member: &Member| {
         let mut helm = stage.lab.programs().command("helm")?;
-        helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
+        helm.args(words(member)?).args(["--namespace", NAMESPACE, "--kubeconfig"]);
         helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
         member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
     };

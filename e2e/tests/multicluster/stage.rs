@@ -10,7 +10,7 @@ use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
 use antrea_e2e::multicluster::cluster_set::{self, Member};
 use antrea_e2e::multicluster::nginx::{self, Example, Server};
-use antrea_e2e::plan::{Install, Request};
+use antrea_e2e::plan::{ClusterPlan, Install, Request};
 use antrea_e2e::pods::Pod;
 use antrea_e2e::scenario::{Extent, is_wanted, product, request};
 use antrea_e2e::wait;
@@ -69,18 +69,25 @@ fn make() -> Result<Stage> {
     Ok(Stage { lab, members, example })
 }
 
-/// Pods reach Pods of other clusters, labels of Pods are exchanged, and the leader has a Common Area more.
+/// Pods reach Pods of other clusters, labels of Pods are exchanged, and the leader has a Common Area more. B and C export Pods
+/// in the networks that their Nodes name.
 fn with_everything_on(mut product: Product, request: &Request) -> Result<Product> {
     product.settings.push("multicluster.enablePodToPodConnectivity=true".to_owned());
     for cluster in request.plan(&[])?.clusters {
-        let pods = cluster.pod_cidrs.v4.with_context(|| format!("{} has no IPv4", cluster.id))?;
-        for setting in [format!("podCIDRs={{{pods}}}"), "enableStretchedNetworkPolicy=true".to_owned()] {
+        let pods = if cluster.id == cluster_set::LEADER { named_pods(&cluster)? } else { "auto".to_owned() };
+        for setting in [format!("podCIDRs={pods}"), "enableStretchedNetworkPolicy=true".to_owned()] {
             product.multicluster = product.multicluster.with(cluster.id, &format!("controller.{setting}"));
         }
     }
     let areas = format!("controller.leader.namespaces={{{SECOND_AREA}}}");
     product.multicluster = product.multicluster.with(cluster_set::LEADER, &areas);
     Ok(product)
+}
+
+/// The value of `controller.podCIDRs` that names the network of all Pods of a cluster.
+pub(super) fn named_pods(cluster: &ClusterPlan) -> Result<String> {
+    let pods = cluster.pod_cidrs.v4.with_context(|| format!("{} has no IPv4", cluster.id))?;
+    Ok(format!("{{{pods}}}"))
 }
 
 /// Three idle clusters slow what follows.

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::deploy::Deploy;
 use crate::get::Get;
-use crate::values::{Lifetime, duration, id, lifetime, networks};
+use crate::values::{Lifetime, duration, gateways, id, lifetime, networks};
 
 /// The command line of a ClusterSet.
 #[derive(Debug, Parser)]
@@ -182,6 +182,11 @@ pub(crate) struct CreateMemberToken {
     /// Without them it may have private ones
     #[arg(long, value_name = "CIDR,...", value_parser = networks)]
     pub(crate) networks: Option<String>,
+
+    /// Where the Gateways of the member may be, as 172.18.0.5,172.18.1.0/24: there and nowhere else, and no other member has
+    /// one there
+    #[arg(long, value_name = "ADDRESS|CIDR,...", value_parser = gateways)]
+    pub(crate) gateways: Option<String>,
 
     /// Write the manifest of the Secret for the member to this file
     #[arg(short, long, value_name = "FILE")]

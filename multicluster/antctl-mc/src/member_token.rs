@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
-use antrea_shared_api::multicluster::well_known::annotation::NETWORKS;
+use antrea_shared_api::multicluster::well_known::annotation::{GATEWAYS, NETWORKS};
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
@@ -50,14 +50,17 @@ async fn create_all(
     created: &mut Created,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let CreateMemberToken { name, cluster_id, namespace, networks, output_file, lifetime } = options;
+    let CreateMemberToken { name, cluster_id, namespace, networks, gateways, output_file, lifetime } =
+        options;
+    let (networks, gateways) = (networks.as_deref(), gateways.as_deref());
     let token_lifetime = lifetime.more_than_usual();
-    let token = MemberToken { name, namespace, cluster_id, networks: networks.as_deref(), token_lifetime };
+    let token = MemberToken { name, namespace, cluster_id, networks, gateways, token_lifetime };
     let accounts: Vec<ServiceAccount> = cluster.list(Some(namespace)).await?;
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;
-    } else if let Some(networks) = networks {
-        bind(cluster, token, networks, out).await?;
+    } else {
+        bind(cluster, token, (NETWORKS, "networks", networks), out).await?;
+        bind(cluster, token, (GATEWAYS, "Gateways", gateways), out).await?;
     }
     create_one(cluster, &token.role_binding(), created, out).await?;
     match lifetime {
@@ -75,11 +78,17 @@ async fn create_all(
     Ok(())
 }
 
-/// Binds these networks to a member that is there already, in the place of others.
-async fn bind(cluster: &Cluster, token: MemberToken<'_>, networks: &str, out: &mut dyn Write) -> Result<()> {
-    let annotations = json!({ "metadata": { "annotations": { NETWORKS: networks } } });
+/// Binds these networks or Gateways, if some are named, to a member that is there already, in the place of others.
+async fn bind(
+    cluster: &Cluster,
+    token: MemberToken<'_>,
+    (annotation, what, bound): (&str, &str, Option<&str>),
+    out: &mut dyn Write,
+) -> Result<()> {
+    let Some(bound) = bound else { return Ok(()) };
+    let annotations = json!({ "metadata": { "annotations": { annotation: bound } } });
     cluster.patch::<ServiceAccount>(token.namespace, token.name, &annotations).await?;
-    writeln!(out, "ServiceAccount {:?} is bound to networks {networks}", token.name)?;
+    writeln!(out, "ServiceAccount {:?} is bound to {what} {bound}", token.name)?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Values of flags.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use antrea_shared_api::validation::values;
@@ -42,6 +43,17 @@ pub(crate) fn networks(text: &str) -> Result<String, String> {
     networks
         .map(|networks| networks.join(","))
         .map_err(|_| "expected CIDRs, as 10.96.0.0/16,10.10.0.0/16".to_owned())
+}
+
+/// `172.18.0.5,172.18.1.0/24`, as it stands in an annotation.
+pub(crate) fn gateways(text: &str) -> Result<String, String> {
+    let one = |text: &str| match text.trim().parse::<IpAddr>() {
+        Ok(address) => Some(address.to_string()),
+        Err(_) => text.trim().parse::<IpNet>().ok().map(|network| network.trunc().to_string()),
+    };
+    let all: Option<Vec<String>> = text.split(',').map(one).collect();
+    all.map(|all| all.join(","))
+        .ok_or_else(|| "expected addresses or CIDRs, as 172.18.0.5,172.18.1.0/24".to_owned())
 }
 
 /// `168h`, or `never`.

@@ -125,7 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::net::IpAddr;
 
-    use antrea_mc_core::addresses::{Claims, PodConnectivity};
+    use antrea_mc_core::addresses::{Claims, GatewayBindings, PodConnectivity};
     use antrea_mc_core::export::Export as Claimed;
     use antrea_mc_core::wire::{Payload, claim_of_announce, parse_export};
     use antrea_shared_api::validation::Validate;
@@ -147,7 +147,8 @@ mod tests {
             Claimed { cluster, created: Timestamp::UNIX_EPOCH, payload: claim.unwrap() }
         };
         let claimed: Vec<_> = (0..members).map(claim).collect();
-        let (claims, refused) = Claims::settle(&claimed.iter().collect::<Vec<_>>(), &[]);
+        let (claims, refused) =
+            Claims::settle(&claimed.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default());
         assert!(refused.networks.is_empty(), "{refused:?}");
         claims
     }

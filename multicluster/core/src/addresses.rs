@@ -1,10 +1,15 @@
 //! Which addresses a member may export: those in networks that it claims, and never those of others.
 //!
 //! A member of ours claims its networks; an upstream one claims nothing, and may export what nobody else has claimed.
-//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap. What a member claims it has
-//! to be approved for ([`crate::bindings`]).
+//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap. Where Pods are exported and
+//! not reached otherwise, a network of Pods that another member has costs nothing but itself. What a member claims it has to
+//! be approved for ([`crate::bindings`]).
 
 mod gateways;
+mod order;
+mod pods;
+mod prefixes;
+mod ranges;
 mod settled;
 
 use std::fmt;
@@ -16,7 +21,9 @@ use jiff::Timestamp;
 use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
 
-pub use gateways::{GatewayClaim, GatewayRefused};
+pub(crate) use gateways::Held as HeldGateway;
+pub use gateways::{GatewayBindings, GatewayClaim, GatewayRefused};
+use pods::PodNetwork;
 pub use settled::{Claims, Refused};
 
 /// Which addresses a member exports as endpoints (`endpointIPType`).
@@ -60,14 +67,24 @@ pub struct ClaimedNetwork {
 pub struct Claim {
     /// Those whose addresses other clusters use.
     claimed: Vec<ClaimedNetwork>,
+    /// What of them an admin bound to the member.
+    bound: Vec<ClaimedNetwork>,
+    /// What of them the leader wrote down as the member's, or of what they contain, and since when it is.
+    recorded: Vec<(ClaimedNetwork, Timestamp)>,
+    /// Those of Pods that are exported, and not reached otherwise.
+    pods: Vec<PodNetwork>,
+    /// Of those, what another member has.
+    refused_pods: Vec<ClaimedNetwork>,
     /// The others: they may overlap with those of other clusters.
     unused: Vec<ClaimedNetwork>,
+    /// Whether the member says which networks it has. Its endpoints are in these then.
+    is_said: bool,
+    /// Whether nothing of it stands, because another member has part of it.
+    is_refused: bool,
     /// Those that it may not have: they are neither private nor bound to the member.
     unapproved: Vec<ClaimedNetwork>,
     /// Of those that it may have: what it had before networks needed approval, and has only because of that.
     held: Vec<ClaimedNetwork>,
-    /// Whether an admin bound all that is claimed: then it goes before what members merely say.
-    is_bound: bool,
     /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
     bound_endpoints: Vec<IpNet>,
 }
@@ -80,16 +97,18 @@ impl Claim {
         endpoints: EndpointAddresses,
         pods: PodConnectivity,
     ) -> Self {
-        let mut claim = Self::default();
-        claim.add(NetworkUse::Service, service_cidrs, endpoints == EndpointAddresses::ClusterIps);
-        let pods_are_reached = endpoints == EndpointAddresses::PodIps || pods == PodConnectivity::On;
-        claim.add(NetworkUse::Pod, pod_cidrs, pods_are_reached);
-        claim
-    }
-
-    fn add(&mut self, network_use: NetworkUse, cidrs: &[IpNet], is_used: bool) {
-        let networks = cidrs.iter().map(|cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() });
-        if is_used { self.claimed.extend(networks) } else { self.unused.extend(networks) }
+        let mut claim = Self { is_said: true, ..Self::default() };
+        let services = networks(NetworkUse::Service, service_cidrs);
+        match endpoints {
+            EndpointAddresses::ClusterIps => claim.claimed.extend(services),
+            EndpointAddresses::PodIps => claim.unused.extend(services),
+        }
+        if endpoints == EndpointAddresses::PodIps || pods == PodConnectivity::On {
+            claim.claimed.extend(networks(NetworkUse::Pod, pod_cidrs));
+            claim
+        } else {
+            claim.and_exported_pods(pod_cidrs)
+        }
     }
 
     /// What a member claims that names no networks, and to which an admin bound these.
@@ -100,38 +119,33 @@ impl Claim {
     /// The claim without networks that the member may not have.
     pub(crate) fn approved(mut self, approval: &Approval) -> Self {
         let (mut unapproved, mut held) = (Vec::new(), Vec::new());
+        let mut may_have = |network: &ClaimedNetwork| match approval.of(&network.cidr) {
+            Approved::Bound | Approved::Private => true,
+            Approved::Held => {
+                held.push(*network);
+                true
+            }
+            Approved::No => {
+                unapproved.push(*network);
+                false
+            }
+        };
         for networks in [&mut self.claimed, &mut self.unused] {
-            networks.retain(|network| match approval.of(&network.cidr) {
-                Approved::Bound | Approved::Private => true,
-                Approved::Held => {
-                    held.push(*network);
-                    true
-                }
-                Approved::No => {
-                    unapproved.push(*network);
-                    false
-                }
-            });
+            networks.retain(&mut may_have);
         }
+        self.pods.retain(|pods| may_have(&pods.network));
         let is_bound = |network: &ClaimedNetwork| approval.of(&network.cidr) == Approved::Bound;
-        self.is_bound = !self.claimed.is_empty() && self.claimed.iter().all(is_bound);
+        self.bound = self.claimed.iter().filter(|network| is_bound(network)).copied().collect();
+        for pods in &mut self.pods {
+            pods.is_bound = is_bound(&pods.network);
+        }
         Self { unapproved, held, ..self }
     }
 
     /// The claim without some networks.
-    pub(crate) fn without(mut self, leave_out: impl Fn(&IpNet) -> bool) -> Self {
-        self.claimed.retain(|network| !leave_out(&network.cidr));
+    pub(crate) fn without(mut self, leave_out: impl Fn(&ClaimedNetwork) -> bool) -> Self {
+        self.claimed.retain(|network| !leave_out(network));
         self
-    }
-
-    /// What is left of a claim of which nothing stands.
-    fn refused(&self) -> Self {
-        Self { unapproved: self.unapproved.clone(), ..Self::default() }
-    }
-
-    /// Whether an admin bound all that is claimed.
-    pub(crate) const fn is_bound(&self) -> bool {
-        self.is_bound
     }
 
     /// Networks that the member may not have.
@@ -146,17 +160,23 @@ impl Claim {
 
     /// All networks, whether the member may have them or not.
     pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
-        self.claimed.iter().chain(&self.unused).chain(&self.unapproved)
+        let pods = self.pods.iter().map(|pods| &pods.network);
+        self.claimed.iter().chain(pods).chain(&self.unused).chain(&self.unapproved)
     }
 
-    /// The networks that others use.
+    /// The networks that others use, but for those of Pods that are exported and not reached otherwise.
     pub fn networks(&self) -> impl Iterator<Item = &ClaimedNetwork> {
         self.claimed.iter()
     }
 
+    /// The networks that endpoints of the member may be in.
+    pub fn exported(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        self.claimed.iter().chain(self.pods.iter().map(|pods| &pods.network))
+    }
+
     /// Whether a network is one of the member's, used by others or not.
     pub fn has(&self, network: &IpNet) -> bool {
-        self.claimed.iter().chain(&self.unused).any(|own| own.cidr.contains(network))
+        self.exported().chain(&self.unused).any(|own| own.cidr.contains(network))
     }
 
     /// Whether the member may export an endpoint with an address that nobody has.
@@ -165,20 +185,30 @@ impl Claim {
             return Ok(());
         }
         let cluster = cluster.clone();
-        Err(match self.unapproved.iter().find(|network| network.cidr.contains(&address)) {
-            Some(network) => AddressRefused::NotBound { cluster, address, network: *network },
-            None => AddressRefused::NotOwn { cluster, address },
+        let around =
+            |networks: &[ClaimedNetwork]| networks.iter().find(|of| of.cidr.contains(&address)).copied();
+        Err(match (around(&self.unapproved), around(&self.refused_pods)) {
+            (Some(network), _) => AddressRefused::NotBound { cluster, address, network },
+            (None, Some(network)) => AddressRefused::NotGranted { cluster, address, network },
+            (None, None) => AddressRefused::NotOwn { cluster, address },
         })
     }
 
-    /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
+    /// Whether an endpoint with this address may be exported; a member that says nothing of its networks may export any.
     pub fn allows(&self, address: IpAddr) -> bool {
-        self.claimed.is_empty() || self.claimed.iter().any(|network| network.cidr.contains(&address))
+        !self.is_said || self.exported().any(|network| network.cidr.contains(&address))
     }
 }
 
+fn networks<'a>(
+    network_use: NetworkUse,
+    cidrs: impl IntoIterator<Item = &'a IpNet>,
+) -> impl Iterator<Item = ClaimedNetwork> {
+    cidrs.into_iter().map(move |cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() })
+}
+
 /// Why a member may not have a network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum ClaimRefused {
     /// Another member has part of it.
     #[error(
@@ -206,15 +236,17 @@ pub enum ClaimRefused {
         cluster: ClusterId,
         /// Its Gateway.
         address: IpAddr,
-        /// Since when that is one.
-        joined: Timestamp,
     },
 }
 
 impl ClaimRefused {
-    /// Whether it is for the Gateway of a member that is older than a claim.
-    pub(crate) fn is_older_than(&self, claimed: Timestamp, claimant: &ClusterId) -> bool {
-        matches!(self, Self::Gateway { cluster, joined, .. } if (*joined, cluster) < (claimed, claimant))
+    /// What is claimed.
+    pub const fn claimed(&self) -> &ClaimedNetwork {
+        match self {
+            Self::Overlap { claimed, .. } | Self::Unusable(claimed) | Self::Gateway { claimed, .. } => {
+                claimed
+            }
+        }
     }
 
     /// Whose it is, and what that member is told of `claimant`; nothing where it is nobody's.
@@ -251,6 +283,16 @@ pub enum AddressRefused {
     /// It is in a network of the exporter that it may not have.
     #[error("{address} is in {network}, which no admin of the leader has bound to cluster {cluster}")]
     NotBound {
+        /// The exporter.
+        cluster: ClusterId,
+        /// The address.
+        address: IpAddr,
+        /// What it is in.
+        network: ClaimedNetwork,
+    },
+    /// It is in a network of Pods that the exporter names, and of which another member has part.
+    #[error("{address} is in {network}, which cluster {cluster} does not have")]
+    NotGranted {
         /// The exporter.
         cluster: ClusterId,
         /// The address.

@@ -2,13 +2,17 @@
 //! they bound to them.
 //!
 //! An admin who says nothing binds nothing: the member may then have private networks, and what it had before networks
-//! needed approval. Once all ServiceAccounts of a member name networks, these are the only ones that it may have.
+//! needed approval. Once all ServiceAccounts of a member name networks, these are the only ones that it may have. So it is
+//! with the addresses of its Gateways.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::time::Duration;
 
-use antrea_shared_api::addresses::{is_private, overlap};
-use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, NETWORKS, TOKEN_LIFETIME};
+use antrea_shared_api::addresses::is_private;
+use antrea_shared_api::multicluster::well_known::annotation::{
+    CLUSTER_ID, GATEWAYS, NETWORKS, TOKEN_LIFETIME,
+};
 use ipnet::IpNet;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -24,6 +28,8 @@ pub struct Account {
     pub bound_to: Option<String>,
     /// The networks of that cluster, as they are written.
     pub networks: Option<String>,
+    /// Where the Gateways of that cluster may be, as it is written.
+    pub gateways: Option<String>,
     /// How long its tokens last, where not as long as those of others.
     pub token_lifetime: Option<Duration>,
     /// When it was made.
@@ -39,6 +45,7 @@ impl From<ObjectMeta> for Account {
             name: metadata.name.unwrap_or_default(),
             bound_to: annotations.remove(CLUSTER_ID),
             networks: annotations.remove(NETWORKS),
+            gateways: annotations.remove(GATEWAYS),
             token_lifetime: lifetime.and_then(|lifetime| lifetime.try_into().ok()),
             created: metadata.creation_timestamp.map(|time| time.0),
         }
@@ -58,15 +65,56 @@ pub struct Binding {
     pub is_exact: bool,
     /// What they name that is no network.
     pub unreadable: Vec<String>,
+    /// Where its Gateways may be.
+    pub gateways: GatewayBinding,
+}
+
+/// Where the Gateways of a member may be, as far as admins say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GatewayBinding {
+    /// The networks, or single addresses, that its ServiceAccounts name.
+    pub networks: Vec<IpNet>,
+    /// Whether all of them name some: it has Gateways there, and nowhere else.
+    pub is_exact: bool,
+    /// What they name that is neither an address nor a network.
+    pub unreadable: Vec<String>,
+}
+
+impl GatewayBinding {
+    /// Whether an address is bound to the member.
+    pub(crate) fn has(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|bound| bound.contains(&address))
+    }
+
+    fn add(&mut self, account: &Account) {
+        for text in named(account.gateways.as_deref()) {
+            let address = || text.parse::<IpAddr>().map(IpNet::from);
+            match text.parse::<IpNet>().or_else(|_| address()) {
+                Ok(network) => self.networks.push(network.trunc()),
+                Err(_) => self.unreadable.push(format!(
+                    "annotation {GATEWAYS} of ServiceAccount {}: {text:?} is neither an address nor a network",
+                    account.name
+                )),
+            }
+        }
+    }
+}
+
+/// What is joined by commas.
+fn named(list: Option<&str>) -> impl Iterator<Item = &str> {
+    let texts = list.into_iter().flat_map(|list| list.split(','));
+    texts.map(str::trim).filter(|text| !text.is_empty())
 }
 
 impl Binding {
     fn add(&mut self, account: &Account) {
-        self.is_exact = account.networks.is_some() && (self.is_exact || self.accounts.is_empty());
+        let is_first = self.accounts.is_empty();
+        self.is_exact = account.networks.is_some() && (self.is_exact || is_first);
+        self.gateways.is_exact = account.gateways.is_some() && (self.gateways.is_exact || is_first);
         self.accounts.push(account.name.clone());
         self.since = self.since.into_iter().chain(account.created).min();
-        let named = account.networks.iter().flat_map(|networks| networks.split(','));
-        for text in named.map(str::trim).filter(|text| !text.is_empty()) {
+        self.gateways.add(account);
+        for text in named(account.networks.as_deref()) {
             match text.parse::<IpNet>() {
                 Ok(network) => self.networks.push(network.trunc()),
                 Err(_) => self.unreadable.push(format!(
@@ -80,11 +128,6 @@ impl Binding {
     /// Whether a network is bound to the member as a whole.
     pub fn has(&self, network: &IpNet) -> bool {
         self.networks.iter().any(|bound| bound.contains(network))
-    }
-
-    /// Whether part of a network is bound to the member.
-    pub(crate) fn overlaps(&self, network: &IpNet) -> bool {
-        self.networks.iter().any(|bound| overlap(bound, network))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A Service as one cluster exports it, and as all clusters import it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use antrea_types::{IpFamily, Protocol};
@@ -94,6 +94,12 @@ impl Port {
         look();
         (&self.name, self.protocol, self.port) == (&other.name, other.protocol, other.port)
     }
+}
+
+/// The ports of an endpoint that are those of a Service, by their names; nothing where it has ports, and none of these.
+pub(crate) fn named(ports: &[Port], names: &BTreeSet<Box<str>>) -> Option<Vec<Port>> {
+    let named: Vec<Port> = ports.iter().filter(|port| names.contains(&port.name)).cloned().collect();
+    (!named.is_empty() || ports.is_empty()).then_some(named)
 }
 
 impl fmt::Display for Port {

@@ -1,8 +1,10 @@
 //! What a member does with a ServiceExport: what it exports, and what it says in the conditions.
 
+mod home;
 mod local;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_shared_api::mcs::{ServiceExportSpec, export_condition, ready_reason, valid_reason};
@@ -15,6 +17,32 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use crate::addresses::{Claim, EndpointAddresses};
 use crate::endpoints::Endpoints;
 use crate::service::ExportedService;
+
+pub use home::pods_at_home;
+
+/// Where a cluster has endpoints for others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Which addresses it exports.
+    pub addresses: EndpointAddresses,
+    /// The networks that these are in.
+    pub networks: Claim,
+    /// Why it exports no Pods, or not all of them, where that is so.
+    pub at_home: Option<PodsAtHome>,
+}
+
+/// Why Pods are endpoints in their own cluster alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodsAtHome {
+    /// The configuration does not say where they are.
+    NotNamed,
+    /// It says that Nodes do, and none does.
+    NoNode,
+    /// The leader takes no networks of Nodes.
+    OlderLeader,
+    /// It takes some, and not these, because of this.
+    Refused(String),
+}
 
 /// What becomes of a ServiceExport.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +57,8 @@ pub enum Decision {
         families_at_home: Vec<IpFamily>,
         /// Endpoints that the leader would not take from this cluster: they are in none of its networks.
         strangers: BTreeSet<IpAddr>,
+        /// Why it would not, where these are Pods in networks of the cluster.
+        at_home: Option<PodsAtHome>,
         /// Whether session affinity takes all clients of another cluster for one: they come from its Gateway, and the
         /// Service itself chooses their endpoint.
         one_client: bool,
@@ -103,28 +133,29 @@ const SHOWN: usize = 3;
 const ONE_CLIENT: &str = "; with sessionAffinity ClientIP all clients of another cluster count as one, as its \
                           Gateway is what they come from";
 
-/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with these
-/// networks.
+/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with this reach.
 pub fn decide(
     export: &ServiceExportSpec,
     service: Option<&core::Service>,
     slices: &[&EndpointSlice],
-    addresses: EndpointAddresses,
-    networks: &Claim,
+    reach: &Reach,
 ) -> Decision {
     let spec = match exportable(service) {
         Ok(spec) => spec,
         Err(invalid) => return Decision::Withdraw(invalid),
     };
+    let addresses = reach.addresses;
     let exported = local::service(export, spec);
     let Some(mut endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
         return Decision::Withdraw(Invalid::NoClusterIp);
     };
     let families = exported.properties.iter().flat_map(|properties| &properties.ip_families);
     let families_at_home = families.copied().filter(|family| *family != local::CROSSES).collect();
-    let strangers = endpoints.retain(|address| networks.allows(address));
+    let strangers = endpoints.retain(|address| reach.networks.allows(address));
+    let are_pods = local::exports_pods(spec, addresses) && !strangers.is_empty();
+    let at_home = reach.at_home.clone().filter(|_| are_pods);
     let one_client = addresses == EndpointAddresses::ClusterIps && local::keeps_clients(spec);
-    Decision::Export { service: exported, endpoints, families_at_home, strangers, one_client }
+    Decision::Export { service: exported, endpoints, families_at_home, strangers, at_home, one_client }
 }
 
 /// The addresses that other clusters connect to for a Service that is exported, whichever of its endpoints take connections
@@ -207,17 +238,19 @@ fn withdrawn(invalid: Invalid) -> Vec<ExportCondition> {
 
 fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
     let mut message = "The Service is exported successfully".to_owned();
-    if let Decision::Export { endpoints, families_at_home, strangers, one_client, .. } = decision {
+    if let Decision::Export { endpoints, families_at_home, strangers, at_home, one_client, .. } = decision {
         for family in families_at_home {
             message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
         }
-        for stranger in strangers.iter().take(SHOWN) {
-            message.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
+        match at_home {
+            Some(PodsAtHome::Refused(why)) if endpoints.is_empty() => {
+                return not_ready(ready_reason::FAILED, why);
+            }
+            Some(PodsAtHome::Refused(why)) => message.push_str(&format!("; {why}")),
+            Some(why) => message.push_str(&format!("; its Pods are reached in this cluster alone, as {why}")),
+            None => message.push_str(&named_strangers(strangers)),
         }
-        if strangers.len() > SHOWN {
-            message.push_str(&format!("; nor are {} others", strangers.len() - SHOWN));
-        }
-        if endpoints.is_empty() {
+        if endpoints.is_empty() && at_home.is_none() {
             message.push_str("; it has no ready endpoints that other clusters can reach");
         }
         if *one_client {
@@ -228,6 +261,30 @@ fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
         message.push_str(&format!("; {left_out}"));
     }
     condition(export_condition::READY, ConditionStatus::True, ready_reason::EXPORTED, &message)
+}
+
+fn named_strangers(strangers: &BTreeSet<IpAddr>) -> String {
+    let mut text = String::new();
+    for stranger in strangers.iter().take(SHOWN) {
+        text.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
+    }
+    if strangers.len() > SHOWN {
+        text.push_str(&format!("; nor are {} others", strangers.len() - SHOWN));
+    }
+    text
+}
+
+impl fmt::Display for PodsAtHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotNamed => "podCIDRs names no network",
+            Self::NoNode => "no Node names a network of Pods",
+            Self::OlderLeader => {
+                "the leader is older and takes no networks of Nodes: name those of Pods in podCIDRs"
+            }
+            Self::Refused(why) => why,
+        })
+    }
 }
 
 fn not_ready(reason: &'static str, message: &str) -> ExportCondition {

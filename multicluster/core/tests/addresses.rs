@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use antrea_mc_core::addresses::{AddressRefused, Claim, Claims, EndpointAddresses, PodConnectivity};
+use antrea_mc_core::addresses::{
+    AddressRefused, Claim, Claims, EndpointAddresses, GatewayBindings, PodConnectivity,
+};
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::wire::claim_of_announce;
@@ -32,10 +34,10 @@ fn settle(text: &str, endpoints: EndpointAddresses, pods: PodConnectivity) -> (C
     let claims: Vec<_> = (0..).zip(lines).map(|(age, line)| export(age, line, endpoints, pods)).collect();
     let mut shuffled: Vec<&Export<Claim>> = claims.iter().collect();
     shuffled.reverse();
-    let (settled, refused) = Claims::settle(&shuffled, &[]);
+    let (settled, refused) = Claims::settle(&shuffled, &[], &GatewayBindings::default());
     assert_eq!(
         settled,
-        Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0,
+        Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default()).0,
         "the order of claims shows"
     );
     let refused = refused.networks.iter().flat_map(|(cluster, problems)| {
@@ -95,7 +97,8 @@ fn an_address_belongs_to_the_one_that_claims_it() {
             .map_or_else(|error| error.to_string(), |()| "may".to_owned())
     };
     assert_eq!(check("east", "10.96.1.1"), "may");
-    assert_eq!(check("east", "10.10.1.1"), "10.10.1.1 is in no network that cluster east has announced");
+    assert_eq!(check("east", "10.10.1.1"), "may");
+    assert_eq!(check("east", "10.11.1.1"), "10.11.1.1 is in no network that cluster east has announced");
     assert_eq!(check("east", "10.97.1.1"), "10.97.1.1 is in Service CIDR 10.97.0.0/16 of cluster west");
     assert_eq!(check("refused", "10.97.0.1"), "10.97.0.1 is in Service CIDR 10.97.0.0/16 of cluster west");
     assert_eq!(
@@ -142,6 +145,18 @@ fn a_member_claims_what_it_announces_and_others_use() {
     );
 }
 
+#[test]
+fn a_network_is_claimed_once_and_no_more_than_64_of_a_kind() {
+    assert_eq!(
+        announced("serviceCIDRs: [10.96.0.0/16, 10.96.7.7/16, 10.96.0.0/16]", Off),
+        "Service CIDR 10.96.0.0/16"
+    );
+    let many: Vec<String> = (0..200).map(|number| format!("10.{number}.0.0/16")).collect();
+    let claimed = announced(&format!("serviceCIDRs: [{}]", many.join(", ")), Off);
+    assert_eq!(claimed.split(", ").count(), 64);
+    assert!(claimed.ends_with("Service CIDR 10.63.0.0/16"), "{claimed}");
+}
+
 /// A network of IPv4 in 10.0.0.0/8 that others easily overlap.
 fn networks() -> impl Strategy<Value = Vec<IpNet>> {
     let network = (0_u8..8, 0_u8..4, 10_u8..26).prop_map(|(second, third, length)| {
@@ -163,7 +178,7 @@ proptest! {
             created: jiff::Timestamp::from_second(i64::try_from(number).unwrap()).unwrap(),
             payload: Claim::new(services, pods, ClusterIps, On),
         }).collect();
-        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]);
+        let (settled, refused) = Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default());
         let mut standing: Vec<&Export<Claim>> = Vec::new();
         for claim in &claims {
             let taken = claim.payload.networks().any(|network| standing.iter().any(|other| {
@@ -182,6 +197,7 @@ proptest! {
                 Ok(()) => "Ok",
                 Err(AddressRefused::NotOwn { .. }) => "NotOwn",
                 Err(AddressRefused::NotBound { .. }) => "NotBound",
+                Err(AddressRefused::NotGranted { .. }) => "NotGranted",
                 Err(AddressRefused::Foreign { .. }) => "Foreign",
                 Err(AddressRefused::Unusable(_)) => "Unusable",
             };

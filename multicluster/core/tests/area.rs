@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
+use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, GatewayBindings, PodConnectivity};
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings};
 use antrea_mc_core::conflict::ConflictCondition;
 use antrea_mc_core::export::Export;
@@ -78,7 +78,7 @@ pub(crate) fn service_cidrs(claims: &[(&str, &str)]) -> Claims {
         ),
     };
     let claims: Vec<Export<Claim>> = (0..).zip(claims).map(export).collect();
-    Claims::settle(&claims.iter().collect::<Vec<_>>(), &[]).0
+    Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &GatewayBindings::default()).0
 }
 
 fn print(text: &mut String, name: &str, outcome: &Outcome) -> std::fmt::Result {

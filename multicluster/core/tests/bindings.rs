@@ -15,6 +15,7 @@ fn binding(annotations: &[Option<&str>]) -> Binding {
         name: format!("a{number}"),
         bound_to: Some("east".to_owned()),
         networks: networks.map(str::to_owned),
+        gateways: None,
         token_lifetime: None,
         created: jiff::Timestamp::from_second(100 - i64::from(number)).ok(),
     };
@@ -73,8 +74,8 @@ fn what_a_member_had_before_counts_until_an_admin_says_which_networks_are_its_ow
     assert_eq!(approved(networks, bound.clone()), "10.1.0.0/16 / 203.0.113.0/24");
     let announce = announce(networks);
     let of = Networks { announce: Some(&announce), info: None };
-    assert_eq!(to_be_held(&east(), of, &bound), Vec::new());
-    assert_eq!(Held::These(to_be_held(&east(), of, &Approval::default())), these);
+    assert_eq!(to_be_held(of, &bound), Vec::new());
+    assert_eq!(Held::These(to_be_held(of, &Approval::default())), these);
 }
 
 #[test]

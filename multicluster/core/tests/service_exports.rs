@@ -7,7 +7,9 @@ use std::net::Ipv4Addr;
 
 use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide, reachable};
+use antrea_mc_core::service_export::{
+    Conflicts, Decision, PodsAtHome, Progress, Reach, conditions, decide, reachable,
+};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use k8s_openapi::api::core::v1::Service;
@@ -26,9 +28,11 @@ fn read<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap()
 }
 
-fn networks(addresses: EndpointAddresses) -> Claim {
+fn reach(addresses: EndpointAddresses) -> Reach {
     let networks = |text: &str| vec![text.parse().unwrap()];
-    Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On)
+    let networks =
+        Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On);
+    Reach { addresses, networks, at_home: None }
 }
 
 fn objects(service: &str, slices: &[&str]) -> (Option<Service>, Vec<EndpointSlice>) {
@@ -37,11 +41,8 @@ fn objects(service: &str, slices: &[&str]) -> (Option<Service>, Vec<EndpointSlic
 
 /// What is decided. Gateways let other clusters in to whatever is exported.
 fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
-    let export: ServiceExport = read(export);
     let open = reached(service, slices, addresses);
-    let (service, slices) = objects(service, slices);
-    let slices: Vec<&EndpointSlice> = slices.iter().collect();
-    let decision = decide(&export.spec, service.as_ref(), &slices, addresses, &networks(addresses));
+    let decision = decision_within(&reach(addresses), export, service, slices);
     match &decision {
         Decision::Export { endpoints, .. } => {
             let mut exported = endpoints.iter().map(|(_, address, _)| address.to_string());
@@ -52,10 +53,16 @@ fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAdd
     decision
 }
 
+fn decision_within(reach: &Reach, export: &str, service: &str, slices: &[&str]) -> Decision {
+    let export: ServiceExport = read(export);
+    let (service, slices) = objects(service, slices);
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), reach)
+}
+
 fn reached(service: &str, slices: &[&str], addresses: EndpointAddresses) -> BTreeSet<Ipv4Addr> {
     let (service, slices) = objects(service, slices);
     let slices = || Ok::<_, Infallible>(slices);
-    reachable(service.as_ref(), slices, addresses, &networks(addresses)).unwrap()
+    reachable(service.as_ref(), slices, addresses, &reach(addresses).networks).unwrap()
 }
 
 /// What is exported, and the conditions once the leader has taken it.
@@ -169,6 +176,53 @@ fn endpoints_outside_of_the_clusters_networks_are_left_out_and_named() {
     Ready=True Exported The Service is exported successfully; 172.18.0.1 is in no network that this cluster has announced; 172.18.0.2 is in no network that this cluster has announced; 172.18.0.3 is in no network that this cluster has announced; nor are 3 others; it has no ready endpoints that other clusters can reach
     Conflict=False NoConflicts
     ");
+}
+
+const HEADLESS: &str =
+    "spec: {clusterIP: None, clusterIPs: [None], ipFamilies: [IPv4], ports: [{name: http, port: 80}]}";
+
+/// What `Ready` says of a Service in a cluster that exports Pods in these networks, and why in no others.
+fn ready(pods: &[&str], at_home: PodsAtHome, service: &str, addresses: EndpointAddresses) -> String {
+    let pods: Vec<ipnet::IpNet> = pods.iter().map(|network| network.parse().unwrap()).collect();
+    let networks = Claim::new(&["10.96.0.0/16".parse().unwrap()], &pods, addresses, PodConnectivity::Off);
+    let reach = Reach { addresses, networks, at_home: Some(at_home) };
+    let said = said(&decision_within(&reach, EXPORT, service, &[SLICE]), &merged(Conflicts::Unknown));
+    said.lines().nth(1).unwrap().trim_start_matches("Ready=").to_owned()
+}
+
+#[test]
+fn pods_that_stay_at_home_are_told_in_one_sentence() {
+    for (at_home, why) in [
+        (PodsAtHome::NotNamed, "podCIDRs names no network"),
+        (PodsAtHome::NoNode, "no Node names a network of Pods"),
+        (
+            PodsAtHome::OlderLeader,
+            "the leader is older and takes no networks of Nodes: name those of Pods in podCIDRs",
+        ),
+    ] {
+        let told = format!(
+            "True Exported The Service is exported successfully; its Pods are reached in this cluster alone, as {why}"
+        );
+        assert_eq!(ready(&[], at_home.clone(), HEADLESS, ClusterIps), told);
+        assert_eq!(ready(&[], at_home.clone(), SERVICE, PodIps), told);
+        let cluster_ip = ready(&[], at_home, SERVICE, ClusterIps);
+        assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
+    }
+}
+
+#[test]
+fn what_the_leader_refuses_of_pods_fails_where_nothing_else_is_exported() {
+    let refused = PodsAtHome::Refused("10.10.0.0/24 is of cluster east".to_owned());
+    assert_eq!(
+        ready(&[], refused.clone(), HEADLESS, ClusterIps),
+        "False Failed 10.10.0.0/24 is of cluster east"
+    );
+    assert_eq!(
+        ready(&["10.10.0.0/31"], refused.clone(), HEADLESS, ClusterIps),
+        "True Exported The Service is exported successfully; 10.10.0.0/24 is of cluster east"
+    );
+    let cluster_ip = ready(&[], refused, SERVICE, ClusterIps);
+    assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Which networks members may have: what admins bound to them, and what they had before networks needed approval.
 //!
 //! The first leader that knows of approval takes what members claim when it begins for what they had. It writes that into
-//! their announces, and then into the ClusterSet that it has done so: from then on nothing is added.
+//! their announces, and then into the ClusterSet that it has done so: from then on nothing is added. It does not wait for
+//! ever: the announce of a member may be such that nothing can be written into it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::bindings::{Account, Approval, Bindings, Held};
@@ -15,6 +17,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 use crate::objects::{Objects, Record, version_of};
+
+/// How long the leader tries to write down what members had.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A ServiceAccount, as the leader keeps it.
 #[derive(Clone, Debug)]
@@ -46,6 +51,10 @@ pub(crate) struct Approvals {
     bindings: Bindings,
     /// What members had, where their announces do not say so yet.
     unrecorded: BTreeMap<ClusterId, Vec<IpNet>>,
+    /// Since when that is to be written.
+    began: Option<Instant>,
+    /// What cannot be written is not waited for any more.
+    gave_up: bool,
 }
 
 impl Approvals {
@@ -73,12 +82,13 @@ impl Approvals {
     }
 
     /// The member keeps what it has, as nobody has written down yet what members had.
-    pub(crate) fn hold(&mut self, cluster: &ClusterId, networks: Networks<'_>) {
+    pub(crate) fn hold(&mut self, cluster: &ClusterId, networks: Networks<'_>, now: Instant) {
+        self.began.get_or_insert(now);
         let Some(announce) = networks.announce.filter(|announce| !is_going(announce)) else { return };
         if recorded(announce) != Held::default() {
             return;
         }
-        let mut held = to_be_held(cluster, networks, &self.of(cluster, Some(announce)));
+        let mut held = to_be_held(networks, &self.of(cluster, Some(announce)));
         held.truncate(MOST_HELD_NETWORKS);
         if !held.is_empty() {
             self.unrecorded.insert(cluster.clone(), held);
@@ -125,9 +135,15 @@ impl Approvals {
         self.unrecorded.is_empty()
     }
 
-    /// Whether it is written down what all members had.
+    /// Time went on. Whether what is still not written is not waited for any more, as it was until now.
+    pub(crate) fn tick(&mut self, now: Instant) -> bool {
+        let is_late = self.began.is_some_and(|began| now.duration_since(began) >= PATIENCE);
+        is_late && !self.unrecorded.is_empty() && !std::mem::replace(&mut self.gave_up, true)
+    }
+
+    /// Whether it is written down what all members had, as far as it can be.
     pub(crate) fn are_recorded(&self) -> bool {
-        self.unrecorded.is_empty()
+        self.unrecorded.is_empty() || self.gave_up
     }
 }
 

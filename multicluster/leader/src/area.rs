@@ -49,8 +49,6 @@ pub(crate) struct Area {
     stale: BTreeSet<Resource>,
     /// Everything was merged once. Before that an import looks as if nobody wanted it.
     merged_once: bool,
-    /// Claims have changed since they were settled.
-    unsettled: bool,
     /// Resources with addresses that are left out.
     partly_imported: BTreeSet<Resource>,
     merges: usize,
@@ -82,7 +80,6 @@ impl Area {
             labels: None,
             stale: BTreeSet::new(),
             merged_once: false,
-            unsettled: false,
             partly_imported: BTreeSet::new(),
             merges: 0,
             tasks: BTreeSet::new(),
@@ -120,7 +117,7 @@ impl Area {
                 self.step(MemberEvent::Listening, now);
             }
             Event::Deaf => self.step(MemberEvent::Deaf, now),
-            Event::Tick => self.step(MemberEvent::Tick, now),
+            Event::Tick => self.tick(now),
         }
     }
 
@@ -263,7 +260,7 @@ impl Area {
         self.labels = Some(labels);
         let changes = self.members.begin(|cluster| self.sets.earlier_standing(cluster), now);
         self.members_changed(changes);
-        self.hold_networks();
+        self.hold_networks(now);
         let known = self.members.clusters().chain(self.approvals.clusters().cloned());
         let clusters: BTreeSet<ClusterId> = known.chain(self.exports.clusters_with_info()).collect();
         for cluster in clusters {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use antrea_mc_core::addresses::ClaimedNetwork;
 use antrea_mc_core::claims::{ClaimBook, Unapproved};
+use antrea_mc_core::conflict::shortened;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::limits::{Limit, Limits};
 use antrea_shared_api::multicluster::well_known::bind_command;
@@ -18,12 +19,16 @@ const GATEWAY_REFUSED: &str = "GatewayRefused";
 /// They stand, and are refused to another that claims them as well.
 const NETWORK_CONTESTED: &str = "NetworkContested";
 const GATEWAY_CONTESTED: &str = "GatewayContested";
+/// Pods are exported in all networks that the member names for that.
+const GRANTED: &str = "Granted";
 /// Networks are left out, because no admin has bound them to the member.
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
-/// As many networks are named: whoever claims more has to look at its configuration.
+/// As many networks are bound by a command, and as many refusals told: whoever claims more has to look at its configuration.
 const NAMED: usize = 64;
+/// As many networks are listed before such a command.
+const LISTED: usize = 16;
 
 /// What is known of members and has to be told to them.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +49,21 @@ impl Told<'_> {
         let unapproved = self.claims.unapproved(cluster);
         let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
         let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
-        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).collect()
+        let pods = self.claims.refused_pods(cluster).map(pod_networks);
+        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).chain(pods).collect()
     }
+}
+
+/// Whether a member exports Pods in all networks that it names for that alone, and why it does not. The rest of what it
+/// exports is not concerned.
+fn pod_networks(refused: &[String]) -> Condition {
+    if refused.is_empty() {
+        return holds(condition_type::POD_NETWORKS, GRANTED, String::new());
+    }
+    let refused = refused.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let message = format!("{refused}; Pods in it, as those of headless Services, are not exported");
+    let status = ConditionStatus::False;
+    Condition { status, ..holds(condition_type::POD_NETWORKS, NETWORK_REFUSED, message) }
 }
 
 /// Which limits a member has reached. What it exports stays, and may shrink.
@@ -80,7 +98,7 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
     if !held.is_empty() {
         said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
     }
-    said.extend(unreadable.iter().cloned());
+    said.extend(unreadable.iter().take(LISTED).cloned());
     let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
     let command = match account {
         Some(account) => bind_command(namespace, account, &wanted),
@@ -94,8 +112,8 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
 }
 
 fn listed(networks: &[ClaimedNetwork]) -> String {
-    let named = networks.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match networks.len().saturating_sub(NAMED) {
+    let named = networks.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match networks.len().saturating_sub(LISTED) {
         0 => named,
         more => format!("{named} and {more} more"),
     }
@@ -113,7 +131,8 @@ fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
         (GATEWAY_CONTESTED, contested.gateways),
     ];
     let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
-    let message = said.iter().flat_map(|(_, why)| why).cloned().collect::<Vec<_>>().join("; ");
+    let all = said.iter().flat_map(|(_, why)| why).take(NAMED);
+    let message = all.map(String::as_str).collect::<Vec<_>>().join("; ");
     Some(holds(condition_type::CONFLICT, reason, message))
 }
 
@@ -122,7 +141,7 @@ fn holds(condition_type: &str, reason: &str, message: String) -> Condition {
         condition_type: condition_type.to_owned(),
         status: ConditionStatus::True,
         reason: reason.to_owned(),
-        message,
+        message: shortened(message),
         last_transition_time: None,
     }
 }

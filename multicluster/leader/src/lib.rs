@@ -29,6 +29,7 @@ mod members;
 mod objects;
 mod offline;
 mod queue;
+mod record;
 mod requests;
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
 use antrea_shared_api::multicluster::v1alpha1::{
-    HeldGateway, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+    MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 use antrea_shared_api::multicluster::well_known::{announce_name, finalizer};
 use jiff::Timestamp;
@@ -18,9 +17,10 @@ use crate::action::Action;
 use crate::answers::Answers;
 use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{Told, dated, whole_seconds};
+use crate::condition::{Told, dated};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
+use crate::record;
 
 impl Record for MemberClusterAnnounce {
     fn name(&self) -> &str {
@@ -202,24 +202,16 @@ impl Members {
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
             conditions: dated(told.conditions(&cluster), &before.conditions, now),
-            gateways: held(told.claims, &cluster, &before.gateways, now),
+            gateways: record::gateways(told.claims, &cluster, &before.gateways, now),
+            networks: record::networks(told.claims, &cluster, &before.networks, now),
             held_networks: approvals.record(&cluster, &before.held_networks),
+            pod_cidrs: record::pod_networks(told.claims, &cluster),
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
         }
         Change::new(name, &present, wanted).map(Action::WriteAnnounceStatus)
     }
-}
-
-/// The Gateways of a member, each since when it was first written down.
-fn held(claims: &ClaimBook, cluster: &ClusterId, before: &[HeldGateway], now: Timestamp) -> Vec<HeldGateway> {
-    let since = |gateway_ip: &str| {
-        let known = before.iter().find(|held| held.gateway_ip == gateway_ip);
-        known.map_or_else(|| whole_seconds(now), |held| held.since.clone())
-    };
-    let addresses = claims.settled().gateways_of(cluster).map(|address| address.to_string());
-    addresses.map(|gateway_ip| HeldGateway { since: since(&gateway_ip), gateway_ip }).collect()
 }
 
 /// The cluster that an announce of this name is of.

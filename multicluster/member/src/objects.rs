@@ -163,6 +163,11 @@ impl Objects {
         self.imports.services(namespace).inspect(|_| look())
     }
 
+    /// Whether there is a ResourceImport of a Service.
+    pub fn is_imported_service(&self, namespace: &str, name: &str) -> bool {
+        self.imports.has_service(namespace, name)
+    }
+
     /// The names of the imported policies, sorted, once for each ResourceImport.
     pub fn imported_policies(&self) -> impl Iterator<Item = &str> {
         self.imports.policies().inspect(|_| look())

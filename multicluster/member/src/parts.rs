@@ -13,22 +13,28 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exported, Exporter, LabelExporter, LabelIdentities, Membership, Networks};
+use crate::export::{
+    Exported, ExportedPods, Exporter, LabelExporter, LabelIdentities, Membership, Networks, PodNetworks,
+};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
-use crate::import::{Importer, MANAGED_BY};
+use crate::import::Importer;
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
 use crate::objects::SERVICE_LABEL;
-use crate::watches::Watched;
+use crate::watches::{Keep, Watched};
 use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The Namespace of the controller: of ClusterSet, Secret, Gateway and ClusterInfoImports.
     pub namespace: String,
     /// The networks of the cluster. The families of ClusterIPs are those of the Service CIDRs, in their order.
     pub networks: Networks,
+    /// Which networks Pods are exported in (`podCIDRs`).
+    pub pods: PodNetworks,
+    /// The networks of Pods that the Nodes of the cluster name; nothing before they are known.
+    pub nodes: watch::Receiver<Option<Vec<IpNet>>>,
     /// Which addresses are exported (`endpointIPType`).
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
@@ -55,6 +61,8 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     let (known, leader) = watch::channel(Leader::Unknown);
     let facts = Facts {
         networks: settings.networks.clone(),
+        pods: settings.pods,
+        nodes: settings.nodes.clone(),
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
@@ -84,13 +92,13 @@ impl Part for Imports {
     type Area = Importer;
 
     fn local(&self) -> Vec<Watched> {
-        let slices = format!("endpointslice.kubernetes.io/managed-by={MANAGED_BY}");
+        let keep = Keep::ForImports(self.0.addresses);
         vec![
             Watched::all(Kind::Namespace),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::Service) },
-            Watched { labels: Some(slices), ..Watched::all(Kind::EndpointSlice) },
+            Watched { keep, ..Watched::all(Kind::Service) },
+            Watched { keep, ..slices_of_services() },
             Watched::all(Kind::Tier),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::ClusterNetworkPolicy) },
+            Watched { keep: Keep::Prefix(DERIVED_PREFIX), ..Watched::all(Kind::ClusterNetworkPolicy) },
             Watched::all(Kind::ServiceImport),
             Watched::of(Kind::ClusterInfoImport, &self.0.namespace),
             Watched::all(Kind::LabelIdentity),
@@ -114,6 +122,8 @@ impl Part for Imports {
             namespace: self.0.namespace.clone(),
             area,
             families: families(&self.0.networks.service_cidrs),
+            addresses: self.0.addresses,
+            own_networks: own_networks(&self.0.networks, leader),
             excluded: self.0.excluded_namespaces.clone(),
             withdrawals: Withdrawals::default(),
         })
@@ -126,11 +136,7 @@ impl Part for Exports {
     fn local(&self) -> Vec<Watched> {
         vec![
             Watched { only: Some(Kind::ServiceExport), ..Watched::all(Kind::Service) },
-            Watched {
-                labels: Some(SERVICE_LABEL.to_owned()),
-                only: Some(Kind::ServiceExport),
-                ..Watched::all(Kind::EndpointSlice)
-            },
+            Watched { only: Some(Kind::ServiceExport), ..slices_of_services() },
             Watched::all(Kind::ServiceExport),
             Watched::of(Kind::Gateway, &self.0.namespace),
         ]
@@ -147,9 +153,15 @@ impl Part for Exports {
             namespace: self.0.namespace.clone(),
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
+            pods: exported_pods(leader)?,
+            nodes: match self.0.pods {
+                PodNetworks::Named => Vec::new(),
+                PodNetworks::OfNodes => self.0.nodes.borrow().clone().unwrap_or_default(),
+            },
             membership,
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
+            refused_once: BTreeSet::new(),
             withdrawals: Withdrawals::default(),
             exported: Exported::default(),
         })
@@ -167,6 +179,27 @@ fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
+}
+
+fn slices_of_services() -> Watched {
+    Watched { labels: Some(SERVICE_LABEL.to_owned()), ..Watched::all(Kind::EndpointSlice) }
+}
+
+/// The networks that no other cluster has, whatever the leader says. Nothing is imported while there is no way to it.
+fn own_networks(networks: &Networks, leader: &Leader) -> Vec<IpNet> {
+    let nodes = match leader {
+        Leader::Joined(joined) => joined.nodes.as_slice(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => &[],
+    };
+    [networks.service_cidrs.as_slice(), nodes].concat()
+}
+
+/// The Pods that the leader takes, none where there is no way to it; nothing while nobody knows.
+fn exported_pods(leader: &Leader) -> Option<ExportedPods> {
+    match leader {
+        Leader::Joined(joined) => joined.pods.clone(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => Some(ExportedPods::default()),
+    }
 }
 
 /// The exports of this cluster whose kind is LabelIdentity (`=`), or is not (`!=`): there may be thousands of those.

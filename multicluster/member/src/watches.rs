@@ -4,6 +4,7 @@ use std::future::pending;
 
 use antrea_kit::untyped::Untyped;
 use antrea_kit::watch::{WatchEvent, watch_kind};
+use antrea_mc_core::addresses::EndpointAddresses;
 use anyhow::{Error, anyhow};
 use kube::runtime::watcher;
 use kube::{Api, Client};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::import::concerns_imports;
 use crate::kept::trim;
 use crate::kind::Kind;
 use crate::objects::text;
@@ -25,18 +27,39 @@ pub(crate) struct Watched {
     pub(crate) namespace: Option<String>,
     /// A label selector.
     pub(crate) labels: Option<String>,
-    /// What names begin with.
-    pub(crate) prefix: &'static str,
     /// The one with this name; the API server tells of no other.
     pub(crate) name: Option<String>,
     /// Those alone of Services that an object of this kind has the name of.
     pub(crate) only: Option<Kind>,
+    /// Which of these are kept.
+    pub(crate) keep: Keep,
+}
+
+/// Which objects are kept of those that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// All.
+    All,
+    /// Those whose names begin so.
+    Prefix(&'static str),
+    /// Those that imports depend on, where these addresses are exported.
+    ForImports(EndpointAddresses),
+}
+
+impl Keep {
+    fn keeps(self, kind: Kind, object: &Value) -> bool {
+        match self {
+            Self::All => true,
+            Self::Prefix(prefix) => text(object, "/metadata/name").starts_with(prefix),
+            Self::ForImports(addresses) => concerns_imports(kind, object, addresses),
+        }
+    }
 }
 
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, prefix: "", name: None, only: None }
+        Self { kind, namespace: None, labels: None, name: None, only: None, keep: Keep::All }
     }
 
     /// Those of a Namespace.
@@ -113,11 +136,9 @@ impl Watcher {
     async fn watch(self, client: Client, watched: Watched) -> Kind {
         let Self { connection, told } = self;
         let (api, config, resource) = (watched.api(client), watched.config(), watched.kind.resource());
-        let Watched { kind, prefix, .. } = watched;
+        let Watched { kind, keep, .. } = watched;
         let (events, mut received) = mpsc::channel(64);
-        let map = move |Untyped { object, .. }| {
-            text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))
-        };
+        let map = move |Untyped { object, .. }| keep.keeps(kind, &object).then(|| trim(kind, object));
         let tell = async {
             while let Some(event) = received.recv().await {
                 if told.send((kind, connection, event)).await.is_err() {

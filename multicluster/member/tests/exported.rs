@@ -5,7 +5,7 @@ use std::time::Duration;
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_member::area::Area;
-use antrea_mc_member::export::{Exporter, Membership};
+use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::{Change, Key};
@@ -187,6 +187,19 @@ fn a_pod_of_two_services_stays_while_one_of_them_has_it() {
     assert_eq!(life.listed(60_000), pods);
     life.delete(70_000, Kind::ServiceExport, "api");
     assert_eq!(life.listed(90_000), "");
+}
+
+/// The leader may hear of them later.
+#[test]
+fn pods_are_let_in_where_nodes_name_their_networks() {
+    let nodes = Exporter { networks: Networks::default(), pods: ExportedPods::default(), ..with_pods() };
+    let mut life = Life::of(nodes, EXPORT, GATEWAY);
+    assert_eq!(life.listed(0), "");
+    life.exporter.nodes = vec!["10.10.1.0/24".parse().unwrap()];
+    assert_eq!(life.listed(10_000), "10.10.1.5/32 10.10.1.6/32");
+    life.exporter.nodes = Vec::new();
+    assert_eq!(life.listed(20_000), "10.10.1.5/32 10.10.1.6/32", "other clusters may connect to them still");
+    assert_eq!(life.listed(35_000), "");
 }
 
 #[test]

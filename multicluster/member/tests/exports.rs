@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_member::export::{Exported, Exporter, Membership, Networks};
+use antrea_mc_member::export::{Exported, ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
@@ -19,9 +19,12 @@ pub(crate) fn exporter() -> Exporter {
             service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
             pod_cidrs: vec!["10.10.0.0/16".parse().unwrap()],
         },
+        pods: ExportedPods { networks: vec!["10.10.0.0/16".parse().unwrap()], at_home: None },
+        nodes: Vec::new(),
         membership: Membership::Joined { area: "area".to_owned(), unreachable: None },
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
+        refused_once: BTreeSet::new(),
         withdrawals: Withdrawals::default(),
         exported: Exported::default(),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_member::import::Importer;
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
@@ -17,6 +18,8 @@ pub(crate) fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: vec![IpFamily::V4],
+        addresses: EndpointAddresses::ClusterIps,
+        own_networks: Vec::new(),
         excluded: BTreeSet::new(),
         withdrawals: Withdrawals::default(),
     }

@@ -9,6 +9,7 @@ mod exports;
 mod families;
 mod gateways;
 mod handovers;
+mod home;
 mod imports;
 mod labels;
 mod not_imported;

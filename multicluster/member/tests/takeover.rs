@@ -1,7 +1,7 @@
 //! A member of upstream's whose controller is replaced by ours: recorded objects, and what becomes of them.
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_member::export::{Exporter, Membership, Networks};
+use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::gateway::Election;
 use antrea_mc_member::import::Importer;
 
@@ -42,6 +42,7 @@ fn take_over(leader: &str, member: &str, addresses: EndpointAddresses) -> String
         cluster: "c5".parse().unwrap(),
         addresses,
         networks: networks(),
+        pods: ExportedPods { networks: networks().pod_cidrs, at_home: None },
         membership: joined,
         ..exports::exporter()
     };

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use antrea_kit::kube_client::Trouble;
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::service_export::PodsAtHome;
 use antrea_mc_member::area::Area;
-use antrea_mc_member::export::{Exporter, Membership, Subject};
+use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks, Subject};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::Key;
@@ -283,4 +284,54 @@ fn a_service_that_cannot_be_exported_any_more_says_so_while_the_leader_is_away()
     let told = cluster.settle(&away());
     assert!(told.contains(r#""type":"Valid","status":"False","reason":"NoService""#), "{told}");
     assert!(!told.contains("PortConflict") && !told.contains("delete"), "{told}");
+}
+
+/// `EXPORT` of a headless Service.
+fn headless() -> String {
+    EXPORT.replace("clusterIP: 10.96.0.7, clusterIPs: [10.96.0.7]", "clusterIP: None, clusterIPs: [None]")
+}
+
+/// What is said of an export that the leader has taken, where no Pods are exported.
+fn told_without_pods(objects: &str, at_home: PodsAtHome) -> String {
+    let networks = Networks { pod_cidrs: Vec::new(), ..exporter().networks };
+    let pods = ExportedPods { networks: Vec::new(), at_home: Some(at_home) };
+    let exporter = Exporter { networks, pods, ..exporter() };
+    let mut cluster = Cluster::of(objects);
+    cluster.settle(&exporter);
+    taken(&mut cluster, SUCCEEDED);
+    cluster.settle(&exporter)
+}
+
+#[test]
+fn an_export_that_others_do_not_reach_says_so_in_one_sentence() {
+    let told = told_without_pods(&headless(), PodsAtHome::NotNamed);
+    let ready = r#""type":"Ready","status":"True","reason":"Exported","message":"The Service is exported successfully; its Pods are reached in this cluster alone, as podCIDRs names no network""#;
+    assert!(told.contains(ready) && !told.contains("create Event"), "{told}");
+}
+
+#[test]
+fn a_refused_pod_network_refuses_headless_and_pod_exports_alone() {
+    let refused = || PodsAtHome::Refused("10.10.0.0/16 is of cluster east".to_owned());
+    let told = told_without_pods(&headless(), refused());
+    let failed =
+        r#""type":"Ready","status":"False","reason":"Failed","message":"10.10.0.0/16 is of cluster east""#;
+    assert!(told.contains(failed) && told.contains("create Event"), "{told}");
+    let told = told_without_pods(EXPORT, refused());
+    let ready = r#""type":"Ready","status":"True","reason":"Exported","message":"The Service is exported successfully""#;
+    assert!(told.contains(ready), "{told}");
+}
+
+/// The leader's webhooks may hear later of networks than the leader does.
+#[test]
+fn pods_that_are_refused_once_are_tried_again_before_anybody_is_told() {
+    let (mut cluster, mut exporter) = (Cluster::of(&headless()), exporter());
+    let subject = Subject::Service("shop".to_owned(), "web".to_owned());
+    let refusal = || Some("10.10.1.5 is in no network".to_owned());
+    exporter.answered(&cluster.objects, &subject, refusal());
+    assert!(!cluster.plan(&exporter).contains("is in no network"));
+    exporter.answered(&cluster.objects, &subject, refusal());
+    assert!(cluster.plan(&exporter).contains("is in no network"));
+    exporter.answered(&cluster.objects, &subject, None);
+    exporter.answered(&cluster.objects, &subject, refusal());
+    assert!(!cluster.plan(&exporter).contains("is in no network"), "it was taken meanwhile");
 }

@@ -170,7 +170,8 @@ impl Area {
         sets.any(|set| set.status.as_ref().is_some_and(|status| status.network_approval_since.is_some()))
     }
 
-    fn approval_of(&self, cluster: &ClusterId) -> Approval {
+    /// Which networks a member may have.
+    pub(crate) fn approval_of(&self, cluster: &ClusterId) -> Approval {
         let held = if self.needs_approval() {
             self.announce_of(cluster).map(recorded).unwrap_or_default()
         } else {
@@ -191,7 +192,7 @@ impl Area {
         for cluster in clusters.filter_map(|cluster| cluster.parse().ok()) {
             let approval = self.approval_of(&cluster);
             let mut claims = std::mem::take(&mut self.claims);
-            let networks = Networks { announce: self.announce_of(&cluster), info: self.info_of(&cluster) };
+            let networks = Networks::of(self.announce_of(&cluster), self.info_of(&cluster));
             claims.update(&cluster, networks, approval);
             self.claims = claims;
         }

@@ -16,6 +16,9 @@ pub mod annotation {
     pub const CLUSTER_ID: &str = "multicluster.antrea.io/cluster-id";
     /// Of the same: the networks that the member may have, joined by commas. Without it these are private ones.
     pub const NETWORKS: &str = "multicluster.antrea.io/networks";
+    /// Of the same: where the Gateways of the member may be, addresses or networks joined by commas. No other member has a
+    /// Gateway there.
+    pub const GATEWAYS: &str = "multicluster.antrea.io/gateways";
     /// Of the same: how long the tokens last that the member asks for, as `720h`, where not as the leader's configuration
     /// says.
     pub const TOKEN_LIFETIME: &str = "multicluster.antrea.io/token-lifetime";

@@ -1,7 +1,9 @@
 //! ClusterInfo, and ClusterInfoImport that carries it.
 
 use super::{FieldError, Problems, Validate, values};
-use crate::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport, TunnelInfo, WireGuardInfo};
+use crate::multicluster::v1alpha1::{
+    ClusterInfo, ClusterInfoImport, MOST_GATEWAYS, MOST_NAMED_NETWORKS, TunnelInfo, WireGuardInfo,
+};
 
 impl Validate for ClusterInfoImport {
     fn validate(&self) -> Vec<FieldError> {
@@ -12,10 +14,13 @@ impl Validate for ClusterInfoImport {
 pub(crate) fn check(problems: &mut Problems, info: &ClusterInfo) {
     problems.check("clusterID", values::id(&info.cluster_id));
     check_service_cidr(problems, &info.service_cidr);
+    problems.at_most("serviceCIDRs", info.service_cidrs.len(), MOST_NAMED_NETWORKS);
     problems.check_each("serviceCIDRs", &info.service_cidrs, values::cidr);
+    problems.at_most("gatewayInfos", info.gateway_infos.len(), MOST_GATEWAYS);
     problems.each("gatewayInfos", &info.gateway_infos, |problems, gateway| {
         problems.check("gatewayIP", values::reachable_ip(&gateway.gateway_ip));
     });
+    problems.at_most("podCIDRs", info.pod_cidrs.len(), MOST_NAMED_NETWORKS);
     problems.check_each("podCIDRs", &info.pod_cidrs, values::cidr);
     if let Some(tunnel) = &info.tunnel {
         problems.within("tunnel", |problems| check_tunnel(problems, tunnel));

@@ -59,6 +59,13 @@ impl Problems {
         }
     }
 
+    /// Says so where a list is longer than it may be.
+    pub(crate) fn at_most(&mut self, field: &str, length: usize, most: usize) {
+        if length > most {
+            self.add(field, format!("there may be {most} at most, not {length}"));
+        }
+    }
+
     /// Says so when a field changed that never may.
     pub(crate) fn constant<T: PartialEq + ?Sized>(&mut self, field: &str, old: &T, new: &T) {
         if old != new {

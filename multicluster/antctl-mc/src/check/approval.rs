@@ -41,11 +41,12 @@ fn check_cluster(
     let bound: Vec<IpNet> = bound.filter_map(|text| text.trim().parse().ok()).collect();
     let is_bound = |network: &&IpNet| bound.iter().any(|bound| bound.contains(*network));
     let needs_approval = |network: &&IpNet| !is_bound(network) && (is_exact || !is_private(network));
-    let wrong = joined(networks.cidrs.iter().filter(needs_approval), ", ");
+    let claimed = networks.all();
+    let wrong = joined(claimed.iter().filter(needs_approval), ", ");
     if wrong.is_empty() {
         return None;
     }
-    let wanted = joined(networks.cidrs.iter().filter(|network| !is_bound(network)).chain(&bound), ",");
+    let wanted = joined(claimed.iter().filter(|network| !is_bound(network)).chain(&bound), ",");
     let fix = match own.first() {
         Some(account) => bind_command(namespace, &account.name_any(), &wanted),
         None => format!(

@@ -23,6 +23,7 @@ fn commands_and_flags_are_those_of_upstream() {
         "mc destroy --clusterset cs1 -n mc",
         "mc create membertoken tok5 -n mc --cluster-id c5 -o tok5.yaml",
         "mc create membertoken tok5 -n mc --cluster-id c5 --networks 10.96.0.0/16,fd00::/64",
+        "mc create membertoken tok5 -n mc --cluster-id c5 --gateways 172.18.0.5,172.18.1.0/24,fd00::1",
         "mc delete membertoken tok5 -n mc",
         "mc delete membertoken tok5 -n mc --end-membership",
         "mc deploy leadercluster -n mc --antrea-version latest",
@@ -50,6 +51,10 @@ fn what_cannot_be_meant_is_refused() {
         (
             "mc create membertoken a -n mc --cluster-id c5 --networks 10.96.0.0",
             "expected CIDRs, as 10.96.0.0/16",
+        ),
+        (
+            "mc create membertoken a -n mc --cluster-id c5 --gateways 172.18.0.5,n1",
+            "expected addresses or CIDRs, as 172.18.0.5",
         ),
         ("mc get clusterset -A -n mc", "cannot be used with"),
         ("mc leave --now", "--clusterset"),

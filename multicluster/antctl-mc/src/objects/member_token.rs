@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use antrea_shared_api::multicluster::well_known::annotation::{CLUSTER_ID, NETWORKS, TOKEN_LIFETIME};
+use antrea_shared_api::multicluster::well_known::annotation::{
+    CLUSTER_ID, GATEWAYS, NETWORKS, TOKEN_LIFETIME,
+};
 use anyhow::{Result, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -29,6 +31,8 @@ pub(crate) struct MemberToken<'a> {
     pub(crate) cluster_id: &'a str,
     /// The networks that it may have, joined by commas; private ones without.
     pub(crate) networks: Option<&'a str>,
+    /// Where its Gateways may be, joined by commas.
+    pub(crate) gateways: Option<&'a str>,
     /// How long the tokens last that it asks for, where not as the leader's configuration says.
     pub(crate) token_lifetime: Option<Duration>,
 }
@@ -39,6 +43,7 @@ impl MemberToken<'_> {
         let annotations = metadata.annotations.get_or_insert_default();
         annotations.insert(CLUSTER_ID.to_owned(), self.cluster_id.to_owned());
         annotations.extend(self.networks.map(|networks| (NETWORKS.to_owned(), networks.to_owned())));
+        annotations.extend(self.gateways.map(|gateways| (GATEWAYS.to_owned(), gateways.to_owned())));
         if let Some(lifetime) = self.token_lifetime {
             annotations.insert(TOKEN_LIFETIME.to_owned(), format!("{}s", lifetime.as_secs()));
         }
@@ -159,6 +164,7 @@ mod tests {
         namespace: "antrea-multicluster",
         cluster_id: "c5",
         networks: None,
+        gateways: None,
         token_lifetime: None,
     };
 

@@ -95,6 +95,21 @@ async fn a_member_token_binds_networks_also_later() {
 }
 
 #[tokio::test]
+async fn a_member_token_binds_gateways_also_later() {
+    let leader = Lab::new(EMPTY);
+    leader.run(&format!("{CREATE} --gateways 172.18.0.5,172.18.1.9/24")).await;
+    let bound = async || {
+        let account = leader.cluster.find::<ServiceAccount>("antrea-multicluster", "tok5").await.unwrap();
+        let annotations = account.unwrap().annotations().clone();
+        ["gateways", "networks"].map(|of| annotations.get(&format!("multicluster.antrea.io/{of}")).cloned())
+    };
+    assert_eq!(bound().await, [Some("172.18.0.5,172.18.1.0/24".to_owned()), None]);
+    let said = leader.run(&format!("{CREATE} --gateways 172.18.0.6")).await;
+    assert!(said.starts_with("ServiceAccount \"tok5\" is bound to Gateways 172.18.0.6\n"), "{said}");
+    assert_eq!(bound().await, [Some("172.18.0.6".to_owned()), None]);
+}
+
+#[tokio::test]
 async fn a_token_that_never_expires_is_made_as_upstream_makes_it() {
     let leader = Lab::new(EMPTY);
     assert_eq!(

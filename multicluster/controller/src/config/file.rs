@@ -1,5 +1,6 @@
 //! The file as it stands: upstream's MultiClusterConfig, and the sections that we add.
 
+use antrea_config_file::Texts;
 use antrea_config_file::section::section;
 use antrea_shared_api::well_known::NAMESPACE;
 use serde_saphyr::{Location, Spanned};
@@ -81,7 +82,7 @@ section! {
         api_version: String = "apiVersion", "multicluster.crd.antrea.io/v1alpha1";
         kind: String = "kind", "MultiClusterConfig";
         service_cidr: String = "serviceCIDR", "";
-        pod_cidrs: Vec<Spanned<String>> = "podCIDRs", [];
+        pod_cidrs: Texts = "podCIDRs", Texts::List(Vec::new());
         gateway_ip_precedence: String = "gatewayIPPrecedence", "internal";
         endpoint_ip_type: String = "endpointIPType", "ClusterIP";
         enable_stretched_network_policy: bool = "enableStretchedNetworkPolicy", false;

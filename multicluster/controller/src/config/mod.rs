@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use antrea_config_file::section::{Setting, allow_default_only, refuse};
 use antrea_config_file::values::{parsed, port};
-use antrea_config_file::{ConfigError, Problems, parse};
+use antrea_config_file::{ConfigError, Problems, Texts, parse};
 #[cfg(test)]
 use antrea_config_file::{Key, Section};
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_leader::{LeaseTimes, Limits};
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
+use antrea_shared_api::multicluster::v1alpha1::MOST_NAMED_NETWORKS;
 use antrea_shared_api::well_known::NAMESPACE;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
@@ -27,8 +28,8 @@ use serde_saphyr::Spanned;
 use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
-    ApiVersion, Bytes, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence,
-    SecretName, Span,
+    AUTO, ApiVersion, Bytes, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Networks, PodNetwork,
+    Precedence, SecretName, Span,
 };
 
 /// How long tokens last where the file does not say.
@@ -98,11 +99,20 @@ pub(crate) struct Member {
     pub(crate) excluded_namespaces: BTreeSet<String>,
     /// The networks of ClusterIPs, one a family, where they are not to be found out.
     pub(crate) service_cidrs: Option<Vec<IpNet>>,
-    /// Networks of Pods that other clusters may reach.
-    pub(crate) pod_cidrs: Vec<IpNet>,
+    /// The networks that Pods are exported in.
+    pub(crate) pod_cidrs: PodCidrs,
     pub(crate) precedence: NodeIpKind,
     pub(crate) addresses: EndpointAddresses,
     pub(crate) label_identities: LabelIdentities,
+}
+
+/// Where it says which networks Pods are exported in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PodCidrs {
+    /// These are; none where there are none.
+    Named(Vec<IpNet>),
+    /// Those that Nodes name (`auto`).
+    OfNodes,
 }
 
 impl Config {
@@ -221,7 +231,6 @@ impl Member {
         let namespace = parsed(&file.member.namespace, "member.namespace", problems);
         let agents = parsed(&file.member.agent_namespace, "member.agentNamespace", problems);
         let precedence = parsed(&file.gateway_ip_precedence, "gatewayIPPrecedence", problems);
-        let pod_cidrs: Vec<Network> = each(&file.pod_cidrs, "podCIDRs", problems);
         let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
@@ -231,7 +240,7 @@ impl Member {
             token_lifetime: lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
-            pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),
+            pod_cidrs: pod_cidrs(&file.pod_cidrs, problems),
             precedence: match precedence {
                 Some(Precedence::Public | Precedence::External) => NodeIpKind::External,
                 Some(Precedence::Private | Precedence::Internal) | None => NodeIpKind::Internal,
@@ -254,12 +263,47 @@ fn excluded_namespaces(file: &file::Member, problems: &mut Problems) -> BTreeSet
     names.into_iter().map(|NamespaceName(name)| name).collect()
 }
 
-/// The items of a list; empty ones, which upstream's default file has, are none.
+/// Either `auto` alone, as a word or as upstream has it, in a list; or networks.
+fn pod_cidrs(setting: &Setting<Texts>, problems: &mut Problems) -> PodCidrs {
+    const KEY: &str = "podCIDRs";
+    let Some(value) = setting else { return PodCidrs::Named(Vec::new()) };
+    match &value.value {
+        Texts::Word(word) if word == AUTO => return PodCidrs::OfNodes,
+        Texts::Word(word) if word.is_empty() => {}
+        Texts::Word(_) => {
+            refuse(problems, KEY, value, "auto or a list of CIDRs is wanted, as [10.10.0.0/16]");
+        }
+        Texts::List(items) => {
+            if let [only] = items.as_slice()
+                && only.value == AUTO
+            {
+                return PodCidrs::OfNodes;
+            }
+            if let Some(beyond) = items.get(MOST_NAMED_NETWORKS) {
+                let message =
+                    format!("{MOST_NAMED_NETWORKS} networks are named at most: name one around several");
+                refuse(problems, &format!("{KEY}[{MOST_NAMED_NETWORKS}]"), beyond, message);
+            }
+            let networks: Vec<PodNetwork> = each_of(items, KEY, problems);
+            return PodCidrs::Named(networks.into_iter().map(|PodNetwork(network)| network).collect());
+        }
+    }
+    PodCidrs::Named(Vec::new())
+}
+
 fn each<T>(setting: &Setting<Vec<Spanned<String>>>, key: &str, problems: &mut Problems) -> Vec<T>
 where
     T: FromStr<Err: fmt::Display>,
 {
-    let items = setting.iter().flat_map(|list| &list.value).enumerate();
+    setting.as_ref().map(|list| each_of(&list.value, key, problems)).unwrap_or_default()
+}
+
+/// The items of a list; empty ones, which upstream's default file has, are none.
+fn each_of<T>(items: &[Spanned<String>], key: &str, problems: &mut Problems) -> Vec<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    let items = items.iter().enumerate();
     let item = |(index, item): (usize, &Spanned<String>)| {
         parsed(&Some(item.clone()), &format!("{key}[{index}]"), problems)
     };

@@ -28,7 +28,7 @@ fn a_file_that_says_nothing_has_upstreams_defaults() {
     let leader = Leader { namespaces: Vec::new(), times, limits, token_lifetime: WEEK };
     assert_eq!(nothing.leader, leader);
     let Member { service_cidrs, pod_cidrs, precedence, addresses, label_identities, .. } = nothing.member;
-    assert_eq!((service_cidrs, pod_cidrs), (None, Vec::new()));
+    assert_eq!((service_cidrs, pod_cidrs), (None, PodCidrs::Named(Vec::new())));
     assert_eq!(precedence, NodeIpKind::Internal);
     assert_eq!(addresses, EndpointAddresses::ClusterIps);
     assert_eq!(label_identities, LabelIdentities::Kept);
@@ -94,12 +94,15 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenSecret: tok5, tokenL
         token_lifetime: Duration::from_secs(24 * 3600),
         excluded_namespaces: names(&["a", "b"]),
         service_cidrs: Some(networks(&["10.96.0.0/12", "fd00:10:96::/108"])),
-        pod_cidrs: networks(&["10.10.0.0/16", "10.20.0.0/16"]),
+        pod_cidrs: PodCidrs::Named(networks(&["10.10.0.0/16", "10.20.0.0/16"])),
         precedence: NodeIpKind::External,
         addresses: EndpointAddresses::PodIps,
         label_identities: LabelIdentities::Exported,
     };
     assert_eq!(all.member, member);
+    for nodes in ["auto", "[auto]", "'auto'"] {
+        assert_eq!(config(&format!("podCIDRs: {nodes}")).member.pod_cidrs, PodCidrs::OfNodes, "{nodes}");
+    }
     let keys = Config::keys();
     assert_eq!(keys.len(), 26, "a key was added: set it above, too: {keys:?}");
 }
@@ -177,6 +180,23 @@ fn bad_networks_and_addresses_are_told_item_by_item() {
         "podCIDRs:\n- 10.10.0.0/16\n- 10.10.0.0\n- ten\n",
         "3:3: podCIDRs[1] \"10.10.0.0\": a CIDR is wanted, as 10.10.0.0/16\n\
          4:3: podCIDRs[2] \"ten\": a CIDR is wanted, as 10.10.0.0/16",
+    );
+    for (text, shown) in [("Auto", "\"Auto\""), ("10.10.0.0/16", "\"10.10.0.0/16\"")] {
+        let wanted = "auto or a list of CIDRs is wanted, as [10.10.0.0/16]";
+        refused(&format!("podCIDRs: {text}\n"), &format!("1:11: podCIDRs {shown}: {wanted}"));
+    }
+    refused(
+        "podCIDRs: [auto, 10.0.0.0/16]\n",
+        "1:12: podCIDRs[0] \"auto\": it stands alone: networks that Nodes name are beside no others",
+    );
+    let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
+    let many = many.join(",");
+    refused(
+        &format!("podCIDRs: [{many}]\n"),
+        &format!(
+            "1:{}: podCIDRs[64] \"10.64.0.0/16\": 64 networks are named at most: name one around several",
+            12 + many.len() - "10.64.0.0/16".len()
+        ),
     );
     let one_a_family = "a CIDR is wanted, as 10.96.0.0/12, or one of each IP family, separated by a comma";
     for cidr in ["10.96.0.0", "10.96.0.0/12,10.97.0.0/16", "10.96.0.0/12,fd00::/108,10.0.0.0/8"] {

@@ -104,6 +104,23 @@ impl FromStr for Network {
     }
 }
 
+/// What stands in the place of networks of Pods that Nodes name.
+pub(super) const AUTO: &str = "auto";
+
+/// A network of Pods.
+pub(super) struct PodNetwork(pub(super) IpNet);
+
+impl FromStr for PodNetwork {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == AUTO {
+            return Err("it stands alone: networks that Nodes name are beside no others");
+        }
+        text.parse().map(|Network(network)| Self(network))
+    }
+}
+
 /// Networks, separated by commas, the preferred family first: at most one of each.
 pub(super) struct Networks(pub(super) Vec<IpNet>);
 

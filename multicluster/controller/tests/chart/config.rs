@@ -44,6 +44,7 @@ fn the_controller_reads_what_the_chart_writes() {
                   gatewayIPPrecedence: public, endpointIPType: PodIP, enableStretchedNetworkPolicy: true, \
                   member: {agentNamespace: antrea, tokenSecret: tok5, tokenLifetime: 24h, excludedNamespaces: [prod]}";
     check("both", &format!("controller: {{{leader}, {listeners}, {member}}}"));
+    check("member", "controller: {podCIDRs: auto}");
 }
 
 #[test]

@@ -23,6 +23,10 @@ fn what_is_refused_says_why_and_what_to_do() {
         ],
     );
     check(
+        "{mode: leader, controller: {podCIDRs: auto}}",
+        &["controller.podCIDRs: it is for members, and mode is leader; leave it at []"],
+    );
+    check(
         "{mode: member, commonArea: {namespace: mc}, memberCredentials: [{name: a, clusterID: a}]}",
         &[
             "commonArea.namespace: it is for leaders, and mode is member; leave it at \"\"",
@@ -122,6 +126,7 @@ fn values_that_do_not_fit_the_schema_are_named() {
         "controller: {leader: {memberLimits: {bytes: 64MB}}}",
         "at '/controller/leader/memberLimits/bytes'",
     );
+    check("controller: {podCIDRs: AUTO}", "at '/controller/podCIDRs'");
     check("controller: {member: {tokenLifetime: week}}", "at '/controller/member/tokenLifetime'");
     check(
         "controller: {member: {excludedNamespaces: [Prod]}}",

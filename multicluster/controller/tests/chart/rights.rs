@@ -153,15 +153,20 @@ fn what_uninstalls_may_change_cluster_sets_and_no_more() {
 #[test]
 fn a_credential_speaks_for_one_cluster_and_renews_its_own_token() {
     let Some(chart) = Chart::open() else { return };
-    let values = "memberCredentials: [{name: east, clusterID: c-east}, {name: west, clusterID: c-west, namespace: mc, tokenLifetime: 720h}]\n\
+    let values = "memberCredentials: [{name: east, clusterID: c-east}, {name: west, clusterID: c-west, namespace: mc, tokenLifetime: 720h, gateways: [172.18.0.5, 172.18.1.0/24]}]\n\
                   controller: {leader: {namespaces: [mc]}}";
     let objects = chart.mode("leader", values);
     let account = find(&objects, "ServiceAccount", "west");
     assert_eq!(account["metadata"]["namespace"], "mc");
     assert_eq!(account["metadata"]["annotations"]["multicluster.antrea.io/cluster-id"], "c-west");
     assert_eq!(account["metadata"]["annotations"]["multicluster.antrea.io/token-lifetime"], "720h");
+    assert_eq!(
+        account["metadata"]["annotations"]["multicluster.antrea.io/gateways"],
+        "172.18.0.5,172.18.1.0/24"
+    );
     let usual = &find(&objects, "ServiceAccount", "east")["metadata"]["annotations"];
     assert!(usual["multicluster.antrea.io/token-lifetime"].is_null());
+    assert!(usual["multicluster.antrea.io/gateways"].is_null());
     let bound = |name: &str| {
         let binding = find(&objects, "RoleBinding", name);
         let subject = &binding["subjects"][0];

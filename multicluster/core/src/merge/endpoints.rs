@@ -10,7 +10,7 @@ use crate::addresses::{AddressRefused, Claims};
 use crate::endpoints::{EndpointState, Endpoints};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
-use crate::service::Port;
+use crate::service::{Port, named};
 
 /// The endpoints of a Service in all clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,10 +54,7 @@ fn allowed(
 ) -> (Endpoints, Vec<AddressRefused>) {
     let (mut endpoints, mut refused) = (Endpoints::default(), Vec::new());
     for (_, ports, exported) in export.payload.sets() {
-        let kept: Vec<Port> = ports.iter().filter(|port| names.contains(&port.name)).cloned().collect();
-        if kept.is_empty() && !ports.is_empty() {
-            continue;
-        }
+        let Some(kept) = named(ports, names) else { continue };
         let mut taken = Vec::new();
         for (address, endpoint) in exported {
             match claims.check(&export.cluster, *address) {

@@ -17,10 +17,6 @@ pub(super) const CROSSES: IpFamily = IpFamily::V4;
 
 /// Ports and properties.
 pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> ExportedService {
-    let ports = spec.ports.iter().flatten().filter_map(|port| {
-        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
-        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
-    });
     let service_type = if is_headless(spec) { ServiceType::Headless } else { ServiceType::ClusterSetIp };
     let properties = Properties {
         service_type,
@@ -34,7 +30,15 @@ pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> Exporte
             spec.ip_families.as_deref().unwrap_or_default(),
         )
     };
-    ExportedService { ports: ports.collect(), properties: Some(properties) }
+    ExportedService { ports: ports(spec).collect(), properties: Some(properties) }
+}
+
+/// The ports of a Service.
+pub(super) fn ports(spec: &ServiceSpec) -> impl Iterator<Item = Port> {
+    spec.ports.iter().flatten().filter_map(|port| {
+        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
+    })
 }
 
 /// Endpoints that other clusters can reach. Nothing where the Service ought to have a ClusterIP of that kind and has
@@ -45,7 +49,7 @@ pub(super) fn endpoints(
     slices: &[&EndpointSlice],
     addresses: EndpointAddresses,
 ) -> Option<Endpoints> {
-    let pods = pods(slices);
+    let pods = pods(slices, &[CROSSES]);
     let Some(cluster_ips) = own_addresses(spec, addresses) else { return Some(pods) };
     if cluster_ips.is_empty() {
         return None;
@@ -55,6 +59,11 @@ pub(super) fn endpoints(
     Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
 }
 
+/// Whether the endpoints for other clusters are Pods.
+pub(super) fn exports_pods(spec: &ServiceSpec, addresses: EndpointAddresses) -> bool {
+    is_headless(spec) || addresses == EndpointAddresses::PodIps
+}
+
 /// Whether a client of the ClusterIP stays with its endpoint.
 pub(super) fn keeps_clients(spec: &ServiceSpec) -> bool {
     spec.session_affinity.as_deref() == Some("ClientIP") && !is_headless(spec)
@@ -62,10 +71,7 @@ pub(super) fn keeps_clients(spec: &ServiceSpec) -> bool {
 
 /// The ClusterIPs that a Service is exported by; nothing where it is by its Pods.
 pub(super) fn own_addresses(spec: &ServiceSpec, addresses: EndpointAddresses) -> Option<Vec<IpAddr>> {
-    match addresses {
-        EndpointAddresses::ClusterIps if !is_headless(spec) => Some(cluster_ips(spec)),
-        EndpointAddresses::ClusterIps | EndpointAddresses::PodIps => None,
-    }
+    (!exports_pods(spec, addresses)).then(|| cluster_ips(spec))
 }
 
 /// The Pods of all slices, whether they take connections or not.
@@ -94,10 +100,12 @@ fn cluster_ips(spec: &ServiceSpec) -> Vec<IpAddr> {
     all.iter().filter_map(|text| text.parse().ok()).filter(|ip| IpFamily::of(ip) == CROSSES).collect()
 }
 
-/// The endpoints of all slices that take connections.
-fn pods(slices: &[&EndpointSlice]) -> Endpoints {
+/// The endpoints of all slices of these families that take connections.
+pub(super) fn pods(slices: &[&EndpointSlice], families: &[IpFamily]) -> Endpoints {
     let mut endpoints = Endpoints::default();
-    for slice in slices.iter().filter(|slice| is_carried(slice)) {
+    let is_of =
+        |slice: &&&EndpointSlice| families.iter().any(|family| slice.address_type == family.to_string());
+    for slice in slices.iter().filter(is_of) {
         let ports: Vec<Port> = slice
             .ports
             .iter()

@@ -66,12 +66,12 @@ impl Area {
     }
 
     /// What members have stays theirs when networks begin to need approval.
-    pub(super) fn hold_networks(&mut self) {
+    pub(super) fn hold_networks(&mut self, now: Instant) {
         if self.sets.approval_since().is_some() {
             return;
         }
         for cluster in self.members.clusters() {
-            self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster));
+            self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster), now);
         }
     }
 
@@ -94,6 +94,14 @@ impl Area {
     /// The ClusterSet says when the announces of all members say what they had.
     fn note_record(&mut self, cluster: &ClusterId) {
         if self.approvals.note(cluster, self.members.announce_of(cluster)) {
+            self.sets_changed();
+        }
+    }
+
+    /// Time went on.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.step(MemberEvent::Tick, now);
+        if self.approvals.tick(now) {
             self.sets_changed();
         }
     }
@@ -190,14 +198,13 @@ impl Area {
             let networks = networks_of(&self.members, &self.exports, cluster);
             let approval = self.approvals.of(cluster, networks.announce);
             self.claims.update(cluster, networks, approval);
-            self.unsettled = true;
         }
     }
 
     /// Decides who has which networks and Gateways. Merged anew is what that concerns: what a cluster exports whose networks
     /// or Gateways are others now, and what depends on the networks of others.
     pub(super) fn settle_claims(&mut self) {
-        if !std::mem::take(&mut self.unsettled) {
+        if self.claims.is_settled() {
             return;
         }
         let concerned = self.claims.settle();
@@ -214,13 +221,15 @@ impl Area {
             self.stale.extend(exported.filter(has_addresses).cloned());
             self.stale.extend(self.partly_imported.iter().cloned());
         }
+        // The announce of a member says which networks it has for its Pods.
+        let told = &told | &concerned.networks;
         self.tasks.extend(told.iter().map(|cluster| Task::Announce(announce_name(cluster.as_str()))));
-        if !concerned.told.is_empty() {
+        if !concerned.told.is_empty() || !concerned.networks.is_empty() {
             self.sets_changed();
         }
     }
 }
 
 fn networks_of<'a>(members: &'a Members, exports: &'a Exports, cluster: &ClusterId) -> Networks<'a> {
-    Networks { announce: members.announce_of(cluster), info: exports.info_of(cluster.as_str()) }
+    Networks::of(members.announce_of(cluster), exports.info_of(cluster.as_str()))
 }

@@ -1,8 +1,11 @@
-//! Gateways that two members name.
+//! Gateways that two members name, one has had, or admins bind.
+
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::members::{SET, announce};
+use super::networks::account;
 use super::others::cluster_info;
 use super::world::World;
 
@@ -37,8 +40,8 @@ fn an_older_member_does_not_take_the_gateway_of_a_younger_one() {
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
         old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
-    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
     tell old-clusterinfo: Succeeded=True PartlyImported left out: Gateway 172.18.1.1 is that of cluster new
     "#);
     world.restart();
@@ -54,21 +57,105 @@ fn a_member_whose_only_gateway_is_that_of_another_has_none() {
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
         old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
-    tell member-announce-from-old: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster old, which names it as well
+    tell member-announce-from-old: former 172.18.3.1 has 10.103.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster new
     tell old-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster new
     "#);
+}
+
+/// The member may fail over to it again.
+#[test]
+fn a_gateway_that_a_member_had_is_nobody_elses_for_a_day() {
+    let mut world = two();
     names_gateways(&mut world, "new", &["172.18.1.2"]);
     insta::assert_snapshot!(world.actions(), @r#"
     change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.2}]}}
-    create ResourceImport old-clusterinfo {name: old-clusterinfo, namespace: antrea-multicluster, kind: ClusterInfo, clusterinfo: {clusterID: old, serviceCIDR: 10.103.0.0/16, gatewayInfos: [{gatewayIP: 172.18.1.1}]}}
-    ClusterSet cs1: 2/2 Ready=True
-        new: Ready=True Connected Member Connected
-        old: Ready=True Connected Member Connected
-    tell member-announce-from-new: Gateway 172.18.1.2
-    tell member-announce-from-old: Gateway 172.18.1.1
-    tell old-clusterinfo: Succeeded=True
+    tell member-announce-from-new: former 172.18.1.1 Gateway 172.18.1.2 has 10.101.0.0/16
     "#);
+    names_gateways(&mut world, "old", &["172.18.3.1", "172.18.1.1"]);
+    let refused =
+        "Gateway 172.18.1.1 was that of cluster new less than a day ago: an admin of the leader may bind it";
+    let actions = world.actions();
+    assert!(
+        actions.contains(&format!(
+            "old: Ready=True Connected Member Connected | Conflict=True GatewayRefused {refused}\n"
+        )),
+        "{actions}"
+    );
+    assert!(!actions.contains("Contested") && !actions.contains("ResourceImport"), "{actions}");
+    for gateways in [["172.18.1.1", "172.18.1.2"].as_slice(), &["172.18.1.1"], &["172.18.1.2"]] {
+        names_gateways(&mut world, "new", gateways);
+        world.actions();
+        assert_eq!(imported(&world, "new"), gateways, "it fails over, and back");
+    }
+    world.restart();
+    assert_eq!(world.actions(), "");
+    world.time += Duration::from_secs(24 * 3600);
+    world.touch("new");
+    world.actions();
+    assert_eq!(imported(&world, "old"), ["172.18.3.1", "172.18.1.1"]);
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-new")["status"];
+    assert_eq!(status["gateways"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn no_more_than_16_addresses_are_a_members_for_gateways_that_it_has_or_had() {
+    let mut world = two();
+    for round in 1..=5 {
+        let gateways: Vec<String> = (1..=7).map(|host| format!("172.18.{}.{host}", 10 + round)).collect();
+        names_gateways(&mut world, "new", &gateways.iter().map(String::as_str).collect::<Vec<_>>());
+        world.wait(1, &[]);
+        world.actions();
+    }
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-new")["status"];
+    let held = status["gateways"].as_array().unwrap().iter();
+    let held: Vec<&str> = held.map(|held| held["gatewayIP"].as_str().unwrap()).collect();
+    assert_eq!(held.len(), 16, "{held:?}");
+    for recent in ["172.18.15.7", "172.18.14.7"] {
+        assert!(held.contains(&recent), "{held:?}");
+    }
+    assert_eq!(world.actions(), "");
+}
+
+/// The Gateways of a cluster that others import.
+fn imported(world: &World, cluster: &str) -> Vec<String> {
+    let info = world.object("ResourceImport", &format!("{cluster}-clusterinfo"));
+    let gateways = info["spec"]["clusterinfo"]["gatewayInfos"].as_array().cloned().unwrap_or_default();
+    gateways.iter().map(|gateway| gateway["gatewayIP"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The ServiceAccount of a member, with the addresses of its Gateways.
+fn bound(cluster: &str, gateways: &str) -> String {
+    account(cluster, 20, &format!(", multicluster.antrea.io/gateways: '{gateways}'"))
+}
+
+#[test]
+fn a_gateway_that_an_admin_bound_is_nobody_elses() {
+    let mut world = two();
+    names_gateways(&mut world, "old", &["172.18.3.1", "172.18.1.2"]);
+    world.apply(&announce("third", 9, "serviceCIDRs: [172.18.0.0/24]"));
+    world.actions();
+    assert_eq!(imported(&world, "old"), ["172.18.3.1", "172.18.1.2"], "the next one of the other, perhaps");
+    world.apply(&bound("new", "172.18.1.0/29, 172.18.0.5"));
+    world.actions();
+    assert_eq!(imported(&world, "old"), ["172.18.3.1"], "whether the other has a Gateway there or not");
+    names_gateways(&mut world, "new", &["172.18.1.1", "172.18.1.2", "172.18.0.5", "172.18.9.9"]);
+    let actions = world.actions();
+    assert_eq!(imported(&world, "new"), ["172.18.1.1", "172.18.1.2", "172.18.0.5"]);
+    for told in [
+        "old: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.2 is bound to cluster new by an admin of the leader\n",
+        "third: Ready=True Connected Member Connected | Conflict=True NetworkRefused Service CIDR 172.18.0.0/24 contains 172.18.0.5, a Gateway of cluster new: name the networks of the cluster\n",
+        "new: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.9.9 is none of those that an admin of the leader has bound to cluster new; ",
+    ] {
+        assert!(actions.contains(told), "{told} is not in {actions}");
+    }
+    world.restart();
+    assert_eq!(world.actions(), "");
+    world.apply(&bound("new", "172.18.1.1, ten"));
+    let actions = world.actions();
+    let unreadable = "annotation multicluster.antrea.io/gateways of ServiceAccount new-token: \"ten\" is neither an address nor a network";
+    assert!(actions.contains(unreadable), "{actions}");
+    assert_eq!(imported(&world, "new"), ["172.18.1.1"]);
 }
 
 #[test]
@@ -87,8 +174,8 @@ fn what_two_members_named_before_it_was_written_down_is_that_of_the_older_one() 
     ClusterSet cs1: 2/2 Ready=True
         new: Ready=True Connected Member Connected | Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
         old: Ready=True Connected Member Connected | Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
-    tell member-announce-from-new: Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
-    tell member-announce-from-old: Gateway 172.18.1.1 Gateway 172.18.3.1 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
+    tell member-announce-from-new: has 10.101.0.0/16 Conflict=True GatewayRefused Gateway 172.18.1.1 is that of cluster old
+    tell member-announce-from-old: Gateway 172.18.1.1 Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True GatewayContested Gateway 172.18.1.1 is refused to cluster new, which names it as well
     tell new-clusterinfo: Failure=False ConvergeFailure Gateway 172.18.1.1 is that of cluster old
     "#);
 }
@@ -102,8 +189,8 @@ fn no_network_is_around_the_gateway_of_an_older_member() {
         new: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
         old: Ready=True Connected Member Connected | Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
         third: Ready=True Connected Member Connected | Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
-    tell member-announce-from-new: Gateway 172.18.1.1 Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
-    tell member-announce-from-old: Gateway 172.18.3.1 Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    tell member-announce-from-new: Gateway 172.18.1.1 has 10.101.0.0/16 Conflict=True NetworkContested Gateway 172.18.1.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
+    tell member-announce-from-old: Gateway 172.18.3.1 has 10.103.0.0/16 Conflict=True NetworkContested Gateway 172.18.3.1 is in Service CIDR 172.18.0.0/16 of cluster third, which is refused
     keep finalizers ["memberclusterannounce.finalizer.antrea.io/third"] of MemberClusterAnnounce member-announce-from-third
     tell member-announce-from-third: Conflict=True NetworkRefused Service CIDR 172.18.0.0/16 contains 172.18.1.1, a Gateway of cluster new: name the networks of the cluster; Service CIDR 172.18.0.0/16 contains 172.18.3.1, a Gateway of cluster old: name the networks of the cluster
     "#);
@@ -118,7 +205,7 @@ fn a_gateway_that_moves_merges_no_endpoints() {
     names_gateways(&mut world, "new", &["172.18.1.7"]);
     insta::assert_snapshot!(world.actions(), @r#"
     change ResourceImport new-clusterinfo {clusterinfo: {gatewayInfos: [{gatewayIP: 172.18.1.7}]}}
-    tell member-announce-from-new: Gateway 172.18.1.7
+    tell member-announce-from-new: former 172.18.1.1 Gateway 172.18.1.7 has 10.101.0.0/16
     "#);
     assert_eq!(world.area.census().merges - before, 1);
 }

@@ -262,20 +262,19 @@ fn addresses_in_networks_of_others_are_left_out() {
     tell east-shop-web-service: Succeeded=True | Conflict=False NoConflicts
     tell west-shop-web-endpoints: Succeeded=True
     tell west-shop-web-service: Succeeded=True | Conflict=False NoConflicts
+    tell member-announce-from-east: has 10.100.0.0/16
+    tell member-announce-from-west: has 10.101.0.0/16
     "#);
     world.edit("MemberClusterAnnounce", "member-announce-from-east", |announce| {
         announce["serviceCIDRs"] = serde_json::json!(["10.101.0.0/17"]);
     });
     insta::assert_snapshot!(world.actions(), @r#"
-        change ResourceImport shop-web-endpoints {endpoints: {subsets: [{addresses: [{ip: 10.101.0.9}], ports: [{name: http, port: 80, protocol: TCP}]}], clusters: [{clusterID: east, endpointSlices: [{addressType: IPv4, ports: [{name: http, port: 80, protocol: TCP}], endpoints: [{addresses: [10.101.0.9]}]}]}]}}
-        ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
-            east: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkContested Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west, which is refused: clusters of a ClusterSet need networks of their own
-            west: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
-        tell member-announce-from-east: Conflict=True NetworkContested Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west, which is refused: clusters of a ClusterSet need networks of their own
-        tell member-announce-from-west: Conflict=True NetworkRefused Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east: clusters of a ClusterSet need networks of their own
-        tell east-shop-web-endpoints: Succeeded=True
-        tell west-shop-web-endpoints: Succeeded=True PartlyImported left out: 10.101.0.1 is in Service CIDR 10.101.0.0/17 of cluster east
-        "#);
+    ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
+        east: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkRefused Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own
+        west: Ready=Unknown  No heartbeat has been seen yet | Conflict=True NetworkContested Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east, which is refused: clusters of a ClusterSet need networks of their own
+    tell member-announce-from-east: Conflict=True NetworkRefused Service CIDR 10.101.0.0/17 overlaps Service CIDR 10.101.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own
+    tell member-announce-from-west: has 10.101.0.0/16 Conflict=True NetworkContested Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/17 of cluster east, which is refused: clusters of a ClusterSet need networks of their own
+    "#);
 }
 
 #[test]
@@ -289,7 +288,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told_until_one
     let told = world.actions();
     for line in [
         "tell member-announce-from-east: Conflict=True NetworkRefused Service CIDR 10.100.0.0/24 overlaps Service CIDR 10.100.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own\n",
-        "tell member-announce-from-west: Conflict=True NetworkContested Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/24 of cluster east, which is refused: clusters of a ClusterSet need networks of their own\n",
+        "tell member-announce-from-west: has 10.100.0.0/16 Conflict=True NetworkContested Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/24 of cluster east, which is refused: clusters of a ClusterSet need networks of their own\n",
     ] {
         assert!(told.contains(line), "{line} is not in {told}");
     }
@@ -302,8 +301,8 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told_until_one
     ClusterSet cs1: 0/2 Ready=Unknown NoReadyCluster All clusters have an unknown status
         east: Ready=Unknown  No heartbeat has been seen yet
         west: Ready=Unknown  No heartbeat has been seen yet
-    tell member-announce-from-east:
-    tell member-announce-from-west:
+    tell member-announce-from-east: has 10.101.0.0/24
+    tell member-announce-from-west: has 10.100.0.0/16
     "#);
     let status = &world.object("MemberClusterAnnounce", "member-announce-from-west")["status"];
     assert_eq!(status["conditions"], serde_json::Value::Null, "{status}");

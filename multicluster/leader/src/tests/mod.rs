@@ -11,6 +11,7 @@ mod members;
 mod names;
 mod networks;
 mod others;
+mod pods;
 mod takeover;
 mod turns;
 mod world;

@@ -134,6 +134,87 @@ fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
     assert_eq!(status["heldNetworks"], json!(null), "what is bound need not be held");
 }
 
+#[test]
+fn an_older_member_takes_no_network_that_a_younger_one_has() {
+    let objects = [
+        set(),
+        announce("old", 1, "serviceCIDRs: [10.101.0.0/16]"),
+        announce("new", 2, "serviceCIDRs: [10.102.0.0/16]"),
+        cluster_info("old", 3, "10.101.0.0/16", "172.18.1.1"),
+        cluster_info("new", 4, "10.102.0.0/16", "172.18.2.1"),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let said = |world: &mut World, networks: &[&str]| {
+        world.edit("MemberClusterAnnounce", "member-announce-from-old", |announce| {
+            announce["serviceCIDRs"] = json!(networks);
+        });
+        let actions = world.actions();
+        assert!(!actions.contains("ResourceImport"), "nobody loses anything: {actions}");
+        let status = &world.object("MemberClusterAnnounce", "member-announce-from-old")["status"];
+        let had = status["networks"].as_array().cloned().unwrap_or_default();
+        had.iter().map(|had| had["cidr"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(said(&mut world, &["10.101.0.0/16", "10.102.0.0/16"]), "10.101.0.0/16");
+    assert!(told(&world, "old").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "old"));
+    assert!(told(&world, "new").starts_with("Conflict=True NetworkContested"), "{}", told(&world, "new"));
+    assert_eq!(said(&mut world, &["10.100.0.0/14"]), "10.101.0.0/16", "it has grown");
+    world.restart();
+    assert_eq!(world.actions(), "", "what was written down decides, not who is older");
+    assert_eq!(said(&mut world, &["10.101.0.0/16"]), "10.101.0.0/16");
+    assert_eq!(told(&world, "new"), "");
+}
+
+#[test]
+fn a_member_that_keeps_its_announce_while_that_is_deleted_has_no_networks() {
+    let networks = "serviceCIDRs: [10.102.0.0/16]";
+    let info = cluster_info("m", 3, "10.102.0.0/16", "172.18.2.1");
+    let objects = [set(), announce("m", 1, networks), announce("heir", 2, networks), info.clone()];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    assert!(told(&world, "heir").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "heir"));
+    world.edit("MemberClusterAnnounce", "member-announce-from-m", |announce| {
+        let finalizers = announce["metadata"]["finalizers"].as_array_mut().unwrap();
+        finalizers.push(json!("example.org/held"));
+    });
+    world.delete("MemberClusterAnnounce", "member-announce-from-m");
+    let actions = world.actions();
+    assert!(world.has("MemberClusterAnnounce", "member-announce-from-m"), "{actions}");
+    assert_eq!(told(&world, "heir"), "", "{actions}");
+    world.apply(&info);
+    let actions = world.actions();
+    assert!(!world.has("ResourceImport", "m-clusterinfo"), "{actions}");
+    assert_eq!(told(&world, "heir"), "", "what it exports goes, and takes nothing");
+}
+
+/// Other clusters send what is for a Service CIDR to the Gateway of the cluster that tells them of it.
+#[test]
+fn no_network_of_another_member_is_imported_as_a_service_cidr() {
+    let own = "10.102.0.0/16";
+    let check = |drawn: &str, expected: [&str; 2]| {
+        let info = cluster_info("m", 4, drawn, "172.18.2.1");
+        let objects = [
+            set(),
+            announce("a", 1, "serviceCIDRs: [10.101.0.0/16]\nnodePodCIDRs: [10.110.0.0/24]"),
+            cluster_info("a", 3, "10.101.0.0/16", "172.18.1.1"),
+            announce(
+                "m",
+                2,
+                &format!("serviceCIDRs: [{own}, {drawn}]\npodCIDRs: [10.112.0.0/16]\nendpointIPType: PodIP"),
+            ),
+            info.replace("gatewayInfos", &format!("serviceCIDRs: [{own}], gatewayInfos")),
+        ];
+        let mut world = World::of(&objects.concat());
+        world.actions();
+        let info = &world.object("ResourceImport", "m-clusterinfo")["spec"]["clusterinfo"];
+        assert_eq!([&info["serviceCIDR"], &info["serviceCIDRs"][0]], expected, "{drawn}");
+    };
+    check("10.103.0.0/16", ["10.103.0.0/16", own]);
+    for of_others in ["10.101.0.0/16", "10.110.0.0/16", "172.18.0.0/16"] {
+        check(of_others, [own, own]);
+    }
+}
+
 /// What the leader of the version before has left.
 #[test]
 fn an_upgrade_changes_no_import() {
@@ -154,6 +235,28 @@ fn an_upgrade_changes_no_import() {
         actions.contains("tell member-announce-from-b: Gateway 172.18.2.1 held 1.1.1.0/24 "),
         "{actions}"
     );
+}
+
+#[test]
+fn what_cannot_be_written_down_of_a_member_keeps_nobody_waiting_and_holds_nothing_new() {
+    let mut world = World::of(&(SET.to_owned() + &b().concat()));
+    world.unwritable = Some("member-announce-from-b");
+    world.actions();
+    let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
+    world.wait(299, &["b"]);
+    world.actions();
+    assert_eq!(since(&world), json!(null), "it may still come");
+    world.wait(1, &["b"]);
+    world.actions();
+    assert_eq!(since(&world), "2026-11-21T09:53:00Z");
+    let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
+    assert_eq!(imported(&world), both, "this leader knows what the member had");
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
+    });
+    world.restart();
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
 }
 
 #[test]
@@ -194,6 +297,64 @@ fn what_an_admin_bound_goes_before_what_an_older_member_says() {
     world.actions();
     assert!(told(&world, "a").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "a"));
     assert!(told(&world, "b").starts_with("Conflict=True NetworkContested"), "{}", told(&world, "b"));
+}
+
+/// The ClusterSet has the conditions of all members, and etcd takes no object of more than 1.5 MiB.
+#[test]
+fn what_a_member_is_told_has_4096_bytes_at_most() {
+    let mut objects = vec![set()];
+    for number in 0..20 {
+        let networks = format!("serviceCIDRs: [10.{number}.0.0/16]");
+        objects.push(announce(&format!("c{number}"), 1, &networks));
+    }
+    let wider: Vec<String> = (0..64).map(|number| format!("10.{number}.0.0/{}", 10 + number % 4)).collect();
+    objects.push(announce("greedy", 9, &format!("serviceCIDRs: [{}]", wider.join(", "))));
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let greedy = told(&world, "greedy");
+    assert!(greedy.starts_with("Conflict=True NetworkRefused: ") && greedy.ends_with(" ..."), "{greedy}");
+    let set = world.object("ClusterSet", "cs1");
+    let statuses = set["status"]["clusterStatuses"].as_array().unwrap();
+    let conditions = statuses.iter().flat_map(|status| status["conditions"].as_array().unwrap());
+    let longest = conditions.map(|condition| condition["message"].as_str().unwrap_or_default().len()).max();
+    assert_eq!(longest, Some(4096));
+}
+
+/// It had the Gateway first, and its announce is older.
+#[test]
+fn a_gateway_keeps_no_member_from_a_network_that_is_bound_to_it() {
+    let squatter = [
+        announce("a", 0, "serviceCIDRs: [10.101.0.0/16]"),
+        cluster_info("a", 1, "10.101.0.0/16", "172.18.1.1, 10.102.7.7"),
+    ];
+    let mut world = World::of(&(set() + &squatter.concat()));
+    world.actions();
+    world.apply(&b().concat());
+    let actions = world.actions();
+    assert!(!world.has("ResourceImport", "b-clusterinfo"), "{actions}");
+    assert!(told(&world, "b").starts_with("Conflict=True NetworkRefused"), "{}", told(&world, "b"));
+    world.apply(&account("b", 20, &bound("10.102.0.0/16,1.1.1.0/24")));
+    let actions = world.actions();
+    assert!(world.has("ResourceImport", "b-clusterinfo"), "{actions}");
+    let refused = "GatewayRefused: Gateway 10.102.7.7 is in Service CIDR 10.102.0.0/16 of cluster b";
+    assert!(told(&world, "a").contains(refused), "{}", told(&world, "a"));
+    let gateways = &world.object("ResourceImport", "a-clusterinfo")["spec"]["clusterinfo"]["gatewayInfos"];
+    assert_eq!(*gateways, json!([{"gatewayIP": "172.18.1.1"}]));
+}
+
+#[test]
+fn so_many_gateways_of_a_member_are_imported_and_no_more() {
+    let gateways: Vec<String> = (1..=10).map(|number| format!("172.18.2.{number}")).collect();
+    let info = cluster_info("b", 3, "10.102.0.0/16", &gateways.join(", "));
+    let mut world = World::of(&[set(), announce("b", 1, "serviceCIDRs: [10.102.0.0/16]"), info].concat());
+    world.actions();
+    let import = world.object("ResourceImport", "b-clusterinfo");
+    assert_eq!(import["spec"]["clusterinfo"]["gatewayInfos"].as_array().unwrap().len(), 8);
+    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
+    assert_eq!(status["gateways"].as_array().unwrap().len(), 8);
+    let export = world.object("ResourceExport", "b-clusterinfo");
+    let told = &export["status"]["conditions"][0]["message"];
+    assert_eq!(told, "left out: 10 Gateways are named, and 8 imported");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::action::Task;
+use crate::action::{Action, Task};
 use crate::approvals::KnownAccount;
 use crate::area::Area;
 use crate::event::Event;
@@ -35,6 +35,8 @@ pub(super) struct World {
     pub(super) time: Timestamp,
     /// Fields that the API server drops of what the leader writes.
     pub(super) dropped: Vec<&'static str>,
+    /// An announce whose status it does not take.
+    pub(super) unwritable: Option<&'static str>,
 }
 
 /// What a leader does before others have a turn.
@@ -60,6 +62,7 @@ impl World {
             now: Instant::now(),
             time: "2026-11-21T09:48:00Z".parse().unwrap(),
             dropped: Vec::new(),
+            unwritable: None,
         };
         for object in parse(yaml) {
             world.put(object);
@@ -168,7 +171,7 @@ impl World {
         let is_last = tasks.is_empty() && self.area.is_settled();
         let mut turn = Turn { merges, tasks: tasks.len(), text: String::new(), is_last };
         for task in tasks {
-            if let Some(action) = self.area.plan(&task, self.time) {
+            if let Some(action) = self.area.plan(&task, self.time).filter(|action| self.is_taken(action)) {
                 turn.text += &format!("{}\n", text::line(&action));
                 let asked = self.area.rounds();
                 let answer = self.carry_out(&action);
@@ -176,6 +179,13 @@ impl World {
             }
         }
         turn
+    }
+
+    fn is_taken(&self, action: &Action) -> bool {
+        match action {
+            Action::WriteAnnounceStatus(change) => self.unwritable != Some(change.name.as_str()),
+            _ => true,
+        }
     }
 
     /// What the leader would look at now.

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::addresses::EndpointAddresses;
 use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ mod watches;
 
 use super::*;
 use crate::area::Plan;
-use crate::export::{LabelExporter, LabelIdentities, Membership};
+use crate::export::{ExportedPods, LabelExporter, LabelIdentities, Membership};
 use crate::import::{Importer, Subject as Imported};
 use crate::kind::Side;
 use crate::leader::{Fault, Joined, Link};
@@ -92,7 +93,17 @@ fn unasked() -> Client {
 
 fn leader(connection: u64, link: Link) -> Leader {
     let (cluster, area) = ("west".parse().unwrap(), "area".to_owned());
-    Leader::Joined(Arc::new(Joined { cluster, area, client: unasked(), connection, link, said: 0 }))
+    let (pods, nodes) = (Some(ExportedPods::default()), Vec::new());
+    Leader::Joined(Arc::new(Joined {
+        cluster,
+        area,
+        client: unasked(),
+        connection,
+        link,
+        said: 0,
+        pods,
+        nodes,
+    }))
 }
 
 /// Nobody answers at the leader.
@@ -154,6 +165,8 @@ fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: Vec::new(),
+        addresses: EndpointAddresses::ClusterIps,
+        own_networks: Vec::new(),
         excluded: std::collections::BTreeSet::new(),
         withdrawals: Withdrawals::default(),
     }

@@ -1,7 +1,9 @@
 //! The ClusterInfo of this cluster: one ResourceExport, whichever Node is the Gateway.
 
 use antrea_mc_core::names::{Names, Resource};
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, Gateway, GatewayInfo};
+use antrea_shared_api::multicluster::v1alpha1::{
+    ClusterInfo, Gateway, GatewayInfo, MOST_GATEWAYS, MOST_NAMED_NETWORKS,
+};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
 use serde_json::json;
@@ -17,7 +19,7 @@ use crate::objects::{Key, Objects, at, is_leaving};
 pub struct Networks {
     /// Of ClusterIPs.
     pub service_cidrs: Vec<IpNet>,
-    /// Of Pods, where other clusters may reach them.
+    /// Of Pods, where the configuration names them.
     pub pod_cidrs: Vec<IpNet>,
 }
 
@@ -63,13 +65,16 @@ fn gateways(exporter: &Exporter, objects: &Objects) -> Result<Vec<Gateway>, Prob
 fn info(exporter: &Exporter, active: &Gateway, next: &[Gateway]) -> ClusterInfo {
     let texts = |networks: &[IpNet]| networks.iter().map(ToString::to_string).collect::<Vec<_>>();
     let services = &exporter.networks.service_cidrs;
+    let named = &exporter.networks.pod_cidrs;
+    let exported = exporter.pods.networks.iter().filter(|network| !named.contains(network));
+    let pods: Vec<IpNet> = named.iter().chain(exported).take(MOST_NAMED_NETWORKS).copied().collect();
     let first = services.iter().find(|network| IpFamily::of_net(network) == IpFamily::V4);
     ClusterInfo {
         cluster_id: exporter.cluster.to_string(),
         service_cidr: first.map(ToString::to_string).unwrap_or_default(),
         service_cidrs: if services.len() > 1 { texts(services) } else { Vec::new() },
-        gateway_infos: std::iter::once(active).chain(next).map(gateway_info).collect(),
-        pod_cidrs: texts(&exporter.networks.pod_cidrs),
+        gateway_infos: std::iter::once(active).chain(next).take(MOST_GATEWAYS).map(gateway_info).collect(),
+        pod_cidrs: texts(&pods),
         // The agent of the Node knows; one of an older version, or of upstream's, does not say.
         tunnel: active.status.as_ref().and_then(|status| status.tunnel.clone()),
         wire_guard: active.wire_guard.clone(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net};
 
 /// How long other clusters may still connect to what is not exported any more.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -29,6 +29,8 @@ pub struct Exported {
     leaving: BTreeMap<Ipv4Net, Duration>,
     /// The same by time.
     ends: BTreeSet<(Duration, Ipv4Net)>,
+    /// The networks of Pods that Nodes named when these were looked at last.
+    nodes: Vec<IpNet>,
     /// What the Gateways are to say.
     listed: BTreeSet<Ipv4Net>,
     /// Whether that has changed since.
@@ -65,6 +67,15 @@ impl Exported {
             self.leave(*network, now);
         }
         (self.is_outdated, self.next) = (true, now);
+    }
+
+    /// Whether Nodes name other networks than when this was asked last: Pods are reached in others then.
+    pub(super) fn moves(&mut self, nodes: &[IpNet]) -> bool {
+        let moves = self.nodes != nodes;
+        if moves {
+            self.nodes = nodes.to_vec();
+        }
+        moves
     }
 
     /// This is where a Service is reached at `now`.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use antrea_mc_core::addresses::{Claim, PodConnectivity};
 use antrea_mc_core::covering::covering;
 use antrea_mc_core::service_export::reachable;
 use antrea_shared_api::multicluster::v1alpha1::ExportedMode;
@@ -14,8 +15,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
 use super::exported::ServiceName;
-use super::service::claim;
-use super::{Exporter, Membership, Networks, Problem, Subject, parse};
+use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::ensure;
 use crate::area::{Plan, Tick};
 use crate::kind::Kind;
@@ -44,8 +44,9 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects, name: &str) -> Plan<P
 /// The mode and both lists are there in any case: without a mode everything is open, and an empty list would leave the one
 /// that is there.
 fn wanted(exporter: &Exporter, name: &str, listed: &BTreeSet<Ipv4Net>) -> Value {
-    let Networks { service_cidrs, pod_cidrs } = &exporter.networks;
-    let within: Vec<Ipv4Net> = service_cidrs.iter().chain(pod_cidrs).filter_map(ipv4).collect();
+    let pod_cidrs = pod_cidrs(exporter);
+    let within: Vec<Ipv4Net> =
+        exporter.networks.service_cidrs.iter().chain(&pod_cidrs).filter_map(ipv4).collect();
     let mut addresses = covering(listed, MOST_EXPORTED_ADDRESSES, &within);
     // More networks than these have exported addresses in them.
     addresses.truncate(MOST_EXPORTED_ADDRESSES);
@@ -80,11 +81,21 @@ pub(super) fn learned(exporter: &mut Exporter, objects: &Objects, name: &Service
     }
 }
 
+/// The networks of Pods of this cluster, whichever the leader has heard of: exports wait for it, and Gateways do not.
+fn pod_cidrs(exporter: &Exporter) -> Vec<IpNet> {
+    [exporter.networks.pod_cidrs.as_slice(), &exporter.nodes].concat()
+}
+
 /// Takes in the time, and all objects as soon as they are known.
 pub(super) fn tick(exporter: &mut Exporter, objects: &Objects, now: Duration) -> Tick<Subject> {
     if !exporter.exported.is_known() && KINDS.iter().all(|kind| objects.has_listed(*kind)) {
         let (services, told) = (services(exporter, objects), told(exporter, objects));
         exporter.exported.begin(services, &told, now);
+    }
+    if exporter.exported.is_known() && exporter.exported.moves(&exporter.nodes) {
+        for (name, addresses) in services(exporter, objects) {
+            exporter.exported.set(name, addresses, now);
+        }
     }
     let changed = exporter.exported.tick(now);
     let gateways = gateways(exporter, objects).filter(|_| changed);
@@ -130,5 +141,11 @@ fn addresses(
         let slices = objects.slices(namespace, name);
         slices.map(|(key, slice)| parse::<EndpointSlice>(key, slice)).collect::<Result<Vec<_>, _>>()
     };
-    reachable(service.as_ref(), slices, exporter.addresses, &claim(exporter))
+    let networks = Claim::new(
+        &exporter.networks.service_cidrs,
+        &pod_cidrs(exporter),
+        exporter.addresses,
+        PodConnectivity::Off,
+    );
+    reachable(service.as_ref(), slices, exporter.addresses, &networks)
 }

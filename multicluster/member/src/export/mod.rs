@@ -7,6 +7,7 @@ mod cluster_info;
 mod exported;
 mod gateway;
 mod labels;
+mod pods;
 mod service;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use std::time::Duration;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_shared_api::multicluster::well_known::{finalizer, label};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,6 +25,7 @@ use serde_json::{Value, json};
 pub use cluster_info::Networks;
 pub use exported::Exported;
 pub use labels::{LabelExporter, LabelIdentities};
+pub use pods::{ExportedPods, PodNetworks};
 
 use crate::area::{Area, Lifted, Plan, Tick};
 use crate::kind::Kind;
@@ -99,12 +102,18 @@ pub struct Exporter {
     pub addresses: EndpointAddresses,
     /// The networks of this cluster.
     pub networks: Networks,
+    /// Which Pods are exported.
+    pub pods: ExportedPods,
+    /// The networks of Pods that Nodes name, where Pods are exported in these.
+    pub nodes: Vec<IpNet>,
     /// Whether there is a leader.
     pub membership: Membership,
     /// Namespaces that nothing is exported of.
     pub excluded: BTreeSet<String>,
     /// What it refuses, and why.
     pub refusals: BTreeMap<Subject, String>,
+    /// Of which it has refused Pods once: its webhooks may hear later than the member which networks these are in.
+    pub refused_once: BTreeSet<Subject>,
     /// Whether the only Gateway went just now.
     pub withdrawals: Withdrawals<Subject>,
     /// What Gateways let other clusters in to.
@@ -120,6 +129,7 @@ impl Area for Exporter {
         self.exported.clone_from(&before.exported);
         if self.cluster == before.cluster && self.membership.area() == before.membership.area() {
             self.refusals.clone_from(&before.refusals);
+            self.refused_once.clone_from(&before.refused_once);
         }
     }
 
@@ -153,9 +163,10 @@ impl Area for Exporter {
 
     fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {
         match refusal.filter(|_| is_wanted(objects, subject)) {
-            Some(why) => self.refusals.insert(subject.clone(), why),
-            None => self.refusals.remove(subject),
-        };
+            Some(_) if self.exports_pods(objects, subject) && self.refused_once.insert(subject.clone()) => {}
+            Some(why) => drop(self.refusals.insert(subject.clone(), why)),
+            None => self.forget_refusals(subject),
+        }
     }
 
     fn learned(&mut self, objects: &Objects, change: &Change, now: Duration) {
@@ -163,7 +174,7 @@ impl Area for Exporter {
             Kind::Gateway => self.withdrawals.learned(Subject::ClusterInfo, objects, change, now),
             // What comes under its name was never refused.
             Kind::ServiceExport if is_another(objects, change) => {
-                self.refusals.remove(&service(&change.key));
+                self.forget_refusals(&service(&change.key));
             }
             _ => {}
         }
@@ -253,6 +264,19 @@ fn is_another(objects: &Objects, change: &Change) -> bool {
 }
 
 impl Exporter {
+    /// Whether the endpoints of a Service are Pods.
+    fn exports_pods(&self, objects: &Objects, subject: &Subject) -> bool {
+        let Subject::Service(namespace, name) = subject else { return false };
+        let service = objects.get(&Key::new(Kind::Service, namespace, name));
+        let is_headless = |service| text(service, "/spec/clusterIP") == "None";
+        self.addresses == EndpointAddresses::PodIps || service.is_some_and(is_headless)
+    }
+
+    fn forget_refusals(&mut self, subject: &Subject) {
+        self.refused_once.remove(subject);
+        self.refusals.remove(subject);
+    }
+
     /// What a ResourceExport of this cluster is about; nothing where it is another cluster's.
     fn subject_of(&self, object: &Value) -> Option<Subject> {
         if text(object, "/spec/clusterID") != self.cluster.as_str() {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_mc_core::names::{Holder, Names, Resource};
-use antrea_mc_core::service_export::{Conflicts, Decision, Invalid, Progress, conditions as decided, decide};
+use antrea_mc_core::service_export::{
+    Conflicts, Decision, Invalid, Progress, Reach, conditions as decided, decide,
+};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use antrea_shared_api::mcs::{export_condition, ready_reason};
@@ -15,7 +17,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Networks, Problem, Subject, parse};
+use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
 use crate::condition::{Condition, conditions};
@@ -72,14 +74,17 @@ fn decide_on(
     let slices: Vec<EndpointSlice> =
         slices.map(|(key, slice)| parse::<EndpointSlice>(key, slice)).collect::<Result<_, _>>()?;
     let slices: Vec<&EndpointSlice> = slices.iter().collect();
-    Ok(decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter)))
+    Ok(decide(&export.spec, service.as_ref(), &slices, &reach(exporter)))
 }
 
-/// The networks that the leader takes endpoints in.
-pub(super) fn claim(exporter: &Exporter) -> Claim {
-    let Networks { service_cidrs, pod_cidrs } = &exporter.networks;
-    let pods = if pod_cidrs.is_empty() { PodConnectivity::Off } else { PodConnectivity::On };
-    Claim::new(service_cidrs, pod_cidrs, exporter.addresses, pods)
+/// What the leader takes of this cluster. Where endpoints may be does not depend on whether Pods are reached otherwise.
+fn reach(exporter: &Exporter) -> Reach {
+    let Exporter { addresses, networks, pods, .. } = exporter;
+    Reach {
+        addresses: *addresses,
+        networks: Claim::new(&networks.service_cidrs, &pods.networks, *addresses, PodConnectivity::Off),
+        at_home: pods.at_home.clone(),
+    }
 }
 
 /// The ResourceExports of a Service: of the Service itself and of its endpoints; none without a leader.

@@ -5,6 +5,7 @@
 //! Multi-cluster made are changed or deleted: those that carry its mark, and kinds that nobody else writes.
 
 mod cluster_info;
+mod home;
 mod label_identity;
 mod placement;
 mod policy;
@@ -18,19 +19,22 @@ mod template;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::mcs;
 use antrea_shared_api::multicluster::v1alpha1::ResourceImport;
 use antrea_types::IpFamily;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+pub(crate) use home::concerns_imports;
 pub use subject::Subject;
-use subject::{policies, policy_of, services_derived, services_of, subject_of_import};
+use subject::{imported, policies, policy_of, services_derived, services_of, subject_of_import};
 
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, is_leaving, label};
+use crate::objects::{Change, Key, Objects, SERVICE_LABEL, is_leaving, label};
 use crate::withdrawals::Withdrawals;
 
 /// What stands in the label `endpointslice.kubernetes.io/managed-by` of EndpointSlices that are imported.
@@ -51,6 +55,9 @@ pub enum Problem {
     /// None of the families is one of the cluster.
     #[error("the Service has addresses of {0} only, which this cluster does not have")]
     NoFamily(String),
+    /// Endpoints of other clusters would lead to something of this one.
+    #[error("{0}: clusters of a ClusterSet need networks of their own")]
+    InOwnNetwork(String),
     /// It waits for a Tier.
     #[error("ACNP Tier {tier} does not exist in importing cluster {cluster}")]
     NoTier {
@@ -75,6 +82,10 @@ pub struct Importer {
     pub area: String,
     /// The families of ClusterIPs in this cluster, the preferred one first.
     pub families: Vec<IpFamily>,
+    /// Which addresses this cluster exports.
+    pub addresses: EndpointAddresses,
+    /// The networks of this cluster: those of its ClusterIPs, and those of Pods that its Nodes name.
+    pub own_networks: Vec<IpNet>,
     /// Namespaces that nothing is imported into.
     pub excluded: BTreeSet<String>,
     /// What the leader has withdrawn just now.
@@ -152,12 +163,16 @@ impl Area for Importer {
             Kind::LabelIdentity => vec![Subject::Labels(key.name.clone())],
             Kind::ServiceImport => vec![Subject::Service(key.namespace.clone(), key.name.clone())],
             Kind::Service => {
-                before.iter().chain(now).flat_map(|object| services_derived(objects, key, object)).collect()
+                let derived =
+                    before.iter().chain(now).flat_map(|object| services_derived(objects, key, object));
+                derived.chain(imported(objects, &key.namespace, &key.name)).collect()
             }
             Kind::EndpointSlice => {
                 let service = |object| label(object, mcs::label::SERVICE_NAME);
                 let named = |name: &str| Subject::Service(key.namespace.clone(), name.to_owned());
-                before.iter().chain(now).filter_map(service).map(named).collect()
+                let made_for = before.iter().chain(now).filter_map(service).map(named);
+                let of = before.iter().chain(now).filter_map(|object| label(object, SERVICE_LABEL));
+                made_for.chain(of.filter_map(|name| imported(objects, &key.namespace, name))).collect()
             }
             _ => Vec::new(),
         }

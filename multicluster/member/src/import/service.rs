@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
-use super::{Importer, Problem, service_import, slices};
+use super::{Importer, Problem, home, service_import, slices};
 use crate::action::{Action, ensure};
 use crate::area::Plan;
 use crate::kind::Kind;
@@ -24,6 +24,8 @@ pub(super) struct Imported<'a> {
     pub(super) name: &'a str,
     pub(super) import: &'a ImportedServiceImport,
     pub(super) endpoints: Option<&'a ImportedEndpoints>,
+    /// What of the endpoints is left out.
+    pub(super) left_out: Option<Problem>,
     /// The families that both the Service and this cluster have, in the Service's order; empty when unknown.
     pub(super) families: Vec<IpFamily>,
 }
@@ -47,13 +49,16 @@ pub(super) fn plan(
     let Some(import) = import.and_then(|import| import.spec.service_import) else {
         return Ok(withdraw(objects, namespace, name));
     };
-    let home = objects.get(&Key::new(Kind::Namespace, "", namespace));
-    if home.is_none_or(is_leaving) {
+    let own = objects.get(&Key::new(Kind::Namespace, "", namespace));
+    if own.is_none_or(is_leaving) {
         return Err(Problem::NoNamespace(namespace.to_owned()));
     }
     let endpoints = endpoints.and_then(|import| import.spec.endpoints);
+    let mut endpoints = home::with_own_pods(importer, objects, (namespace, name), &import, endpoints);
+    let left_out = endpoints.as_mut().and_then(|endpoints| home::without_own_networks(importer, endpoints));
     let families = common_families(&import, &importer.families);
-    let imported = Imported { namespace, name, import: &import, endpoints: endpoints.as_ref(), families };
+    let (import, endpoints) = (&import, endpoints.as_ref());
+    let imported = Imported { namespace, name, import, endpoints, left_out, families };
     Ok(realize(importer, objects, &imported, now))
 }
 
@@ -75,7 +80,7 @@ fn find(
     })
 }
 
-fn common_families(import: &ImportedServiceImport, own: &[IpFamily]) -> Vec<IpFamily> {
+pub(super) fn common_families(import: &ImportedServiceImport, own: &[IpFamily]) -> Vec<IpFamily> {
     let of_text = |text: &String| own.iter().copied().find(|family| family.to_string() == *text);
     import.spec.ip_families.iter().filter_map(of_text).collect()
 }
@@ -100,6 +105,7 @@ fn realize(importer: &Importer, objects: &Objects, imported: &Imported<'_>, now:
         plan.actions.extend(ensure_service(imported, &key, actual));
     }
     service_import::plan(objects, imported, service, now, &mut plan);
+    plan.problems.extend(imported.left_out.clone());
     plan
 }
 

@@ -96,7 +96,10 @@ fn ready(imported: &Imported<'_>, ips: &[String], problems: &[Problem]) -> Condi
         None if ips.is_empty() && !imported.is_headless() => {
             ready("False", ready_reason::PENDING, "the derived Service has no address yet".to_owned())
         }
-        None => ready("True", ready_reason::READY, String::new()),
+        None => {
+            let left_out = imported.left_out.as_ref().map(ToString::to_string);
+            ready("True", ready_reason::READY, left_out.unwrap_or_default())
+        }
     }
 }
 

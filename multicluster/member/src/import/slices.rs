@@ -17,7 +17,7 @@ use crate::kind::Kind;
 use crate::objects::{Key, Objects, SERVICE_LABEL, is_leaving, label, text};
 
 /// Who manages a slice.
-const MANAGED_BY_LABEL: &str = "endpointslice.kubernetes.io/managed-by";
+pub(super) const MANAGED_BY_LABEL: &str = "endpointslice.kubernetes.io/managed-by";
 
 /// The slices that were made for the imported Service `namespace/name`.
 pub(super) fn existing<'a>(objects: &'a Objects, namespace: &str, name: &str) -> Vec<(&'a Key, &'a Value)> {

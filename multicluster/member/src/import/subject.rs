@@ -72,6 +72,12 @@ pub(super) fn services_of(objects: &Objects, namespace: &str) -> Vec<Subject> {
     services
 }
 
+/// The Service of this name, where it is imported.
+pub(super) fn imported(objects: &Objects, namespace: &str, name: &str) -> Option<Subject> {
+    let subject = || Subject::Service(namespace.to_owned(), name.to_owned());
+    objects.is_imported_service(namespace, name).then(subject)
+}
+
 /// The imported Services that a Service may be derived of: by its label, and by its name.
 pub(super) fn services_derived(objects: &Objects, key: &Key, object: &Value) -> Vec<Subject> {
     let Some(plain) = key.name.strip_prefix(DERIVED_PREFIX) else { return Vec::new() };

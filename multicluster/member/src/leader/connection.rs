@@ -31,12 +31,11 @@ use super::{
     Class, Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, leaving, secret_name, status, unusable,
 };
 use crate::action::{Action, ensure_status};
-use crate::condition::Condition;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, is_leaving, text};
 use crate::send::{Clients, Outcome};
 use crate::watches::{Told, Watched, Watcher};
-use heartbeat::Beat;
+use heartbeat::{Beat, Heard};
 
 /// How often the leader hears of the member.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -63,6 +62,7 @@ pub(crate) async fn run(
     let mut sets = watcher.start(&local, &[Watched::of(Kind::ClusterSet, &namespace)]);
     let mut secret = SecretWatch::new(&local, &namespace, watcher);
     secret.follow(tokens.secret.as_deref());
+    let mut nodes = facts.nodes.clone();
     let mut connection = Connection::new(local, namespace, facts, connect, leader);
     connection.token_secret = tokens.secret;
     let mut renewals = JoinSet::new();
@@ -87,6 +87,12 @@ pub(crate) async fn run(
                 }
             }
             Some(renewed) = renewals.join_next() => connection.renewed(renewed?),
+            Ok(()) = nodes.changed() => {
+                connection.publish();
+                if connection.is_behind() {
+                    heartbeat.reset_immediately();
+                }
+            }
             Some(answer) = connection.reports.next() => {
                 if !connection.reported(answer) {
                     continue;
@@ -131,7 +137,7 @@ struct Connection {
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
     no_way: Option<String>,
     /// What the leader said last of this cluster, and how often it has said something else.
-    told: Vec<Condition>,
+    heard: Heard,
     said: u64,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
@@ -162,6 +168,7 @@ impl Connection {
         connect: Connect,
         leader: watch::Sender<Leader>,
     ) -> Self {
+        let heard = Heard::nothing(&facts);
         Self {
             farewells: Farewells::new(local.clone(), connect),
             local,
@@ -177,7 +184,7 @@ impl Connection {
             number: 0,
             link: Link::Connecting,
             no_way: None,
-            told: Vec::new(),
+            heard,
             said: 0,
             lost: 0,
             fared: None,
@@ -254,6 +261,8 @@ impl Connection {
                 connection: self.number,
                 link: link.clone(),
                 said: self.said,
+                pods: self.heard.pods.clone(),
+                nodes: self.facts.nodes.borrow().clone().unwrap_or_default(),
             })),
         });
     }
@@ -282,7 +291,7 @@ impl Connection {
             link: &self.link,
             not_renewed: self.renewal.problem(),
             unusable: unusable.as_ref(),
-            told: &self.told,
+            told: &self.heard.told,
             leaving: leaving.as_deref(),
         };
         ensure_status(key, set, &status(set, &said, leader, Timestamp::now()))

@@ -7,6 +7,7 @@ mod credentials;
 mod fault;
 mod identity;
 mod leaving;
+mod pods;
 mod renewal;
 mod status;
 mod token_request;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_mc_core::ids::ClusterId;
+use ipnet::IpNet;
 use kube::Client;
 
 pub(crate) use client::connect;
@@ -26,6 +28,7 @@ pub use leaving::leaving;
 pub use renewal::Renewal;
 pub use status::{Link, Said, status};
 
+use crate::export::ExportedPods;
 use crate::kind::Kind;
 
 /// The kinds of objects that the leader has.
@@ -75,4 +78,8 @@ pub(crate) struct Joined {
     pub(crate) link: Link,
     /// Another number each time that the leader says something else of our networks.
     pub(crate) said: u64,
+    /// Which Pods it takes; nothing before it has heard of their networks.
+    pub(crate) pods: Option<ExportedPods>,
+    /// The networks of Pods of our own Nodes, as far as they are known.
+    pub(crate) nodes: Vec<IpNet>,
 }

@@ -43,6 +43,13 @@ impl Imports {
         })
     }
 
+    /// Whether there is an import of a Service.
+    pub(super) fn has_service(&self, namespace: &str, name: &str) -> bool {
+        let about = About::Service([namespace.to_owned(), name.to_owned()]);
+        let mut following = self.0.range((about.clone(), <[String; 2]>::default())..);
+        following.next().is_some_and(|(found, _)| *found == about)
+    }
+
     /// The names of the imported policies, sorted, once for each import.
     pub(super) fn policies(&self) -> impl Iterator<Item = &str> {
         let first = About::Policy(String::new());

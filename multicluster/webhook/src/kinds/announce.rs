@@ -12,6 +12,9 @@ use crate::denied::{Denied, forbid};
 use crate::review::{Operation, Request};
 use crate::surroundings::Surroundings;
 
+/// The largest announce of a member, in bytes of JSON without the status: the leader has to be able to write that.
+const LARGEST: usize = 64 << 10;
+
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
     let area = surroundings.common_area(&request.namespace)?;
     let caller = Caller::in_area(&request.user_info, surroundings, &request.namespace, area)?;
@@ -33,6 +36,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     if let Caller::Member(cluster) = &caller {
         is_own(&change, cluster)?;
         is_the_same_cluster(&change, request)?;
+        leaves_room_for_the_status(&change)?;
     }
     change.validate()?;
     match &change {
@@ -55,13 +59,34 @@ fn is_own(change: &Change<MemberClusterAnnounce>, cluster: &ClusterId) -> Result
         ));
     }
     let finalizer = member_cluster_announce(cluster.as_str());
-    let has = |announce: &MemberClusterAnnounce| {
-        announce.metadata.finalizers.as_ref().is_some_and(|all| all.contains(&finalizer))
-    };
+    let has = |announce: &MemberClusterAnnounce| finalizers(announce).any(|one| *one == finalizer);
     if has(old) && !has(new) {
         return forbid(format!("finalizer {finalizer} is the leader's to remove"));
     }
-    Ok(())
+    let had: Vec<&String> = change.before().into_iter().flat_map(finalizers).collect();
+    match finalizers(new).find(|added| **added != finalizer && !had.contains(added)) {
+        Some(added) => {
+            forbid(format!("metadata.finalizers: {added:?} would keep the announce of a member that leaves"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What was larger before may stay, and shrink.
+fn leaves_room_for_the_status(change: &Change<MemberClusterAnnounce>) -> Result<(), Denied> {
+    let size = |announce: &MemberClusterAnnounce| {
+        let without_status = MemberClusterAnnounce { status: None, ..announce.clone() };
+        serde_json::to_string(&without_status).map_or(usize::MAX, |text| text.len())
+    };
+    let Some(new) = change.after().map(size).filter(|size| *size > LARGEST) else { return Ok(()) };
+    if change.before().is_some_and(|old| size(old) >= new) {
+        return Ok(());
+    }
+    forbid(format!("the announce has {new} bytes, and may have {LARGEST} at most"))
+}
+
+fn finalizers(announce: &MemberClusterAnnounce) -> impl Iterator<Item = &String> {
+    announce.metadata.finalizers.iter().flatten()
 }
 
 fn fits_the_set(announce: &MemberClusterAnnounce, request: &Request, area: &Area) -> Result<(), Denied> {
@@ -126,7 +151,17 @@ fn takes_nothing_from_others(
         return Ok(());
     }
     let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
-    let info = area.info_of(&cluster);
-    let of = |announce| Networks { announce, info };
-    super::export_networks::refuse(&area.claims()?.not_to_be_announced(&cluster, of(old), of(Some(new))))
+    let (claims, info) = (area.claims()?, area.info_of(&cluster));
+    let (written, approval) = (as_it_will_be(old, new), area.approval_of(&cluster));
+    let of = |announce| Networks::of(announce, info);
+    let foreseen = claims.foresee(&cluster, &approval, of(old), of(Some(&written)));
+    super::export_networks::refuse(&foreseen.refused_announce())
+}
+
+/// The API server says how old an announce is, and the leader what the member has.
+fn as_it_will_be(old: Option<&MemberClusterAnnounce>, new: &MemberClusterAnnounce) -> MemberClusterAnnounce {
+    let mut written = new.clone();
+    written.metadata.creation_timestamp = old.and_then(|old| old.metadata.creation_timestamp.clone());
+    written.status = old.and_then(|old| old.status.clone());
+    written
 }

@@ -10,7 +10,7 @@ use crate::{Event, Hook, Known};
 fn a_member_exports_addresses_in_its_networks_alone() {
     for (ip, expected) in [
         ("10.1.255.1", "allowed"),
-        ("10.101.0.7", "403: 10.101.0.7 is in no network that cluster east has announced"),
+        ("10.101.0.7", "allowed"),
         ("10.2.0.1", "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west"),
         ("203.0.113.7", "403: 203.0.113.7 is in no network that cluster east has announced"),
         (
@@ -35,6 +35,26 @@ fn a_member_exports_addresses_in_its_networks_alone() {
         "endpointSlices: [{addressType: IPv4, endpoints: [{addresses: [10.1.0.7, 10.2.0.1]}]}]",
     );
     check("mc/east-token", "create", &slice, "403: 10.2.0.1 is in Service CIDR 10.2.0.0/16 of cluster west");
+}
+
+/// Its Pods are in no ClusterInfo.
+#[test]
+fn a_headless_service_is_exported_without_a_gateway() {
+    check("mc/east-token", "create", &with(ENDPOINTS, "10.1.0.7", "10.101.0.7"), "allowed");
+    let known = known();
+    let nodes = with(EAST, "podCIDRs: [10.101.0.0/16]", "nodePodCIDRs: [10.9.0.0/24, 10.2.0.0/24]");
+    let heartbeat = format!("{EAST}---{nodes}");
+    let taken = answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &heartbeat);
+    assert_eq!(taken, "allowed", "networks of Nodes cost no heartbeat");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&nodes).remove(0))));
+    let pod = |ip: &str| with(ENDPOINTS, "10.1.0.7", ip);
+    check_in(&known, "mc/east-token", "create", &pod("10.9.0.7"), "allowed");
+    let of_west = "403: 10.2.0.7 is in Service CIDR 10.2.0.0/16 of cluster west";
+    check_in(&known, "mc/east-token", "create", &pod("10.2.0.7"), of_west);
+    let info = with(INFO, "gatewayInfos", "podCIDRs: [10.9.0.0/24, 10.2.0.0/24], gatewayInfos");
+    check_in(&known, "mc/east-token", "create", &info, "allowed");
+    let unsaid = "403: 10.8.0.0/24 is in no network that cluster east has announced";
+    check_in(&known, "mc/east-token", "create", &with(&info, "10.9.0.0", "10.8.0.0"), unsaid);
 }
 
 #[test]
@@ -103,6 +123,56 @@ fn a_member_tells_of_its_own_networks_alone() {
         &with(INFO, "172.18.0.2", "10.2.0.9"),
         "403: gateway 10.2.0.9 is in Service CIDR 10.2.0.0/16 of cluster west",
     );
+}
+
+/// `east` as the leader has written it down, with what the younger member `north` claims.
+fn with_north(networks: &str) -> Known {
+    let known = known();
+    let had = "status: {gateways: [{gatewayIP: 172.18.0.2, since: '2026-11-20T00:00:01Z'}]}\n";
+    let north = "metadata: {name: member-announce-from-north, namespace: mc, creationTimestamp: '2026-11-22T00:00:00Z'}\n\
+                 clusterID: north\nclusterSetID: set\nleaderClusterID: hub\n";
+    for announce in [format!("{EAST}{had}"), format!("{north}serviceCIDRs: [{networks}]\n")] {
+        known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&announce).remove(0))));
+    }
+    known
+}
+
+/// The leader refuses the claim when it settles those of all.
+#[test]
+fn what_a_younger_member_claims_keeps_no_older_one_from_its_cluster_info() {
+    for claimed in ["172.18.0.0/16", "10.1.0.0/16"] {
+        let known = with_north(claimed);
+        check_in(&known, "mc/east-token", "create", INFO, "allowed");
+        check_in(&known, "mc/east-token", "create", &with(INFO, "172.18.0.2", "172.18.0.3"), "allowed");
+        known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(INFO).remove(0)))));
+        let fails_over =
+            update(INFO, "{gatewayIP: 172.18.0.2}", "{gatewayIP: 172.18.0.2}, {gatewayIP: 172.18.0.3}");
+        check_in(&known, "mc/east-token", "update", &fails_over, "allowed");
+    }
+    let refused = "403: gateway 10.9.0.3 is in Service CIDR 10.9.0.0/16 of cluster north";
+    let known = with_north("10.9.0.0/16");
+    check_in(&known, "mc/east-token", "create", &with(INFO, "172.18.0.2", "10.9.0.3"), refused);
+}
+
+#[test]
+fn so_many_gateways_are_named_and_no_more() {
+    let named = |number: u8| {
+        let gateways: Vec<String> =
+            (1..=number).map(|host| format!("{{gatewayIP: 172.18.0.{host}}}")).collect();
+        with(INFO, "{gatewayIP: 172.18.0.2}", &gateways.join(", "))
+    };
+    check("mc/east-token", "create", &named(8), "allowed");
+    let refused = "422: spec.clusterInfo.gatewayInfos: there may be 8 at most, not 9";
+    check("mc/east-token", "create", &named(9), refused);
+}
+
+#[test]
+fn neither_of_two_fields_tells_of_a_network_of_another() {
+    let refused = "403: Service CIDR 10.2.0.0/16 overlaps Service CIDR 10.2.0.0/16 of cluster west: clusters of a ClusterSet need networks of their own";
+    for (one, list) in [("10.2.0.0/16", "10.1.0.0/16"), ("10.1.0.0/16", "10.1.0.0/16, 10.2.0.0/16")] {
+        let both = format!("serviceCIDR: {one}, serviceCIDRs: [{list}]");
+        check("mc/east-token", "create", &with(INFO, "serviceCIDR: 10.1.0.0/16", &both), refused);
+    }
 }
 
 #[test]

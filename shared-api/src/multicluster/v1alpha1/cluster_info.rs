@@ -22,14 +22,15 @@ pub struct ClusterInfo {
     pub service_cidr: String,
     /// All networks of its ClusterIPs, of both families; an addition to upstream's. Missing means `serviceCIDR` alone.
     #[serde(rename = "serviceCIDRs", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::cidrs")]
+    #[schemars(schema_with = "schema::named_cidrs")]
     pub service_cidrs: Vec<String>,
     /// Where its Gateways are; none when there is none.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 8))]
     pub gateway_infos: Vec<GatewayInfo>,
     /// The networks of its Pods that other clusters may reach.
     #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
-    #[schemars(schema_with = "schema::cidrs")]
+    #[schemars(schema_with = "schema::named_cidrs")]
     pub pod_cidrs: Vec<String>,
     /// The tunnel of its Gateways; missing where their agents do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +39,9 @@ pub struct ClusterInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_guard: Option<WireGuardInfo>,
 }
+
+/// How many Gateways a cluster may name.
+pub const MOST_GATEWAYS: usize = 8;
 
 /// Where a Gateway is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

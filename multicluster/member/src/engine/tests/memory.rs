@@ -7,7 +7,7 @@ use tokio::time::advance;
 
 use super::*;
 use crate::action::Action;
-use crate::export::{Networks, Subject as Exported};
+use crate::export::{Networks, PodNetworks, Subject as Exported};
 use crate::gateway::{NodeIpKind, Standing};
 use crate::leader::Class;
 use crate::objects::Key;
@@ -18,6 +18,8 @@ pub(super) fn settings() -> Settings {
     Settings {
         namespace: "kube-system".to_owned(),
         networks: Networks { service_cidrs: vec!["10.96.0.0/16".parse().unwrap()], pod_cidrs: Vec::new() },
+        pods: PodNetworks::Named,
+        nodes: watch::channel(None).1,
         addresses: EndpointAddresses::ClusterIps,
         precedence: NodeIpKind::Internal,
         label_identities: LabelIdentities::Kept,

@@ -105,7 +105,8 @@ impl Member {
 
     fn follow(&mut self, connection: u64, said: u64) {
         let (cluster, area, link) = ("west".parse().unwrap(), "area".to_owned(), Link::Connected);
-        let joined = Joined { cluster, area, client: self.leader.clone(), connection, link, said };
+        let (client, pods, nodes) = (self.leader.clone(), Some(ExportedPods::default()), Vec::new());
+        let joined = Joined { cluster, area, client, connection, link, said, pods, nodes };
         self.engine.follow(&Leader::Joined(Arc::new(joined)));
     }
 

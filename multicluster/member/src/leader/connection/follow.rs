@@ -6,6 +6,7 @@ use kube::Client;
 use tracing::{info, warn};
 
 use super::Connection;
+use super::heartbeat::Heard;
 use crate::leader::{Class, Fault, Leader, Link, Renewal, Target, Wish, leaving, wish};
 
 impl Connection {
@@ -103,7 +104,8 @@ impl Connection {
 
     /// Begins to tell the leader that we leave. Nothing else waits for it.
     fn leave(&mut self) {
-        (self.link, self.no_way, self.told) = (Link::Connecting, None, Vec::new());
+        (self.link, self.no_way) = (Link::Connecting, None);
+        self.heard = Heard::nothing(&self.facts);
         self.beats.clear();
         let joined = self.joined.take().map(|(target, _)| target);
         if let Some(target) = joined.or_else(|| self.former.take()) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use antrea_kit::backoff::jitter;
 use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::time::error::Elapsed;
@@ -14,8 +15,10 @@ use tracing::{debug, info, warn};
 
 use super::{Connection, Facts, HEARTBEAT, PATIENCE};
 use crate::condition::Condition;
+use crate::export::ExportedPods;
 use crate::leader::announce::{announce, send, told};
 use crate::leader::identity::{is_anothers, own_uid};
+use crate::leader::pods::{heard, unheard};
 use crate::leader::{Class, Fault, Link, Target};
 
 /// How many heartbeats are lost before the leader counts as away, and then, in another way, before that one is told.
@@ -39,7 +42,25 @@ pub(super) struct Beat {
     uid: Option<String>,
     link: Link,
     /// What the leader says of our networks, if it has taken the heartbeat.
-    told: Vec<Condition>,
+    heard: Option<Heard>,
+}
+
+/// What the leader says of our networks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// To users.
+    pub(super) told: Vec<Condition>,
+    /// Of Pods; nothing before it has heard of their networks.
+    pub(super) pods: Option<ExportedPods>,
+    /// The networks of Nodes that it was told of, if they were known.
+    pub(super) nodes: Option<Vec<IpNet>>,
+}
+
+impl Heard {
+    /// Before it has said anything.
+    pub(super) fn nothing(facts: &Facts) -> Self {
+        Self { told: Vec::new(), pods: unheard(facts), nodes: None }
+    }
 }
 
 impl Heartbeat {
@@ -53,27 +74,32 @@ impl Heartbeat {
             },
         };
         let sent = timeout(PATIENCE, self.send(&uid)).await;
-        let (link, told) = sent.unwrap_or_else(|late| (Link::Disconnected(silence(late)), Vec::new()));
-        Beat { uid: Some(uid), link, told }
+        let (link, heard) = sent.unwrap_or_else(|late| (Link::Disconnected(silence(late)), None));
+        Beat { uid: Some(uid), link, heard }
     }
 
     /// How the connection fares, and what the leader says of our networks.
-    async fn send(&self, uid: &str) -> (Link, Vec<Condition>) {
+    async fn send(&self, uid: &str) -> (Link, Option<Heard>) {
         let Self { leader, target, facts, .. } = self;
-        let now = Timestamp::now();
-        match send(leader, &announce(target, facts, uid, now)).await {
-            Ok(answer) => (Link::Connected, told(&answer)),
-            Err(error) if is_anothers(&error, leader, target, uid).await => {
-                (Link::Taken(Fault::of(&error).class().to_string()), Vec::new())
+        let (now, nodes) = (Timestamp::now(), facts.exported_of_nodes());
+        let sent = announce(target, facts, (uid, nodes.as_deref().unwrap_or_default()), now);
+        match send(leader, &sent, nodes.is_some()).await {
+            Ok(answer) => {
+                let pods = nodes.as_ref().map(|_| heard(facts, &sent, &answer));
+                let heard = Heard { told: told(&answer), pods, nodes };
+                (Link::Connected, Some(heard))
             }
-            Err(error) => (judge(&error, target, now), Vec::new()),
+            Err(error) if is_anothers(&error, leader, target, uid).await => {
+                (Link::Taken(Fault::of(&error).class().to_string()), None)
+            }
+            Err(error) => (judge(&error, target, now), None),
         }
     }
 }
 
 impl Beat {
     const fn lost(fault: Fault) -> Self {
-        Self { uid: None, link: Link::Disconnected(fault), told: Vec::new() }
+        Self { uid: None, link: Link::Disconnected(fault), heard: None }
     }
 
     /// Whether nobody has answered.
@@ -94,12 +120,9 @@ impl Connection {
     pub(super) fn beaten(&mut self, beat: Beat) {
         let silent = if beat.is_silent() { self.silent + 1 } else { 0 };
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
-        let Beat { uid, link, told } = beat;
+        let Beat { uid, link, heard } = beat;
         self.uid = uid.or_else(|| self.uid.take());
-        let says_otherwise = link == Link::Connected && self.told != told;
-        if says_otherwise {
-            (self.told, self.said) = (told, self.said + 1);
-        }
+        let says_otherwise = heard.is_some_and(|heard| self.hear(heard));
         if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
@@ -110,6 +133,14 @@ impl Connection {
         if says_otherwise {
             self.publish();
         }
+    }
+
+    /// Takes in what the leader says. Whether it says something else of our networks than before.
+    fn hear(&mut self, heard: Heard) -> bool {
+        let before = mem::replace(&mut self.heard, heard);
+        let says_otherwise = (&before.told, &before.pods) != (&self.heard.told, &self.heard.pods);
+        self.said += u64::from(says_otherwise);
+        says_otherwise
     }
 
     /// Takes in how a heartbeat fared, and tells the other components where that is news.
@@ -149,9 +180,14 @@ impl Connection {
     pub(super) fn next_beat(&mut self) -> Duration {
         if self.link == Link::Connected {
             self.retries.reset();
-            return HEARTBEAT;
+            return if self.is_behind() { Duration::ZERO } else { HEARTBEAT };
         }
         self.retries.wait(jitter())
+    }
+
+    /// Whether Nodes name other networks than the leader was told of last, while it takes heartbeats.
+    pub(super) fn is_behind(&self) -> bool {
+        self.link == Link::Connected && self.heard.nodes != self.facts.exported_of_nodes()
     }
 }
 
@@ -191,7 +227,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
-    use crate::export::Networks;
+    use crate::export::{Networks, PodNetworks};
     use crate::leader::{Credentials, Leader};
 
     const BLAME: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkRefused", "message": "10.2.0.0/24 is of cluster east"}]}}"#;
@@ -251,7 +287,8 @@ mod tests {
     fn connection() -> (Connection, watch::Receiver<Leader>) {
         let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
         let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
-        let facts = Facts { networks, addresses, version };
+        let (pods, nodes) = (PodNetworks::Named, watch::channel(None).1);
+        let facts = Facts { networks, pods, nodes, addresses, version };
         let (known, seen) = watch::channel(Leader::Unknown);
         let mut connection =
             Connection::new(leader(Fate::Failed), "kube-system".to_owned(), facts, connect, known);

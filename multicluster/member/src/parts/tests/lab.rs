@@ -100,6 +100,9 @@ pub(super) struct Lab {
     /// What the configuration says when the member starts next.
     pub(super) labels: LabelIdentities,
     pub(super) token_secret: Option<String>,
+    pub(super) pods: PodNetworks,
+    /// Tells which networks of Pods Nodes name.
+    pub(super) nodes: watch::Sender<Option<Vec<IpNet>>>,
     stop: Option<oneshot::Sender<()>>,
     process: Option<JoinHandle<()>>,
     _folders: [tempfile::TempDir; 2],
@@ -128,6 +131,8 @@ impl Lab {
             url,
             labels: LabelIdentities::Exported,
             token_secret: None,
+            pods: PodNetworks::Named,
+            nodes: watch::channel(None).0,
             stop: None,
             process: None,
             _folders: [of_local, of_leader],
@@ -144,6 +149,8 @@ impl Lab {
                 service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
                 pod_cidrs: Vec::new(),
             },
+            pods: self.pods,
+            nodes: self.nodes.subscribe(),
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
             label_identities: self.labels,

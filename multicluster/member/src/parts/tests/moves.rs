@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::Method;
+use ipnet::IpNet;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::lab::{LEADERS, Lab, announce, derived, exported, gateway, set};
-use crate::export::LabelIdentities;
+use crate::export::{LabelIdentities, PodNetworks};
 use crate::kind::Kind;
-use crate::objects::Key;
+use crate::objects::{Key, at};
 
 /// Longer than withdrawals wait.
 const AFTERWARDS: Duration = Duration::from_millis(2500);
@@ -161,6 +162,67 @@ async fn networks_that_are_not_configured_any_more_are_not_announced_any_more() 
     lab.start();
     let is_gone = |announce: Option<&Value>| announce.is_some_and(|of| of.get("podCIDRs").is_none());
     lab.wait(&announce(), is_gone).await;
+    lab.end().await;
+}
+
+/// An API server of the leader that counts the watches that are begun.
+fn counted(files: Client, watches: Arc<AtomicU32>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let begins = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        watches.fetch_add(u32::from(begins), Ordering::SeqCst);
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test]
+async fn a_node_that_comes_restarts_nothing() {
+    let watches = Arc::new(AtomicU32::new(0));
+    let mut lab = Lab::behind("https://nodes", |files| counted(files, watches.clone())).await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.pods = PodNetworks::OfNodes;
+    let networks: Vec<IpNet> = ["10.10.1.0/24", "10.10.3.0/24"].map(|text| text.parse().unwrap()).into();
+    lab.nodes.send_replace(Some(networks[..1].to_vec()));
+    lab.start();
+    let names = |number: usize| {
+        let expected = json!(&networks[..number]);
+        move |object: Option<&Value>, path: &str| object.and_then(|of| at(of, path)) == Some(&expected)
+    };
+    let (one, both) = (names(1), names(2));
+    lab.wait(&exported()[3], |info| one(info, "/spec/clusterInfo/podCIDRs")).await;
+    lab.is_joined().await;
+    sleep(Duration::from_millis(300)).await;
+    let before = (watches.load(Ordering::SeqCst), lab.get(&derived()).await);
+    lab.nodes.send_replace(Some(networks.clone()));
+    lab.wait(&announce(), |announce| both(announce, "/nodePodCIDRs")).await;
+    lab.wait(&exported()[3], |info| both(info, "/spec/clusterInfo/podCIDRs")).await;
+    assert_eq!((watches.load(Ordering::SeqCst), lab.get(&derived()).await), before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn a_member_that_starts_withdraws_nothing_before_it_knows_its_nodes() {
+    let mut lab = Lab::new("https://nodes-unknown").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.pods = PodNetworks::OfNodes;
+    lab.nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
+    lab.start();
+    let names = |object: Option<&Value>, path: &str| {
+        object.and_then(|of| at(of, path)) == Some(&json!(["10.10.1.0/24"]))
+    };
+    lab.wait(&exported()[3], |info| names(info, "/spec/clusterInfo/podCIDRs")).await;
+    lab.end().await;
+    lab.nodes.send_replace(None);
+    let touched = |announce: &Value| announce["metadata"]["annotations"]["touch-ts"].clone();
+    let before = touched(&lab.get(&announce()).await.unwrap());
+    lab.start();
+    lab.wait(&announce(), |announce| announce.is_some_and(|of| touched(of) != before)).await;
+    sleep(Duration::from_millis(500)).await;
+    assert!(names(lab.get(&announce()).await.as_ref(), "/nodePodCIDRs"));
+    assert!(names(lab.get(&exported()[3]).await.as_ref(), "/spec/clusterInfo/podCIDRs"));
     lab.end().await;
 }
 
