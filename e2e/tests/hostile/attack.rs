@@ -47,7 +47,7 @@ impl Attack {
     /// What can be done to any port.
     pub(crate) const ON_ANY_PORT: [Self; 3] = [Self::Silent, Self::Strangers, Self::Forgers];
 
-    /// How many connections or handshakes it makes a second at least, or how many answers it gets. What can be done to any port
+    /// How many connections it makes a second at least, or how many answers it gets. What can be done to any port
     /// has a tenth of what it reaches on two processors, which a slow machine need not reach; the server may hold back the
     /// others, but not make them nothing.
     pub(super) const fn least(self) -> u32 {

@@ -129,7 +129,8 @@ impl Attacker {
         let Means { attack, to, count, .. } = &*self.means;
         let [connections, handshakes, answers] = count.a_second(begun.elapsed());
         let done = match attack {
-            Attack::Silent => connections,
+            // A server that is full closes them, many before their request is there.
+            Attack::Silent | Attack::Strangers => connections,
             _ => answers,
         };
         let achieved = format!(
