@@ -20,7 +20,7 @@ const LANES: usize = 2;
 /// lanes end at about the same time.
 const AREAS: [(&str, &str); 5] = [
     (MULTICLUSTER, "multicluster::"),
-    ("lab cluster", OTHERS),
+    (CLUSTER, OTHERS),
     ("lab policies", "policies::"),
     ("lab services", "services::"),
     ("lab pages", "pages::"),
@@ -28,7 +28,14 @@ const AREAS: [(&str, &str); 5] = [
 
 const MULTICLUSTER: &str = "lab multicluster";
 
+const CLUSTER: &str = "lab cluster";
+
 const OTHERS: &str = "";
+
+/// Attacks do all that a processor can, and what others notice of them is timed: they run alone, after all areas.
+const ATTACKS: &str = "lab attacks";
+
+const OF_ATTACKS: &str = "::hostile::";
 
 const KERNEL: &str = "kernel";
 
@@ -40,7 +47,7 @@ const ENVIRONMENT_OF_PROGRAMS: &str = "ANTREA_E2E_PROGRAMS";
 /// The names of all suites here.
 pub(super) fn names(extent: Extent) -> Vec<&'static str> {
     let long = if extent == Extent::All { long::NAMES.as_slice() } else { &[] };
-    AREAS.iter().map(|(name, _)| name).chain(&[KERNEL]).chain(long).copied().collect()
+    AREAS.iter().map(|(name, _)| name).chain(&[KERNEL, ATTACKS]).chain(long).copied().collect()
 }
 
 /// Runs the suites that need our programs, built.
@@ -57,9 +64,9 @@ pub(super) fn run(
     long::run(suites, binaries, images);
 }
 
-/// The kernel suite and the areas of the lab.
+/// The kernel suite and the areas of the lab; then attacks.
 fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive], extent: Extent) {
-    let mut planned = lab(suites, binaries, images, extent);
+    let Areas { mut planned, attacks } = lab(suites, binaries, images, extent);
     // It takes about as long as the areas behind it.
     let place = planned.len().min(BEFORE_KERNEL);
     planned.splice(place..place, kernel(suites, binaries));
@@ -70,6 +77,9 @@ fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive]
     };
     lanes::run(LANES, planned.iter().map(|planned| -> Job<'_, ()> { Box::new(|| job(planned)) }).collect());
     let suites = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for attacks in attacks {
+        suites.add(attacks.run());
+    }
     // The clusters that tests share end with their process, and are still there.
     suites.step("cleaning up", cleanup::remove_leftovers);
 }
@@ -97,15 +107,17 @@ fn kernel<'a>(suites: &mut Suites, binaries: &'a [TestBinary]) -> Option<Planned
     }
 }
 
+/// Tests on whole clusters.
+#[derive(Default)]
+struct Areas<'a> {
+    planned: Vec<Planned<'a>>,
+    attacks: Vec<Planned<'a>>,
+}
+
 /// Tests on whole clusters, of what users install.
-fn lab<'a>(
-    suites: &mut Suites,
-    binaries: &'a [TestBinary],
-    images: &[Archive],
-    extent: Extent,
-) -> Vec<Planned<'a>> {
+fn lab<'a>(suites: &mut Suites, binaries: &'a [TestBinary], images: &[Archive], extent: Extent) -> Areas<'a> {
     let tests = || Planned::of("lab", binaries, Kind::Lab).tests();
-    let Some(tests) = suites.step("list of the lab tests", tests) else { return Vec::new() };
+    let Some(tests) = suites.step("list of the lab tests", tests) else { return Areas::default() };
     let areas = areas_of(&tests).into_iter().filter(|(name, tests)| !tests.is_empty() && suites.wants(name));
     let areas = areas.collect::<Vec<_>>();
     let has_multicluster = areas.iter().any(|(name, _)| *name == MULTICLUSTER);
@@ -119,7 +131,11 @@ fn lab<'a>(
         let planned = Planned::of(name, binaries, Kind::Lab);
         planned.one_by_one(tests).with_environment(&environment)
     };
-    areas.into_iter().map(planned).collect()
+    let (attacks, areas): (Vec<_>, Vec<_>) = areas.into_iter().partition(|(name, _)| *name == ATTACKS);
+    Areas {
+        planned: areas.into_iter().map(planned).collect(),
+        attacks: attacks.into_iter().map(planned).collect(),
+    }
 }
 
 fn environment(images: &[Archive], next: Option<&Archive>, extent: Extent) -> [(&'static str, String); 5] {
@@ -135,13 +151,16 @@ fn environment(images: &[Archive], next: Option<&Archive>, extent: Extent) -> [(
 
 /// Sorts tests into areas: each test is in exactly one.
 fn areas_of(tests: &[String]) -> Vec<(&'static str, Vec<String>)> {
-    let members = |prefix| tests.iter().filter(move |test| prefix_of(test) == prefix).cloned().collect();
-    AREAS.iter().map(|(name, prefix)| (*name, members(*prefix))).collect()
+    let members = |area| tests.iter().filter(move |test| area_of(test) == area).cloned().collect();
+    AREAS.iter().map(|(name, _)| *name).chain([ATTACKS]).map(|name| (name, members(name))).collect()
 }
 
-fn prefix_of(test: &str) -> &'static str {
-    let mut prefixes = AREAS.iter().map(|(_, prefix)| *prefix).filter(|prefix| *prefix != OTHERS);
-    prefixes.find(|prefix| test.starts_with(prefix)).unwrap_or(OTHERS)
+fn area_of(test: &str) -> &'static str {
+    if test.contains(OF_ATTACKS) {
+        return ATTACKS;
+    }
+    let area = AREAS.iter().find(|(_, prefix)| *prefix != OTHERS && test.starts_with(prefix));
+    area.map_or(CLUSTER, |(name, _)| name)
 }
 
 #[cfg(test)]
@@ -150,8 +169,15 @@ mod tests {
 
     #[test]
     fn every_test_is_in_one_area() {
-        let tests =
-            ["multicluster::policies::a", "policies::b", "pool::c", "services::d", "pool::services::e"];
+        let tests = [
+            "multicluster::policies::a",
+            "policies::b",
+            "pool::c",
+            "services::d",
+            "pool::services::e",
+            "policies::hostile::f",
+            "hostile::g",
+        ];
         let tests = tests.map(str::to_owned);
         let areas: Vec<String> =
             areas_of(&tests).iter().map(|(name, tests)| format!("{name}: {}", tests.join(" "))).collect();
@@ -159,10 +185,11 @@ mod tests {
             areas,
             [
                 "lab multicluster: multicluster::policies::a",
-                "lab cluster: pool::c pool::services::e",
+                "lab cluster: pool::c pool::services::e hostile::g",
                 "lab policies: policies::b",
                 "lab services: services::d",
-                "lab pages: "
+                "lab pages: ",
+                "lab attacks: policies::hostile::f"
             ]
         );
     }
