@@ -48,6 +48,10 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/z/leases/x";
 /// For what the API server says to be in Open vSwitch, whatever else goes on.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How soon an agent begins a watch once more. Of some thousand handshakes a second behind one address, the server ends those that
+/// take longest: an agent's may be one of them.
+const AGENT_WAITS: Duration = Duration::from_secs(1);
+
 /// For an answer of a Pod where there may be none.
 const FOR_AN_ANSWER: Duration = Duration::from_millis(90);
 
@@ -163,7 +167,8 @@ impl<'a> Scene<'a> {
         let host = [&services.here, &services.there].into_iter().find(|host| host.node == node);
         let host = host.context("the attacker is on no Node")?;
         let path = format!("{POLICIES}?watch=true&timeoutSeconds=1&fieldSelector=nodeName%3D{node}");
-        Ok(Question::new(&host.network, (self.controller, Transport::Tls), &path, token))
+        let watch = Question::new(&host.network, (self.controller, Transport::Tls), &path, token);
+        Ok(watch.again_after(AGENT_WAITS))
     }
 
     /// From the API server's answer, which has a policy that admits somebody, until the Pod is reached; then it is gone.
