@@ -94,7 +94,7 @@ impl BridgeKeeper {
         if current.is_none() || current == self.compared {
             return Ok(());
         }
-        // ovs-vswitchd deletes the flows when it applies the change, and whoever made the change need not have waited for that.
+        // ovs-vswitchd deletes the flows when it applies the change, which can be after the change shows up in the database.
         let bridge = &self.config.ovs.bridge;
         let transaction = Transaction::new(format!("waits until ovs-vswitchd has applied bridge {bridge}"));
         database

@@ -32,7 +32,7 @@ const CLUSTER: &str = "lab cluster";
 
 const OTHERS: &str = "";
 
-/// Attacks do all that a processor can, and what others notice of them is timed: they run alone, after all areas.
+/// Attacks keep a processor busy while others' latency is measured, so they run alone, after all other areas.
 const ATTACKS: &str = "lab attacks";
 
 const OF_ATTACKS: &str = "::hostile::";
@@ -66,7 +66,7 @@ pub(super) fn run(
 
 /// The kernel suite and the areas of the lab; then attacks.
 fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive], extent: Extent) {
-    let Areas { mut planned, attacks } = lab(suites, binaries, images, extent);
+    let Areas { together: mut planned, alone } = lab(suites, binaries, images, extent);
     // It takes about as long as the areas behind it.
     let place = planned.len().min(BEFORE_KERNEL);
     planned.splice(place..place, kernel(suites, binaries));
@@ -77,8 +77,8 @@ fn side_by_side(suites: &mut Suites, binaries: &[TestBinary], images: &[Archive]
     };
     lanes::run(LANES, planned.iter().map(|planned| -> Job<'_, ()> { Box::new(|| job(planned)) }).collect());
     let suites = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for attacks in attacks {
-        suites.add(attacks.run());
+    for planned in alone {
+        suites.add(planned.run());
     }
     // The clusters that tests share end with their process, and are still there.
     suites.step("cleaning up", cleanup::remove_leftovers);
@@ -107,11 +107,13 @@ fn kernel<'a>(suites: &mut Suites, binaries: &'a [TestBinary]) -> Option<Planned
     }
 }
 
-/// Tests on whole clusters.
+/// The areas of the lab that are to run.
 #[derive(Default)]
 struct Areas<'a> {
-    planned: Vec<Planned<'a>>,
-    attacks: Vec<Planned<'a>>,
+    /// Side by side.
+    together: Vec<Planned<'a>>,
+    /// One after the other, when nothing else runs.
+    alone: Vec<Planned<'a>>,
 }
 
 /// Tests on whole clusters, of what users install.
@@ -131,10 +133,10 @@ fn lab<'a>(suites: &mut Suites, binaries: &'a [TestBinary], images: &[Archive], 
         let planned = Planned::of(name, binaries, Kind::Lab);
         planned.one_by_one(tests).with_environment(&environment)
     };
-    let (attacks, areas): (Vec<_>, Vec<_>) = areas.into_iter().partition(|(name, _)| *name == ATTACKS);
+    let (alone, together): (Vec<_>, Vec<_>) = areas.into_iter().partition(|(name, _)| *name == ATTACKS);
     Areas {
-        planned: areas.into_iter().map(planned).collect(),
-        attacks: attacks.into_iter().map(planned).collect(),
+        together: together.into_iter().map(planned).collect(),
+        alone: alone.into_iter().map(planned).collect(),
     }
 }
 

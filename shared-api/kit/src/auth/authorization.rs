@@ -21,7 +21,7 @@ use crate::kube_client::bounded;
 const EVERYBODY: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
 /// How many questions wait to be asked, and how long, of users who were allowed nothing yet: every Pod has a token of one, and can
-/// ask for a new path each time. ServiceAccounts of a Namespace share, since whoever can create one can create many.
+/// ask for a new path each time. ServiceAccounts of a Namespace share: a user who can create one can create many.
 const STRANGERS: Bounds = Bounds { most: 1024, share: 16, patience: Duration::from_secs(5) };
 
 /// The same of users who were allowed something, which not everybody is, within this time: agents come at once after a restart,
