@@ -27,19 +27,18 @@ const POD: Kept = Fields(&[(
     Fields(&[("name", All), ("namespace", All), ("uid", All), ("resourceVersion", All), ("labels", All)]),
 )]);
 
-/// Whether a Node can be the Gateway, with which addresses, and in which networks its Pods are.
+/// Whether a Node can be the Gateway, and with which addresses.
 const NODE: Kept = Fields(&[
     (
         "metadata",
         Fields(&[
             ("name", All),
-            ("uid", All),
             ("resourceVersion", All),
             ("deletionTimestamp", All),
             ("annotations", Fields(&[(GATEWAY, All), (GATEWAY_IP, All), (TRANSPORT_ADDRESSES, All)])),
         ]),
     ),
-    ("spec", Fields(&[("podCIDRs", All), ("unschedulable", All)])),
+    ("spec", Fields(&[("unschedulable", All)])),
     (
         "status",
         Fields(&[
@@ -196,13 +195,12 @@ status:
         let kept = "
 metadata:
   name: n1
-  uid: 9b1c
   resourceVersion: '7'
   annotations:
     multicluster.antrea.io/gateway: 'true'
     multicluster.antrea.io/gateway-ip: 203.0.113.7
     node.antrea.io/transport-addresses: 172.18.0.9
-spec: {podCIDRs: [10.10.1.0/24], unschedulable: false}
+spec: {unschedulable: false}
 status:
   addresses:
   - {type: InternalIP, address: 172.18.0.1}

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::import::concerns_imports;
+use crate::import::kept_for_imports;
 use crate::kept::trim;
 use crate::kind::Kind;
 use crate::objects::text;
@@ -47,11 +47,14 @@ pub(crate) enum Keep {
 }
 
 impl Keep {
-    fn keeps(self, kind: Kind, object: &Value) -> bool {
+    /// What is kept of an object, if anything is.
+    fn of(self, kind: Kind, object: Value) -> Option<Value> {
         match self {
-            Self::All => true,
-            Self::Prefix(prefix) => text(object, "/metadata/name").starts_with(prefix),
-            Self::ForImports(addresses) => concerns_imports(kind, object, addresses),
+            Self::All => Some(trim(kind, object)),
+            Self::Prefix(prefix) => {
+                text(&object, "/metadata/name").starts_with(prefix).then(|| trim(kind, object))
+            }
+            Self::ForImports(addresses) => kept_for_imports(kind, object, addresses),
         }
     }
 }
@@ -138,7 +141,7 @@ impl Watcher {
         let (api, config, resource) = (watched.api(client), watched.config(), watched.kind.resource());
         let Watched { kind, keep, .. } = watched;
         let (events, mut received) = mpsc::channel(64);
-        let map = move |Untyped { object, .. }| keep.keeps(kind, &object).then(|| trim(kind, object));
+        let map = move |Untyped { object, .. }| keep.of(kind, object);
         let tell = async {
             while let Some(event) = received.recv().await {
                 if told.send((kind, connection, event)).await.is_err() {

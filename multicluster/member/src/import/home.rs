@@ -16,7 +16,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::Value;
 
 use super::slices::MANAGED_BY_LABEL;
-use super::{Importer, Problem};
+use super::{Importer, MANAGED_BY, Problem};
+use crate::kept::{exported, trim};
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, is_leaving, label, read, text};
 
@@ -24,15 +25,23 @@ use crate::objects::{Key, Objects, is_leaving, label, read, text};
 const HEADLESS_LABEL: &str = "service.kubernetes.io/headless";
 const KUBERNETES: &str = "endpointslice-controller.k8s.io";
 
-/// Whether imports depend on a Service or an EndpointSlice: on those that are made for them, and on those of Services that this
-/// cluster exports by its Pods. Slices that somebody else than Kubernetes manages are few.
-pub(crate) fn concerns_imports(kind: Kind, object: &Value, addresses: EndpointAddresses) -> bool {
+/// What is kept of a Service or an EndpointSlice. Those that are made for imports are compared as a whole with what is wanted;
+/// those of Services that this cluster exports by its Pods are read alone. Of others nothing is kept.
+pub(crate) fn kept_for_imports(kind: Kind, object: Value, addresses: EndpointAddresses) -> Option<Value> {
+    let is_made_for_imports = text(&object, "/metadata/name").starts_with(DERIVED_PREFIX)
+        || label(&object, MANAGED_BY_LABEL) == Some(MANAGED_BY);
+    if is_made_for_imports {
+        return Some(trim(kind, object));
+    }
+    has_pods_for_imports(kind, &object, addresses).then(|| exported(kind, object))
+}
+
+/// Whether the Pods of a Service, or those in an EndpointSlice, may be endpoints that others import. Slices that somebody else
+/// than Kubernetes manages are few.
+fn has_pods_for_imports(kind: Kind, object: &Value, addresses: EndpointAddresses) -> bool {
     match kind {
         _ if addresses == EndpointAddresses::PodIps => true,
-        Kind::Service => {
-            text(object, "/metadata/name").starts_with(DERIVED_PREFIX)
-                || text(object, "/spec/clusterIP") == "None"
-        }
+        Kind::Service => text(object, "/spec/clusterIP") == "None",
         Kind::EndpointSlice => {
             label(object, HEADLESS_LABEL).is_some() || label(object, MANAGED_BY_LABEL) != Some(KUBERNETES)
         }
@@ -122,7 +131,7 @@ mod tests {
 
     fn kept(kind: Kind, object: &Value) -> [bool; 2] {
         [EndpointAddresses::ClusterIps, EndpointAddresses::PodIps]
-            .map(|of| concerns_imports(kind, object, of))
+            .map(|of| kept_for_imports(kind, object.clone(), of).is_some())
     }
 
     #[test]
@@ -139,7 +148,22 @@ mod tests {
         let slice = |managed_by: &str, more: &str| json!({ "metadata": { "labels": { MANAGED_BY_LABEL: managed_by, more: "" } } });
         assert_eq!(kept(Kind::EndpointSlice, &slice(KUBERNETES, "team")), [false, true]);
         assert_eq!(kept(Kind::EndpointSlice, &slice(KUBERNETES, HEADLESS_LABEL)), [true, true]);
-        assert_eq!(kept(Kind::EndpointSlice, &slice(super::super::MANAGED_BY, "team")), [true, true]);
+        assert_eq!(kept(Kind::EndpointSlice, &slice(MANAGED_BY, "team")), [true, true]);
         assert_eq!(kept(Kind::EndpointSlice, &json!({ "metadata": {} })), [true, true], "a user has made it");
+    }
+
+    #[test]
+    fn what_is_made_for_imports_is_kept_as_a_whole_and_of_others_what_is_read() {
+        let check = |name: &str, labels: Value, is_whole: bool| {
+            let slice =
+                json!({ "metadata": { "name": name, "labels": labels, "uid": "9b1c" }, "endpoints": [] });
+            let kept =
+                kept_for_imports(Kind::EndpointSlice, slice.clone(), EndpointAddresses::PodIps).unwrap();
+            assert_eq!(kept == slice, is_whole, "{kept}");
+            assert_eq!(kept["endpoints"], slice["endpoints"]);
+        };
+        check("antrea-mc-web-1", json!({ "team": "a" }), true);
+        check("web-1", json!({ MANAGED_BY_LABEL: MANAGED_BY }), true);
+        check("web-1", json!({ MANAGED_BY_LABEL: KUBERNETES }), false);
     }
 }

@@ -28,7 +28,7 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-pub(crate) use home::concerns_imports;
+pub(crate) use home::kept_for_imports;
 pub use subject::Subject;
 use subject::{imported, policies, policy_of, services_derived, services_of, subject_of_import};
 

@@ -61,7 +61,8 @@ async fn a_watch_that_ends_is_an_error() {
     let half_broken = panicking_at_services(local.clone());
     assert_eq!(end(Exports(settings()), half_broken, Leader::Unknown).await, "a watch ended");
     let (cluster, area, link) = ("west".parse().unwrap(), "area".to_owned(), Link::Connected);
-    let joined = Joined { cluster, area, client: broken(), connection: 1, link, said: 0 };
+    let (pods, nodes) = (Some(ExportedPods::default()), Vec::new());
+    let joined = Joined { cluster, area, client: broken(), connection: 1, link, said: 0, pods, nodes };
     let leader = Leader::Joined(Arc::new(joined));
     assert_eq!(end(Imports(settings()), local, leader).await, "a watch ended");
 }

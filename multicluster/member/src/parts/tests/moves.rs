@@ -166,7 +166,7 @@ async fn networks_that_are_not_configured_any_more_are_not_announced_any_more() 
 }
 
 /// An API server of the leader that counts the watches that are begun.
-fn counted(files: Client, watches: Arc<AtomicU32>) -> Client {
+fn counting(files: Client, watches: Arc<AtomicU32>) -> Client {
     let service = tower::service_fn(move |request: hyper::Request<Body>| {
         let begins = request.uri().query().is_some_and(|query| query.contains("watch=true"));
         watches.fetch_add(u32::from(begins), Ordering::SeqCst);
@@ -179,7 +179,7 @@ fn counted(files: Client, watches: Arc<AtomicU32>) -> Client {
 #[tokio::test]
 async fn a_node_that_comes_restarts_nothing() {
     let watches = Arc::new(AtomicU32::new(0));
-    let mut lab = Lab::behind("https://nodes", |files| counted(files, watches.clone())).await;
+    let mut lab = Lab::behind("https://nodes", |files| counting(files, watches.clone())).await;
     lab.is_joined().await;
     lab.end().await;
     lab.pods = PodNetworks::OfNodes;
