@@ -74,6 +74,11 @@ impl Slot {
         self.lost.cancelled().await;
     }
 
+    /// The client has sent the first message of its TLS handshake.
+    pub(crate) fn begin_handshake(&self) {
+        self.all.lock().begin_handshake(self.number);
+    }
+
     /// The TLS handshake is done.
     pub(crate) fn finish_handshake(&self) {
         let gave_way = self.all.lock().finish_handshake(self.number);

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,10 +14,12 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
+use rustls::ServerConfig;
+use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -46,7 +49,7 @@ const PONG: Duration = Duration::from_secs(20);
 
 /// What serving one connection needs.
 pub(crate) struct Connection<B> {
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) limits: Limits,
     pub(crate) slot: Arc<Slot>,
     pub(crate) handler: Handler<B>,
@@ -84,13 +87,24 @@ impl<B: Sendable> Connection<B> {
         let Some(tls) = self.tls.clone() else {
             return Some(self.serve_http1(stream, None));
         };
-        let failure = match timeout(self.limits.handshake, tls.accept(stream)).await {
+        let failure = match timeout(self.limits.handshake, self.shake_hands(tls, stream)).await {
             Ok(Ok(stream)) => return Some(self.serve_tls(stream)),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it took too long".to_owned(),
         };
         debug!(failure, "TLS handshake failed");
         None
+    }
+
+    /// The slot is told when the client begins: until then it is one of those that may never do.
+    async fn shake_hands(
+        &self,
+        tls: Arc<ServerConfig>,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        self.slot.begin_handshake();
+        begun.into_stream(tls).await
     }
 
     fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {

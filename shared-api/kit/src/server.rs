@@ -16,7 +16,6 @@ use hyper::body::{Body, Bytes};
 use hyper::{Request, Response};
 use rustls::ServerConfig;
 use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -98,7 +97,7 @@ impl Default for Limits {
 /// A server that listens, and answers once it runs.
 pub struct Server<B = Full<Bytes>> {
     listener: Listener,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<ServerConfig>>,
     limits: Limits,
     handler: Handler<B>,
 }
@@ -134,7 +133,7 @@ impl<B: Sendable> Server<B> {
     }
 
     fn new(listener: Listener, tls: Option<Arc<ServerConfig>>, limits: Limits, handler: Handler<B>) -> Self {
-        Self { listener, tls: tls.map(TlsAcceptor::from), limits, handler }
+        Self { listener, tls, limits, handler }
     }
 
     /// Where it listens; the port that the kernel chose where 0 was asked for.

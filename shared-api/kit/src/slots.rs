@@ -2,7 +2,9 @@
 //!
 //! Handshakes, anonymous clients, admitted clients and clients on this machine have slots of their own, so that none of
 //! them can take those of another. Every new connection gets a slot. When its kind has too many, the source with the most, or
-//! among admitted clients the user on one Node with the most, gives one up: one that is idle before one with a request under way, and the oldest of these.
+//! among admitted clients the user on one Node with the most, gives one up: one whose requests
+//! are answered, if there is one. Otherwise the silent ones and the busy ones are counted, and the larger group loses its oldest:
+//! a crowd of one sort cannot push out the few of the other.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -75,12 +77,15 @@ pub(crate) enum Standing {
     Admitted,
 }
 
-/// Whether a connection is worth keeping: the first gives way first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a connection does, which decides when it gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
-    Idle,
-    /// A request is under way.
+    /// Nothing has come from its client since it connected, or since its handshake.
+    Silent,
+    /// Its handshake or a request is under way.
     Busy,
+    /// All its requests are answered.
+    Idle,
 }
 
 /// The number of a connection.
@@ -91,7 +96,7 @@ pub(crate) type Number = u64;
 pub(crate) struct Table<T> {
     kinds: [Kind<T>; 4],
     places: BTreeMap<Number, Place>,
-    /// Grows with each connection, and whenever one becomes busy or idle.
+    /// Grows with each connection, and whenever one does something else.
     turn: u64,
 }
 
@@ -135,8 +140,13 @@ impl<T> Table<T> {
         self.turn += 1;
         let number = self.turn;
         let sharer = Sharer::Source(source);
-        let entry = Entry { sharer: sharer.clone(), activity: Activity::Idle, since: number, end };
+        let entry = Entry { sharer: sharer.clone(), activity: Activity::Silent, since: number, end };
         (number, self.insert(number, (sharer, standing), entry))
+    }
+
+    /// The client has begun its handshake.
+    pub(crate) fn begin_handshake(&mut self, number: Number) {
+        self.mark(number, Activity::Busy);
     }
 
     /// The handshake is done; `end` of the connection that gives way to it. Nothing happens to one that is gone.
@@ -145,6 +155,7 @@ impl<T> Table<T> {
         if before != Standing::Handshake {
             return None;
         }
+        self.mark(number, Activity::Silent);
         self.relocate(number, (sharer, Standing::Anonymous))
     }
 
@@ -235,8 +246,22 @@ impl<T> Kind<T> {
     }
 
     fn first_to_go(&self, is_of: impl Fn(&Sharer) -> bool) -> Option<Number> {
-        let candidates = self.connections.iter().filter(|(_, entry)| is_of(&entry.sharer));
-        candidates.min_by_key(|(_, entry)| (entry.activity, entry.since)).map(|(number, _)| *number)
+        let (mut silent, mut busy, mut idle) = (Sort::default(), Sort::default(), Sort::default());
+        for (number, entry) in self.connections.iter().filter(|(_, entry)| is_of(&entry.sharer)) {
+            match entry.activity {
+                Activity::Silent => silent.add(*number, entry.since),
+                Activity::Busy => busy.add(*number, entry.since),
+                Activity::Idle => idle.add(*number, entry.since),
+            }
+        }
+        let sort = if idle.count > 0 {
+            idle
+        } else if busy.count > silent.count {
+            busy
+        } else {
+            silent
+        };
+        sort.oldest.map(|(_, number)| number)
     }
 
     fn share_of(&self, sharer: &Sharer) -> usize {
@@ -259,6 +284,22 @@ impl<T> Kind<T> {
             }
         }
         Some(entry)
+    }
+}
+
+/// Connections that do the same.
+#[derive(Default)]
+struct Sort {
+    count: usize,
+    /// Since when the longest does, and which it is.
+    oldest: Option<(u64, Number)>,
+}
+
+impl Sort {
+    fn add(&mut self, number: Number, since: u64) {
+        self.count += 1;
+        let before = self.oldest.unwrap_or((since, number));
+        self.oldest = Some(before.min((since, number)));
     }
 }
 

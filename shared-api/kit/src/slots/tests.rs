@@ -7,9 +7,13 @@ use crate::auth::{Identity, User};
 
 const SLOTS: Slots = Slots { handshakes: 4, anonymous: 4, admitted: 3, loopback: 2 };
 
-/// Runs steps such as `open a1`, `shake a1` (a handshake), `admit a1`, `begin a1`, `end a1`, `close a1`; says who gave way.
-fn run(script: &str) -> Vec<String> {
-    let mut table = Table::new(SLOTS);
+/// A source has six of these handshakes, and six of these strangers.
+const MANY: Slots = Slots { handshakes: 12, anonymous: 12, ..SLOTS };
+
+/// Runs steps such as `open a1`, `shake a1` (a handshake), `hello a1`, `know a1`, `admit a1`, `begin a1`, `end a1`, `close a1`; says
+/// who gave way.
+fn run(slots: Slots, script: &str) -> Vec<String> {
+    let mut table = Table::new(slots);
     let mut numbers = BTreeMap::new();
     let mut gone = Vec::new();
     for step in script.split([',', '\n']).map(str::trim).filter(|step| !step.is_empty()) {
@@ -24,6 +28,7 @@ fn run(script: &str) -> Vec<String> {
                 numbers.insert(name.to_owned(), number);
                 gave_way
             }
+            "hello" => (table.begin_handshake(number(&numbers)), None).1,
             "know" => table.finish_handshake(number(&numbers)),
             "admit" => table.admit(number(&numbers), Some(&holder(name))),
             "begin" => (table.begin_request(number(&numbers)), None).1,
@@ -62,7 +67,12 @@ fn source(name: &str) -> Source {
 
 #[track_caller]
 fn check(script: &str, gave_way: &str) {
-    assert_eq!(run(script).join(" "), gave_way, "{script}");
+    check_among(SLOTS, script, gave_way);
+}
+
+#[track_caller]
+fn check_among(slots: Slots, script: &str, gave_way: &str) {
+    assert_eq!(run(slots, script).join(" "), gave_way, "{script}");
 }
 
 #[test]
@@ -84,10 +94,47 @@ fn the_source_with_the_most_gives_way_to_others() {
 }
 
 #[test]
-fn idle_connections_give_way_before_those_with_a_request_and_the_longest_first() {
+fn connections_that_were_answered_give_way_first_and_the_longest_idle_of_these() {
+    check("open a1, open a2, begin a2, end a2, open a3", "a2");
+    check("open a1, begin a1, end a1, open a2, begin a2, end a2, open a3", "a1");
+    check("open a1, begin a1, end a1, begin a1, open a2, begin a2, end a2, open a3", "a2");
+}
+
+/// `verb a1, verb a2, …`
+fn each(numbers: std::ops::RangeInclusive<usize>, verb: &str) -> String {
+    numbers.map(|number| format!("{verb} a{number},")).collect()
+}
+
+#[test]
+fn of_silent_and_busy_connections_of_a_source_the_more_numerous_give_way_and_the_longest_of_these() {
     check("open a1, open a2, begin a1, open a3", "a2");
-    check("open a1, open a2, begin a1, end a1, open a3", "a2");
     check("open a1, open a2, begin a1, begin a2, open a3", "a1");
+    let busy = each(1..=6, "open") + &each(1..=6, "begin");
+    check_among(MANY, &format!("{busy} {}", each(7..=11, "open")), "a1 a2 a3 a7 a8");
+    check_among(MANY, &format!("{busy} {} begin a9, open a10", each(7..=9, "open")), "a1 a2 a3 a4");
+}
+
+#[test]
+fn a_client_that_has_just_come_stays_among_busy_ones_and_a_request_among_silent_ones() {
+    let busy = each(1..=6, "open") + &each(1..=6, "begin");
+    check_among(MANY, &format!("{busy} open a7, open a8, open a9, begin a7"), "a1 a2 a3");
+    let silent = each(2..=9, "open");
+    check_among(MANY, &format!("open a1, begin a1, {silent}"), "a2 a3 a4");
+}
+
+#[test]
+fn a_handshake_that_has_begun_gives_way_to_no_silent_one() {
+    let silent = each(2..=10, "shake");
+    check_among(MANY, &format!("shake a1, hello a1, {silent}"), "a2 a3 a4 a5");
+}
+
+#[test]
+fn the_wait_for_a_first_request_begins_when_the_handshake_ends() {
+    let late = "shake a1, open a2, open a3, open a4, open a5, open a6, know a1, open a7, open a8";
+    check_among(MANY, late, "a2 a3");
+    let known =
+        "shake a1, hello a1, know a1, open a2, begin a2, open a3, begin a3, open a4, open a5, open a6";
+    check_among(MANY, &format!("{known}, open a7"), "a1");
 }
 
 #[test]

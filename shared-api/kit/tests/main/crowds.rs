@@ -14,8 +14,8 @@ use antrea_kit::open_files;
 use antrea_kit::server::{Handler, Limits};
 use antrea_types::MinimumTls;
 use hyper::StatusCode;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -170,6 +170,41 @@ async fn handshakes_that_never_begin_keep_nobody_out() {
     for from in [MACHINE, OTHER_HOST, ATTACKER] {
         assert!(target.probe(from).await < SOON, "from {from}");
     }
+}
+
+#[tokio::test]
+async fn a_handshake_that_was_begun_is_ended_among_many_that_never_begin() {
+    let target = Target::over_tls().await;
+    let mut stream = target.connect(ATTACKER).await;
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut tls = ClientConnection::new(Arc::clone(target.config.as_ref().unwrap()), name).unwrap();
+    send(&mut tls, &mut stream).await;
+    while tls.is_handshaking() {
+        assert_ne!(receive(&mut tls, &mut stream).await, 0, "the server does not answer");
+    }
+    let _crowd = target.silent_crowd(ATTACKER, SHARE_OF_HANDSHAKES - 1).await;
+    send(&mut tls, &mut stream).await;
+    assert_ne!(receive(&mut tls, &mut stream).await, 0, "it gave way to connections that began nothing");
+}
+
+async fn send(tls: &mut ClientConnection, stream: &mut TcpStream) {
+    let mut bytes = Vec::new();
+    while tls.wants_write() {
+        tls.write_tls(&mut bytes).unwrap();
+    }
+    stream.write_all(&bytes).await.unwrap();
+}
+
+/// How many bytes there were.
+async fn receive(tls: &mut ClientConnection, stream: &mut TcpStream) -> usize {
+    let mut bytes = [0; 4096];
+    let length = timeout(SOON, stream.read(&mut bytes)).await.expect("no answer").unwrap_or_default();
+    let mut received = &bytes[..length];
+    while !received.is_empty() {
+        tls.read_tls(&mut received).unwrap();
+        tls.process_new_packets().unwrap();
+    }
+    length
 }
 
 #[tokio::test]
