@@ -26,14 +26,24 @@ const HEADLESS_LABEL: &str = "service.kubernetes.io/headless";
 const KUBERNETES: &str = "endpointslice-controller.k8s.io";
 
 /// What is kept of a Service or an EndpointSlice. Those that are made for imports are compared as a whole with what is wanted;
-/// those of Services that this cluster exports by its Pods are read alone. Of others nothing is kept.
-pub(crate) fn kept_for_imports(kind: Kind, object: Value, addresses: EndpointAddresses) -> Option<Value> {
+/// those of Services that this cluster exports by its Pods are read alone.
+///
+/// # Errors
+/// The object, if it is another one: nothing of it is kept.
+pub(crate) fn kept_for_imports(
+    kind: Kind,
+    object: Value,
+    addresses: EndpointAddresses,
+) -> Result<Value, Value> {
     let is_made_for_imports = text(&object, "/metadata/name").starts_with(DERIVED_PREFIX)
         || label(&object, MANAGED_BY_LABEL) == Some(MANAGED_BY);
     if is_made_for_imports {
-        return Some(trim(kind, object));
+        return Ok(trim(kind, object));
     }
-    has_pods_for_imports(kind, &object, addresses).then(|| exported(kind, object))
+    if has_pods_for_imports(kind, &object, addresses) {
+        return Ok(exported(kind, object));
+    }
+    Err(object)
 }
 
 /// Whether the Pods of a Service, or those in an EndpointSlice, may be endpoints that others import. Slices that somebody else
@@ -131,7 +141,7 @@ mod tests {
 
     fn kept(kind: Kind, object: &Value) -> [bool; 2] {
         [EndpointAddresses::ClusterIps, EndpointAddresses::PodIps]
-            .map(|of| kept_for_imports(kind, object.clone(), of).is_some())
+            .map(|of| kept_for_imports(kind, object.clone(), of).is_ok())
     }
 
     #[test]
