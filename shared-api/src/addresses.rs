@@ -32,6 +32,11 @@ const UNUSABLE: [(IpNet, &str); 11] = [
 const PRIVATE: [IpNet; 5] =
     [v4(10, 0, 8), v4(172, 16, 12), v4(192, 168, 16), v4(100, 64, 10), v6(0xfc00, 0, 7)];
 
+/// The networks whose addresses no cluster can have.
+pub fn unusable_networks() -> impl Iterator<Item = IpNet> {
+    UNUSABLE.iter().map(|(network, _)| *network)
+}
+
 /// What makes a network unusable: a word for some of its addresses that no cluster can have.
 pub fn unusable_part(network: &IpNet) -> Option<&'static str> {
     UNUSABLE.iter().find(|(unusable, _)| overlap(unusable, network)).map(|(_, what)| *what)

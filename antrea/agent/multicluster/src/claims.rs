@@ -3,16 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use antrea_shared_api::addresses::unusable_networks;
 use ipnet::Ipv4Net;
 
-/// Addresses that no cluster has (RFC 6890): this host, loopback, link-local (Antrea's virtual addresses among them),
-/// multicast and above.
-const RESERVED: [Ipv4Net; 4] = [
-    Ipv4Net::new_assert(Ipv4Addr::new(0, 0, 0, 0), 8),
-    Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8),
-    Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16),
-    Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
-];
+use crate::read::ipv4_network;
 
 /// Who has addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +29,8 @@ impl Claims {
     /// With what this cluster has.
     pub(crate) fn new(own: impl IntoIterator<Item = Ipv4Net>) -> Self {
         let mut claims = Self { networks: BTreeMap::new() };
-        RESERVED.into_iter().for_each(|network| claims.unite(network, Claimant::Nobody));
+        let unusable = unusable_networks().filter_map(ipv4_network);
+        unusable.for_each(|network| claims.unite(network, Claimant::Nobody));
         own.into_iter().for_each(|network| claims.unite(network, Claimant::OwnCluster));
         claims
     }
@@ -120,7 +115,19 @@ mod tests {
         check("0.0.0.0/0", "Nobody 0.0.0.0/8");
         check("127.0.0.1/32", "Nobody 127.0.0.0/8");
         check("169.254.0.252/30", "Nobody 169.254.0.0/16");
-        check("255.255.255.255/32", "Nobody 224.0.0.0/3");
+        check("255.255.255.255/32", "Nobody 240.0.0.0/4");
+    }
+
+    #[test]
+    fn what_the_leader_gives_no_cluster_agents_give_none() {
+        for network in unusable_networks().filter_map(ipv4_network) {
+            let supernet = network.supernet().unwrap();
+            let ends = [network.network(), network.broadcast()].map(Ipv4Net::from);
+            for claimed in ends.into_iter().chain([network, supernet]) {
+                let claim = Claims::new([]).claim(claimed, Claimant::OtherCluster("b".to_owned()));
+                assert_eq!(claim.map_err(|(_, claimant)| claimant), Err(Claimant::Nobody), "{claimed}");
+            }
+        }
     }
 
     #[test]
@@ -154,7 +161,7 @@ mod tests {
                 Err((numbered(number), of_other(number)))
             );
         }
-        let claimed = usize::try_from(2 * NODES + 2 * NETWORKS).unwrap() + RESERVED.len();
+        let claimed = usize::try_from(2 * NODES + 2 * NETWORKS).unwrap() + unusable_networks().count();
         assert!(COMPARISONS.get() <= 2 * claimed, "{} comparisons", COMPARISONS.get());
     }
 }

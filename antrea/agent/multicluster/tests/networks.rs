@@ -111,10 +111,10 @@ fn a_gateway_has_an_address_of_its_own() {
     b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
     ! ClusterInfoImport c-clusterinfo: GatewayAddressTaken: the Gateway 10.112.0.1 is not used, as its address is in 10.112.0.0/16 of cluster b: set another one with the annotation multicluster.antrea.io/gateway-ip of its Node
     ");
-    assert_snapshot!(clusters(&with("169.254.0.253")), @"
+    assert_snapshot!(clusters(&with("169.254.0.253")), @r#"
     b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
-    ! ClusterInfoImport c-clusterinfo: GatewayAddressTaken: the Gateway 169.254.0.253 is not used, as its address is in 169.254.0.0/16 that nobody may have: set another one with the annotation multicluster.antrea.io/gateway-ip of its Node
-    ");
+    ! ClusterInfoImport c-clusterinfo: InvalidAddress: spec.gatewayInfos: "169.254.0.253" is not an IP address that a Node is reached by
+    "#);
 }
 
 #[test]
