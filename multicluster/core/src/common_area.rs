@@ -42,7 +42,8 @@ pub struct Surroundings<'a> {
     pub withdrawn: &'a BTreeSet<ClusterId>,
     /// Who has which networks and Gateways.
     pub claims: &'a Claims,
-    /// Since when clusters are members: none of their exports of Services is older.
+    /// Since when clusters are members: none of their exports of Services is older. Those of others are no older than their
+    /// ResourceExports.
     pub joined: &'a BTreeMap<ClusterId, Timestamp>,
     /// The numbers of labels.
     pub labels: &'a LabelIdentities,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 pub(crate) struct Area {
     area: CommonArea,
     pub(crate) withdrawn: BTreeSet<ClusterId>,
+    /// All exporters are members, and have been for as long as they like, unless it is said otherwise.
     pub(crate) joined: BTreeMap<ClusterId, jiff::Timestamp>,
     pub(crate) claims: Claims,
     pub(crate) labels: LabelIdentities,
@@ -37,6 +38,9 @@ impl Area {
     pub(crate) fn apply(&mut self, yaml: &str) {
         let object: ResourceExport =
             serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap();
+        if let Ok(cluster) = object.spec.cluster_id.parse() {
+            self.joined.entry(cluster).or_insert(jiff::Timestamp::UNIX_EPOCH);
+        }
         self.area.apply(&object);
     }
 

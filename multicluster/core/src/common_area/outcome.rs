@@ -136,8 +136,9 @@ impl CommonArea {
     }
 
     fn merged_service(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> BoundedService {
-        let exports = self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.service());
-        let exports: Vec<_> = exports.map(|export| no_older_than_its_member(export, surroundings)).collect();
+        let exports = self.parsed(resource).map(|(_, parsed)| parsed);
+        let exports: Vec<_> =
+            exports.filter_map(|export| no_older_than_its_member(export, surroundings)).collect();
         bounds::service(exports.iter().map(Cow::as_ref).collect())
     }
 
@@ -155,15 +156,18 @@ impl CommonArea {
     }
 }
 
-/// A cluster exports nothing before it is a member, whatever it says.
+/// A cluster exports nothing before it is a member, whatever it says. Of one that is none any more nobody knows since when it
+/// was one: it has exported for as long as its ResourceExport is there.
 fn no_older_than_its_member<'a>(
-    export: &'a Export<ExportedService>,
+    parsed: &'a ParsedExport,
     surroundings: &Surroundings<'_>,
-) -> Cow<'a, Export<ExportedService>> {
-    match surroundings.joined.get(&export.cluster) {
-        Some(joined) if export.created < *joined => Cow::Owned(Export { created: *joined, ..export.clone() }),
+) -> Option<Cow<'a, Export<ExportedService>>> {
+    let export = parsed.payload.service()?;
+    let joined = surroundings.joined.get(&export.cluster).copied().or(parsed.since);
+    Some(match joined {
+        Some(joined) if export.created < joined => Cow::Owned(Export { created: joined, ..export.clone() }),
         _ => Cow::Borrowed(export),
-    }
+    })
 }
 
 fn refusal(service: &BoundedService, cluster: &ClusterId) -> Option<String> {

@@ -39,6 +39,25 @@ fn an_export_is_not_older_than_its_member() {
     assert_eq!(port(&world), 81, "now it has been a member for as long as it says");
 }
 
+/// Its exports count until they are removed. No leader may take what they say of their age for more than it is.
+#[test]
+fn an_export_of_no_member_is_as_old_as_its_object() {
+    let objects = [
+        account("east", 20, ""),
+        account("west", 21, ""),
+        of_age("east", 80, "2026-11-20T10:00:00Z"),
+        of_age("west", 81, "1970-01-01T00:00:00Z"),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    world.delete("ServiceAccount", "west-token");
+    world.actions();
+    assert_eq!(port(&world), 80);
+    world.restart();
+    world.actions();
+    assert_eq!(port(&world), 80);
+}
+
 #[test]
 fn a_member_with_a_new_account_is_as_old_as_its_announce() {
     let objects = [

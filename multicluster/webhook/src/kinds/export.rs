@@ -6,7 +6,7 @@ use antrea_mc_core::names::Names;
 use antrea_mc_core::wire::resource_of;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport};
 use antrea_shared_api::multicluster::well_known::finalizer::{RESOURCE_EXPORT, RESOURCE_EXPORT_BEFORE_2_2};
-use antrea_shared_api::multicluster::well_known::label;
+use antrea_shared_api::multicluster::well_known::{announce_name, label};
 
 use super::export_networks;
 use crate::area::Area;
@@ -57,6 +57,7 @@ fn by_member(request: &Request, cluster: &ClusterId, area: &Area, limits: Limits
     change.validate()?;
     is_named_and_labelled(new, cluster)?;
     keeps_its_finalizer(change.before(), new)?;
+    has_announced_itself(cluster, area)?;
     is_within(limits, change.before(), new, cluster, area)?;
     export_networks::review(change.before(), new, cluster, area)
 }
@@ -93,6 +94,20 @@ fn is_named_and_labelled(export: &ResourceExport, cluster: &ClusterId) -> Result
     match wanted.into_iter().find(|(key, value)| label(key) != Some(value)) {
         Some((key, value)) => forbid(format!("metadata.labels[{key}]: must be {value:?}, as spec says")),
         None => Ok(()),
+    }
+}
+
+/// Nobody waits for the heartbeats of a cluster that has not announced itself, so that its exports would outlive it. One that
+/// leaves exports nothing new, or the leader would never come to an end with what it removes.
+fn has_announced_itself(cluster: &ClusterId, area: &Area) -> Result<(), Denied> {
+    area.announces()?;
+    match area.announce_of(cluster) {
+        Some(announce) if announce.metadata.deletion_timestamp.is_none() => Ok(()),
+        Some(_) => Err(Denied::TooEarly(format!("cluster {cluster} leaves the ClusterSet"))),
+        None => Err(Denied::TooEarly(format!(
+            "cluster {cluster} has not announced itself: there is no MemberClusterAnnounce {}",
+            announce_name(cluster.as_str())
+        ))),
     }
 }
 

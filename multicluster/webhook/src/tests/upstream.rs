@@ -33,11 +33,24 @@ fn common_area() -> Known {
     known
 }
 
+/// The same once they have.
+fn announced() -> Known {
+    let known = common_area();
+    let announce = |cluster: &str| {
+        let name = format!("member-announce-from-{cluster}");
+        let metadata = json!({ "name": name, "creationTimestamp": "2026-01-01T00:00:00Z" });
+        serde_json::from_value(json!({ "metadata": metadata, "clusterID": cluster })).unwrap()
+    };
+    known.learn(AREA, Event::Announce(WatchEvent::Resynced(vec![announce("c5"), announce("c6")])));
+    known
+}
+
 #[track_caller]
 fn check(hook: Hook, who: &str, verb: &str, object: &Value) {
+    let known = if hook == Hook::ResourceExport { announced() } else { common_area() };
     let text = object.to_string();
     let yaml = if verb == "update" { format!("{text}\n---\n{text}") } else { text };
-    let verdict = review(hook, &request(who, verb, &yaml), &common_area().read());
+    let verdict = review(hook, &request(who, verb, &yaml), &known.read());
     assert_eq!(verdict, Verdict::Allowed, "{who} {verb} {object:#}");
 }
 
@@ -66,7 +79,7 @@ fn is_an_attack(export: &Value) -> bool {
 #[test]
 fn what_upstream_let_a_members_token_write_is_refused() {
     let all = include_str!("../../../../shared-api/tests/golden/multicluster/resourceexports.yaml");
-    let known = common_area();
+    let known = announced();
     let of_c5 = |export: &Value| export["metadata"]["name"] == "c5-clusterinfo";
     let info = recorded(all).into_iter().find(of_c5).unwrap();
     let info: ResourceExport = serde_json::from_value(info).unwrap();
