@@ -31,6 +31,9 @@ pub mod condition_type {
     /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: what it and its Secret say now is
     /// not used, and the member goes on with what they said before, or with the Secret that it may read.
     pub const CREDENTIAL_UNUSABLE: &str = "CredentialUnusable";
+    /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: the leader does not take what the
+    /// member says of itself, and goes by what it was told before.
+    pub const ANNOUNCE_REFUSED: &str = "AnnounceRefused";
     /// Of a ResourceExport that was merged, and of a cluster that imported a ResourceImport.
     pub const SUCCEEDED: &str = "Succeeded";
     /// Of a ResourceExport that could not be merged.

@@ -86,18 +86,38 @@ pub(super) async fn send(
     announce: &MemberClusterAnnounce,
     knows_nodes: bool,
 ) -> Result<MemberClusterAnnounce> {
-    let namespace = announce.metadata.namespace.as_deref().unwrap_or_default();
-    let name = announce.metadata.name.as_deref().unwrap_or_default();
-    let api: Api<MemberClusterAnnounce> = Api::namespaced(client.clone(), namespace);
-    let manager = Some(FIELD_MANAGER.to_owned());
-    let parameters = PatchParams { field_manager: manager.clone(), ..PatchParams::default() };
-    match bounded(api.patch(name, &parameters, &Patch::Merge(patch_of(announce, knows_nodes)))).await {
+    match patch(client, announce, patch_of(announce, knows_nodes)).await {
         Err(error) if status_code(&error) == Some(404) => {
-            let parameters = PostParams { field_manager: manager, ..PostParams::default() };
-            bounded(api.create(&parameters, announce)).await
+            let field_manager = Some(FIELD_MANAGER.to_owned());
+            let parameters = PostParams { field_manager, ..PostParams::default() };
+            bounded(api(client, announce).create(&parameters, announce)).await
         }
         answer => answer,
     }
+}
+
+/// Tells the leader that the cluster with the UID of this announce is alive, and nothing else of it. The answer is as above.
+pub(super) async fn touch(
+    client: &Client,
+    announce: &MemberClusterAnnounce,
+) -> Result<MemberClusterAnnounce> {
+    let metadata = json!({ "annotations": announce.metadata.annotations });
+    patch(client, announce, json!({ "metadata": metadata, "clusterUID": announce.cluster_uid })).await
+}
+
+async fn patch(
+    client: &Client,
+    announce: &MemberClusterAnnounce,
+    patch: Value,
+) -> Result<MemberClusterAnnounce> {
+    let name = announce.metadata.name.as_deref().unwrap_or_default();
+    let field_manager = Some(FIELD_MANAGER.to_owned());
+    let parameters = PatchParams { field_manager, ..PatchParams::default() };
+    bounded(api(client, announce).patch(name, &parameters, &Patch::Merge(patch))).await
+}
+
+fn api(client: &Client, announce: &MemberClusterAnnounce) -> Api<MemberClusterAnnounce> {
+    Api::namespaced(client.clone(), announce.metadata.namespace.as_deref().unwrap_or_default())
 }
 
 /// The merge patch that makes an announce like this: what the configuration does not have any more goes.
@@ -119,6 +139,13 @@ pub(super) fn told(answer: &MemberClusterAnnounce) -> Vec<Condition> {
         Some(Condition::new(condition_type, said.status.as_str(), &said.reason, &said.message))
     };
     TOLD.into_iter().filter_map(said).collect()
+}
+
+/// That the leader does not take what this cluster says of itself, for this reason.
+pub(super) fn refused(why: &str) -> Condition {
+    let message =
+        format!("the leader goes by what this cluster announced before, and does not take the rest: {why}");
+    Condition::new(condition_type::ANNOUNCE_REFUSED, "True", "Refused", message)
 }
 
 #[cfg(test)]
