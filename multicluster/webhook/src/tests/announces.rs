@@ -56,6 +56,19 @@ fn an_id_is_that_of_one_cluster() {
     check("admin", "update", &change(&named("one"), &named("two")), "allowed");
 }
 
+/// Whoever reaches the port can make reviews up. Who knows the UID, ID and token of a cluster can be taken for it.
+#[test]
+fn a_made_up_review_finds_out_no_uid_of_a_cluster() {
+    let known = known();
+    let named = |uid: &str| EAST.replace("clusterID: east", &format!("clusterID: east\nclusterUID: {uid}"));
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&named("secret")).remove(0))));
+    for new in ["other", "''"] {
+        let made_up = format!("{}---{}", named("guess"), named(new));
+        let text = answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &made_up);
+        assert!(text.starts_with("403: ") && text.contains("guess") && !text.contains("secret"), "{text}");
+    }
+}
+
 #[test]
 fn who_is_bound_to_no_cluster_announces_none() {
     let north = announce("north", "");
