@@ -44,6 +44,16 @@ controller among them, and must never wait for the controller.
 {{- toJson (dict "group" "" "version" "v1" "resources" (list "serviceaccounts/token") "operations" (list "CREATE") "namespaces" (include "antrea-mc.areas" . | fromJsonArray) "only" (dict "by-a-serviceaccount-of-the-area" $members)) -}}
 {{- end -}}
 
+{{/*
+What the agent of a Gateway's Node writes into its status every 2 s. It may: its token says of which Node it is (Kubernetes
+1.30 and later; the controller is asked about others).
+*/}}
+{{- define "antrea-mc.ownReport" -}}
+{{- $node := "authentication.kubernetes.io/node-name" -}}
+{{- $agent := printf "system:serviceaccount:%s:antrea-agent" (.Values.controller.member.agentNamespace | default "kube-system") -}}
+{{- printf "has(request.subResource) && request.subResource == 'status' && request.userInfo.username == '%s' && has(request.userInfo.extra) && '%s' in request.userInfo.extra && request.userInfo.extra['%s'] == [request.name]" $agent $node $node -}}
+{{- end -}}
+
 {{/* What is validated, as a JSON object by the names of webhooks, which are those of their kinds unless `kind` says another. */}}
 {{- define "antrea-mc.validated" -}}
 {{- $antrea := "multicluster.crd.antrea.io" -}}
@@ -70,7 +80,8 @@ controller among them, and must never wait for the controller.
 {{- if ne .Values.mode "leader" -}}
 {{- $_ := set $kinds "clusterset-member" (merge (dict "operations" $write "namespaces" $own) $sets) -}}
 {{- $in := dict "group" $antrea "version" "v1alpha1" "operations" $write -}}
-{{- $_ := set $kinds "gateway" (merge (dict "resources" (list "gateways" "gateways/status") "namespaces" $own) $in) -}}
+{{- $reports := dict "not-of-the-agent-on-its-node" (printf "!(%s)" (include "antrea-mc.ownReport" .)) -}}
+{{- $_ := set $kinds "gateway" (merge (dict "resources" (list "gateways" "gateways/status") "namespaces" $own "only" $reports) $in) -}}
 {{- $_ := set $kinds "clusterinfoimport" (merge (dict "resources" (list "clusterinfoimports" "clusterinfoimports/status") "namespaces" $own) $in) -}}
 {{- $_ := set $kinds "labelidentity" (merge (dict "resources" (list "labelidentities") "scope" "Cluster") $in) -}}
 {{- $in := dict "group" $mcs "version" "v1beta1" "operations" $write "failure" "Ignore" -}}

@@ -98,6 +98,26 @@ fn the_controller_is_asked_about_tokens_for_members_and_never_about_those_of_kub
     }
 }
 
+/// It comes every 2 s.
+#[test]
+fn the_agents_own_report_is_not_asked_about() {
+    let Some(chart) = Chart::open() else { return };
+    for (values, namespace) in
+        [("", "kube-system"), ("controller: {member: {agentNamespace: antrea}}", "antrea")]
+    {
+        let listed = list(&chart.mode("member", values));
+        let line = listed.lines().find(|line| line.starts_with("vgateway.kb.io ")).unwrap();
+        for condition in [
+            "request.subResource == 'status'",
+            &format!("request.userInfo.username == 'system:serviceaccount:{namespace}:antrea-agent'"),
+            "request.userInfo.extra['authentication.kubernetes.io/node-name'] == [request.name])",
+        ] {
+            assert!(line.contains(condition), "{condition} in {line}");
+        }
+        assert!(line.contains(" where !(has("), "{line}");
+    }
+}
+
 #[test]
 fn a_cluster_set_that_is_deleted_goes_without_the_controller() {
     let Some(chart) = Chart::open() else { return };
