@@ -11,6 +11,7 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::imports::web;
+use super::members::announce;
 use super::networks::account;
 use super::others::policy;
 use super::world::{NAMESPACE, World};
@@ -38,6 +39,10 @@ const SERVICES: [(&str, &str); 5] =
 const IMPORTS: [&str; 4] =
     ["shop-web0-service", "shop-web1-service", "shop-web2-service", "shop-web-api-service"];
 
+/// Networks that clusters announce. `c0` exports addresses in 10.0.0.0/16, `c1` in the next one, and so on.
+const NETWORKS: [&str; 6] =
+    ["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/15", "10.2.0.0/15", "10.9.0.0/16"];
+
 /// Something that happens in a Common Area. Services are numbered, exporters are `c0` to `c3`.
 #[derive(Clone, Debug)]
 enum Step {
@@ -45,6 +50,8 @@ enum Step {
     Export { cluster: u8, service: u8, port: u16, address: u8 },
     /// That cluster does not export that Service any more.
     Unexport(u8, u8),
+    /// A cluster announces that it has this network, and no other.
+    Announce(u8, &'static str),
     /// An admin gives a cluster the ServiceAccount of this day, in the place of another.
     Account(u8, u8),
     /// An admin exports a policy in this ResourceExport, with this priority.
@@ -75,6 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => export,
         3 => (0..4_u8, 0..5_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
+        2 => (0..4_u8, select(NETWORKS.to_vec())).prop_map(|(cluster, network)| Step::Announce(cluster, network)),
         1 => (0..4_u8, 20..23_u8).prop_map(|(cluster, day)| Step::Account(cluster, day)),
         1 => (0..3_u8, 1..3_u8).prop_map(|(export, priority)| Step::Policy(export, priority)),
         1 => (0..3_u8).prop_map(Step::NoPolicy),
@@ -113,6 +121,7 @@ fn change(world: &mut World, step: &Step, origin: &str) {
                 delete(world, "ResourceExport", &format!("c{cluster}-{service}-{kind}"));
             }
         }
+        Step::Announce(cluster, network) => announces(world, *cluster, network),
         Step::Account(cluster, day) => world.apply(&account(&format!("c{cluster}"), *day, "")),
         Step::Policy(export, priority) => {
             let name = format!("policy{export}");
@@ -126,6 +135,15 @@ fn change(world: &mut World, step: &Step, origin: &str) {
         Step::Edit(_) => {}
         Step::Settle => drop(world.actions()),
         Step::Restart => world.restart(),
+    }
+}
+
+fn announces(world: &mut World, cluster: u8, network: &str) {
+    let (kind, name) = ("MemberClusterAnnounce", format!("member-announce-from-c{cluster}"));
+    if world.has(kind, &name) {
+        world.edit(kind, &name, |announce| announce["serviceCIDRs"] = json!([network]));
+    } else {
+        world.apply(&announce(&format!("c{cluster}"), cluster, &format!("serviceCIDRs: [{network}]")));
     }
 }
 
@@ -170,8 +188,8 @@ fn written(world: &World) -> Merged {
 }
 
 fn from_scratch(world: &World) -> Merged {
-    let (accounts, exports) = (world.all("ServiceAccount"), world.all("ResourceExport"));
-    let given = Given { accounts, exports, ..Given::default() };
+    let (accounts, announces) = (world.all("ServiceAccount"), world.all("MemberClusterAnnounce"));
+    let given = Given { accounts, announces, exports: world.all("ResourceExport"), ..Given::default() };
     let merged = merge(NAMESPACE, given, world.time);
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
     (imported(merged.imports.into_values()), told.collect())
