@@ -84,6 +84,18 @@ fn a_service_of_a_family_that_the_cluster_lacks_is_not_ready() {
     "#);
 }
 
+/// No object of the leader is copied: a Service is made of what is read of one.
+#[test]
+fn an_imported_service_has_a_cluster_ip_and_no_other_address_whatever_the_leader_says() {
+    let more =
+        ["externalIPs: [10.96.0.1]", "loadBalancerIP: 10.96.0.1", "ips: [10.96.0.1]", "selector: {app: db}"];
+    let said = more.iter().map(|field| format!("\n      {field}")).collect::<String>();
+    let said = SERVICE.replace("sessionAffinity: None", &format!("sessionAffinity: None{said}"));
+    assert_ne!(said, SERVICE);
+    let made = |service: &str| Cluster::of(&objects(&[NAMESPACE, service, ENDPOINTS])).settle(&importer());
+    assert_eq!(made(&said), made(SERVICE));
+}
+
 #[test]
 fn imports_for_other_clusters_are_not_ours() {
     let service = SERVICE.replace("spec:\n  kind", "spec:\n  clusterID: [east, north]\n  kind");
