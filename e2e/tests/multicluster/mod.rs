@@ -13,6 +13,7 @@ mod hostile;
 mod hostile_member;
 mod identity;
 mod labels;
+mod let_in;
 mod membership;
 mod overlap;
 mod permissions;
