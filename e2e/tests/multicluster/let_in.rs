@@ -2,13 +2,16 @@
 
 use std::net::SocketAddr;
 
+use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::multicluster::nginx::{self, SERVICE_PORT};
 use antrea_e2e::pods::{PORT, Pod};
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, on_the_stage, until};
+use super::stage::{Stage, on_the_stage, on_the_stage_of, until};
+use super::writes;
 use crate::keep_alive::KeepAlive;
 
 /// A Service of C.
@@ -16,6 +19,13 @@ const SERVICE: &str = "let-in";
 
 /// An address that is let in no more is asked so often once nobody has answered.
 const TIMES: usize = 3;
+
+/// What says of the kind Gateway that it may tell what is exported, and where.
+const DEFINITION: &str = "crd/gateways.multicluster.crd.antrea.io";
+const FIELD: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/exported";
+
+/// What an agent says of a Gateway that tells nothing.
+const OPEN: &str = "GatewayAdmitsEverything";
 
 #[test]
 fn a_service_that_is_not_exported_is_reached_at_no_address_from_another_cluster() {
@@ -32,6 +42,48 @@ fn a_service_that_is_not_exported_is_reached_at_no_address_from_another_cluster(
         connection.ensure_it_lasted()?;
         kubectl.text(&["delete", "service", SERVICE]).map(drop)
     });
+}
+
+/// As with a Multi-cluster controller of an earlier version, or its CustomResourceDefinition: the field is never kept. An earlier
+/// agent passes it over.
+#[test]
+fn a_gateway_that_tells_nothing_lets_all_in_and_its_agent_says_so_until_it_tells() {
+    let name = "a_gateway_that_tells_nothing_lets_all_in_and_its_agent_says_so_until_it_tells";
+    on_the_stage_of(Extent::Long(Part::One), name, |stage| {
+        let (kubectl, client) = (&stage.c()?.kubectl, &stage.example.client);
+        let address = create(stage)?;
+        ensure_nobody_answers(client, address)?;
+        let definition = kubectl.json(&["get", DEFINITION])?;
+        let field = definition.pointer(FIELD).context("Gateways may not tell what is exported")?;
+        change_definition(kubectl, "remove", field)?;
+        wait_for_answer(client, address)?;
+        wait_for_agent(stage.c()?, OPEN)?;
+        // What is not kept is not sent again and again.
+        writes::wait_for_quiet(kubectl, "PATCH gateways")?;
+        change_definition(kubectl, "add", field)?;
+        wait_for_nobody(client, address)?;
+        wait_for_agent(stage.c()?, "")?;
+        stage.example.wait_for_answers()?;
+        kubectl.text(&["delete", "service", SERVICE]).map(drop)
+    });
+}
+
+fn change_definition(kubectl: &Kubectl, operation: &str, field: &Value) -> Result<()> {
+    let patch = json!([{ "op": operation, "path": FIELD, "value": field }]).to_string();
+    kubectl.text(&["patch", DEFINITION, "--type=json", "-p", &patch]).map(drop)
+}
+
+/// Waits until the agent of the Gateway gives this reason with the condition that it runs.
+fn wait_for_agent(member: &Member, expected: &str) -> Result<()> {
+    let node = member.first_node().to_string();
+    until(&format!("the agent of {node} to say {expected:?}"), || {
+        let info = member.kubectl.json(&["get", "antreaagentinfo", &node])?;
+        let mut conditions = info["agentConditions"].as_array().into_iter().flatten();
+        let healthy = conditions.find(|condition| condition["type"] == "AgentHealthy");
+        let said = healthy.context("it does not say how it is")?;
+        ensure!(said["reason"].as_str().unwrap_or_default() == expected, "it says {said}");
+        Ok(())
+    })
 }
 
 /// Makes the Service, which answers in its own cluster. The way to it is the one to what C exports, which is asked first.

@@ -29,3 +29,4 @@ mod standard;
 mod takeover;
 mod tunnels;
 mod walk;
+mod writes;
