@@ -2,6 +2,7 @@
 
 mod areas;
 mod asking;
+mod authority;
 mod charts;
 mod claims;
 mod credentials;
