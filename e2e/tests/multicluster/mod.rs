@@ -29,5 +29,6 @@ mod stage;
 mod standard;
 mod takeover;
 mod tunnels;
+mod upgrades;
 mod walk;
 mod writes;
