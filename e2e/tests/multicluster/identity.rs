@@ -47,13 +47,13 @@ fn ensure_it_is_refused(twin: &Member, first: &Member) -> Result<()> {
     Ok(())
 }
 
-/// The first cluster is still the member: the second one has tried meanwhile, as often as it does.
-fn wait_for_a_heartbeat(stage: &Stage, first: &Member) -> Result<()> {
-    let announce = format!("member-announce-from-{}", first.id());
+/// Waits until a cluster has been heard of once more. If another one has its ID, that has tried meanwhile, as often as it does.
+pub(super) fn wait_for_a_heartbeat(stage: &Stage, member: &Member) -> Result<()> {
+    let announce = format!("member-announce-from-{}", member.id());
     let path = r"jsonpath={.metadata.annotations.touch-ts}";
     let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
     let before = stage.a()?.kubectl.text(&get)?;
-    until(&format!("a heartbeat of {}", first.id()), || {
+    until(&format!("a heartbeat of {}", member.id()), || {
         let now = stage.a()?.kubectl.text(&get)?;
         ensure!(now != before, "the last one was at {now}");
         Ok(())

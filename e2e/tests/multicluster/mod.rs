@@ -2,6 +2,7 @@
 
 mod areas;
 mod asking;
+mod authority;
 mod charts;
 mod claims;
 mod credentials;
@@ -13,6 +14,7 @@ mod hostile;
 mod hostile_member;
 mod identity;
 mod labels;
+mod let_in;
 mod membership;
 mod overlap;
 mod permissions;
@@ -27,4 +29,6 @@ mod stage;
 mod standard;
 mod takeover;
 mod tunnels;
+mod upgrades;
 mod walk;
+mod writes;

@@ -88,12 +88,17 @@ pub(super) fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()>
 
 /// The condition `Conflict` of a member in the leader's ClusterSet.
 pub(super) fn said_of(stage: &Stage, member: &Member) -> Result<Option<Value>> {
+    told_of(stage, member, "Conflict")
+}
+
+/// A condition of a member in the leader's ClusterSet.
+pub(super) fn told_of(stage: &Stage, member: &Member, kind: &str) -> Result<Option<Value>> {
     let set = stage.a()?.kubectl.json(&["get", "clusterset", NAME, "-n", COMMON_AREA])?;
     let statuses = set["status"]["clusterStatuses"].as_array().cloned().unwrap_or_default();
     let of_member = statuses.into_iter().find(|status| status["clusterID"] == member.id());
     let of_member = of_member.with_context(|| format!("the leader says nothing of {}", member.id()))?;
     let mut conditions = of_member["conditions"].as_array().cloned().unwrap_or_default().into_iter();
-    Ok(conditions.find(|condition| condition["type"] == "Conflict"))
+    Ok(conditions.find(|condition| condition["type"] == kind))
 }
 
 /// Does something with the installation of a cluster, and waits until its controller is there again.

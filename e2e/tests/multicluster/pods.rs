@@ -109,7 +109,7 @@ fn with_named_networks(stage: &Stage, settings: &[&str], test: impl FnOnce() -> 
 }
 
 /// Does something with the installation of every cluster, and waits until the controllers are there again.
-fn helm(stage: &Stage, words: impl Fn(&Member) -> Result<Vec<String>> + Sync) -> Result<()> {
+pub(super) fn helm(stage: &Stage, words: impl Fn(&Member) -> Result<Vec<String>> + Sync) -> Result<()> {
     let on = |member: &Member| {
         let mut helm = stage.lab.programs().command("helm")?;
         helm.args(words(member)?).args(["--namespace", NAMESPACE, "--kubeconfig"]);
