@@ -74,7 +74,7 @@ impl Slot {
         self.lost.cancelled().await;
     }
 
-    /// The client has sent the first message of its TLS handshake.
+    /// The server has read the ClientHello.
     pub(crate) fn begin_handshake(&self) {
         self.all.lock().begin_handshake(self.number);
     }
@@ -90,11 +90,14 @@ impl Slot {
     }
 
     /// A request begins.
-    pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
+    pub(crate) fn begin_request(self: &Arc<Self>) -> UnderWay {
         self.begun.fetch_add(1, Ordering::Relaxed);
+        // Counted while the table is locked: the end of another request of this connection would overtake it otherwise.
+        let mut table = self.all.lock();
         if self.under_way.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.all.lock().begin_request(self.number);
+            table.begin_request(self.number);
         }
+        drop(table);
         UnderWay(Arc::clone(self))
     }
 
@@ -127,8 +130,9 @@ pub(crate) struct UnderWay(Arc<Slot>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
+        let mut table = self.0.all.lock();
         if self.0.under_way.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.0.all.lock().end_request(self.0.number);
+            table.end_request(self.0.number);
         }
     }
 }
@@ -152,7 +156,7 @@ impl Client {
         &self.0.slot
     }
 
-    /// Whom it counts as.
+    /// The source that its connections count towards.
     pub(crate) fn source(&self) -> Source {
         Source::of(self.0.slot.address)
     }

@@ -96,15 +96,16 @@ impl<B: Sendable> Connection<B> {
         None
     }
 
-    /// The slot is told when the client begins: until then it is one of those that may never do.
+    /// Accepts in two steps, because the slot becomes busy only when the ClientHello is complete: until then nothing tells this
+    /// connection from those that never send one.
     async fn shake_hands(
         &self,
         tls: Arc<ServerConfig>,
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
         self.slot.begin_handshake();
-        begun.into_stream(tls).await
+        hello.into_stream(tls).await
     }
 
     fn serve_tls(self, stream: TlsStream<TcpStream>) -> Serving {
@@ -192,7 +193,7 @@ impl<B: Sendable> Service<Request<Incoming>> for Answers<B> {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         request.extensions_mut().insert(self.client.clone());
-        let under_way = self.client.slot().begin();
+        let under_way = self.client.slot().begin_request();
         let answer = (self.handler)(request.map(RequestBody::from));
         Box::pin(async move {
             Ok(answer.await.map(|body| Counted { body: Gathered::new(body), _under_way: under_way }))

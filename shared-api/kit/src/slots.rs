@@ -1,10 +1,12 @@
 //! Who has the connections of a server, and who gives way: a table of values, without a socket.
 //!
 //! Handshakes, anonymous clients, admitted clients and clients on this machine have slots of their own, so that none of
-//! them can take those of another. Every new connection gets a slot. When its kind has too many, the source with the most, or
-//! among admitted clients the user on one Node with the most, gives one up: one whose requests
-//! are answered, if there is one. Otherwise the silent ones and the busy ones are counted, and the larger group loses its oldest:
-//! a crowd of one sort cannot push out the few of the other.
+//! them can take those of another. Every new connection gets a slot. A source that has its share, or a holder (a user on one Node)
+//! among admitted clients, gives up one of its own connections. Otherwise, when the kind is full, the one with the most gives one
+//! up; those that tie count as one.
+//!
+//! An idle connection goes first. Without one, the larger of two groups, the silent and the busy, loses its oldest connection; if
+//! they are equal, the silent group does. So no silent crowd pushes out a few busy connections, and no busy crowd a few silent ones.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -80,11 +82,11 @@ pub(crate) enum Standing {
 /// What a connection does, which decides when it gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
-    /// Nothing has come from its client since it connected, or since its handshake.
+    /// The server waits for a complete ClientHello, or for the first request. Part of one does not count.
     Silent,
-    /// Its handshake or a request is under way.
+    /// A handshake or a request is under way.
     Busy,
-    /// All its requests are answered.
+    /// It has had requests, and all of them are answered.
     Idle,
 }
 
@@ -96,7 +98,7 @@ pub(crate) type Number = u64;
 pub(crate) struct Table<T> {
     kinds: [Kind<T>; 4],
     places: BTreeMap<Number, Place>,
-    /// Grows with each connection, and whenever one does something else.
+    /// Counts new connections and changes of activity, to order them.
     turn: u64,
 }
 
@@ -107,7 +109,7 @@ type Place = (Sharer, Standing);
 #[derive(Debug)]
 struct Kind<T> {
     most: usize,
-    /// How many of them one source may have.
+    /// The most that one sharer may have.
     share: usize,
     connections: BTreeMap<Number, Entry<T>>,
     by_sharer: BTreeMap<Sharer, usize>,
@@ -117,8 +119,10 @@ struct Kind<T> {
 struct Entry<T> {
     sharer: Sharer,
     activity: Activity,
-    /// The turn at which it became that.
+    /// The turn at which this activity began, or the first request if it is busy: a connection does not become younger by
+    /// asking again.
     since: u64,
+    first_request: Option<u64>,
     end: T,
 }
 
@@ -140,11 +144,17 @@ impl<T> Table<T> {
         self.turn += 1;
         let number = self.turn;
         let sharer = Sharer::Source(source);
-        let entry = Entry { sharer: sharer.clone(), activity: Activity::Silent, since: number, end };
+        let entry = Entry {
+            sharer: sharer.clone(),
+            activity: Activity::Silent,
+            since: number,
+            first_request: None,
+            end,
+        };
         (number, self.insert(number, (sharer, standing), entry))
     }
 
-    /// The client has begun its handshake.
+    /// The server has read the ClientHello.
     pub(crate) fn begin_handshake(&mut self, number: Number) {
         self.mark(number, Activity::Busy);
     }
@@ -159,8 +169,8 @@ impl<T> Table<T> {
         self.relocate(number, (sharer, Standing::Anonymous))
     }
 
-    /// The client was allowed something; `end` of the connection that gives way to it. Nothing happens to one that is gone, or that
-    /// was admitted before, whoever uses it next.
+    /// The client was allowed something; `end` of the connection that gives way to it. A connection that is gone or already admitted
+    /// stays as it is, even if another user uses it next.
     pub(crate) fn admit(&mut self, number: Number, holder: Option<&Arc<Holder>>) -> Option<T> {
         let (sharer, before) = self.places.get(&number)?;
         if *before == Standing::Admitted {
@@ -182,7 +192,9 @@ impl<T> Table<T> {
 
     /// A request begins where there was none.
     pub(crate) fn begin_request(&mut self, number: Number) {
-        self.mark(number, Activity::Busy);
+        if let Some(entry) = self.mark(number, Activity::Busy) {
+            entry.since = *entry.first_request.get_or_insert(entry.since);
+        }
     }
 
     /// The last request has ended.
@@ -208,13 +220,13 @@ impl<T> Table<T> {
         self.kind(&place).remove(first_to_go).map(|entry| entry.end)
     }
 
-    fn mark(&mut self, number: Number, activity: Activity) {
+    fn mark(&mut self, number: Number, activity: Activity) -> Option<&mut Entry<T>> {
         self.turn += 1;
         let since = self.turn;
-        let Some(place) = self.places.get(&number).cloned() else { return };
-        if let Some(entry) = self.kind(&place).connections.get_mut(&number) {
-            (entry.activity, entry.since) = (activity, since);
-        }
+        let place = self.places.get(&number)?.clone();
+        let entry = self.kind(&place).connections.get_mut(&number)?;
+        (entry.activity, entry.since) = (activity, since);
+        Some(entry)
     }
 
     fn kind(&mut self, place: &Place) -> &mut Kind<T> {
@@ -246,7 +258,7 @@ impl<T> Kind<T> {
     }
 
     fn first_to_go(&self, is_of: impl Fn(&Sharer) -> bool) -> Option<Number> {
-        let (mut silent, mut busy, mut idle) = (Sort::default(), Sort::default(), Sort::default());
+        let (mut silent, mut busy, mut idle) = (Group::default(), Group::default(), Group::default());
         for (number, entry) in self.connections.iter().filter(|(_, entry)| is_of(&entry.sharer)) {
             match entry.activity {
                 Activity::Silent => silent.add(*number, entry.since),
@@ -254,14 +266,14 @@ impl<T> Kind<T> {
                 Activity::Idle => idle.add(*number, entry.since),
             }
         }
-        let sort = if idle.count > 0 {
+        let group = if idle.count > 0 {
             idle
         } else if busy.count > silent.count {
             busy
         } else {
             silent
         };
-        sort.oldest.map(|(_, number)| number)
+        group.oldest.map(|(_, number)| number)
     }
 
     fn share_of(&self, sharer: &Sharer) -> usize {
@@ -287,19 +299,19 @@ impl<T> Kind<T> {
     }
 }
 
-/// Connections that do the same.
+/// The connections with the same activity.
 #[derive(Default)]
-struct Sort {
+struct Group {
     count: usize,
-    /// Since when the longest does, and which it is.
+    /// The turn and the number of the connection that has had this activity the longest.
     oldest: Option<(u64, Number)>,
 }
 
-impl Sort {
+impl Group {
     fn add(&mut self, number: Number, since: u64) {
         self.count += 1;
-        let before = self.oldest.unwrap_or((since, number));
-        self.oldest = Some(before.min((since, number)));
+        let candidate = (since, number);
+        self.oldest = Some(self.oldest.map_or(candidate, |oldest| oldest.min(candidate)));
     }
 }
 

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, Request, StatusCode};
-use tracing::{debug, warn};
+use tracing::debug;
 
 use super::action::Action;
-use super::authentication::{Authenticator, Unauthenticated};
-use super::authorization::{Authorizer, Undecided, Verdict};
+use super::authentication::Authenticator;
+use super::authorization::{Authorizer, Verdict};
+use super::decision::{Decision, Proof, Reviewers};
 use super::front_proxy::{CertificateTrust, Owner};
 use super::holder::Holder;
 use super::identity::Identity;
 use super::loopback::{LoopbackToken, TokenHash};
 use crate::health::Reasons;
 use crate::log_level;
-use crate::logging::chain;
 use crate::request_body::RequestBody;
 use crate::server::{Answer, Client, Handler};
 use crate::status::status;
@@ -29,8 +29,7 @@ pub const COME_AGAIN: HeaderValue = HeaderValue::from_static("1");
 /// Lets requests through, or answers them.
 #[derive(Debug)]
 pub struct Guard {
-    authenticator: Authenticator,
-    authorizer: Authorizer,
+    reviewers: Arc<Reviewers>,
     certificates: CertificateTrust,
     /// Who is told why checks of health fail.
     own_pod: Option<TokenHash>,
@@ -41,34 +40,32 @@ pub struct Guard {
 pub struct Admission<'a> {
     authorizer: &'a Authorizer,
     client: Option<Client>,
-    identity: Identity,
-    holder: Arc<Holder>,
-    owner: Owner,
-    verdict: Verdict,
+    decision: Decision,
 }
 
 impl Admission<'_> {
     /// Who sent the request.
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        &self.decision.identity
     }
 
-    /// Whom it counts as.
+    /// The holder that the request counts towards.
     pub fn holder(&self) -> &Arc<Holder> {
-        &self.holder
+        &self.decision.holder
     }
 
     /// Admits the client: what it asked for exists here. Its connection no longer gives way to strangers, and its user no longer
     /// queues with them, unless everybody may do this. A right to something served elsewhere does not count: many ServiceAccounts
     /// have one.
     pub fn keep(&self) {
-        if self.verdict != Verdict::Allowed {
+        let Decision { identity, owner, holder, verdict } = &self.decision;
+        if *verdict != Verdict::Allowed {
             return;
         }
         if let Some(client) = &self.client {
-            client.admit((self.owner == Owner::User).then_some(&self.holder));
+            client.admit((*owner == Owner::User).then_some(holder));
         }
-        self.authorizer.remember(&self.identity);
+        self.authorizer.remember(identity);
     }
 
     /// The same, if the code of the answer says that it exists.
@@ -95,7 +92,8 @@ pub enum Refusal {
 impl Guard {
     /// Lets through what both let through. Nobody is known by a certificate.
     pub fn new(authenticator: Authenticator, authorizer: Authorizer) -> Self {
-        Self { authenticator, authorizer, certificates: CertificateTrust::default(), own_pod: None }
+        let reviewers = Arc::new(Reviewers { authenticator, authorizer });
+        Self { reviewers, certificates: CertificateTrust::default(), own_pod: None }
     }
 
     /// The same, and programs of the same Pod are told why checks of health fail. Nobody has to be asked for that, which
@@ -127,35 +125,16 @@ impl Guard {
         headers: &HeaderMap,
         client: Option<&Client>,
     ) -> Result<Admission<'_>, Refusal> {
-        let (identity, owner) = self.identify(headers, client).await?;
-        let holder = Arc::new(Holder::of(&identity, client.map(Client::address)));
-        let client = client.cloned();
-        match self.authorizer.authorize(&identity, action, &holder).await {
-            Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => {
-                let authorizer = &self.authorizer;
-                Ok(Admission { authorizer, client, identity, holder, owner, verdict })
-            }
-            Ok(Verdict::Denied) => Err(Refusal::Forbidden(forbidden(&identity, action))),
-            Err(Undecided::Busy(_)) => Err(Refusal::Busy),
-            Err(error) => Err(unavailable(&error)),
-        }
+        let (proof, client) = (self.proof(headers, client), client.cloned());
+        let decision = self.reviewers.decide(proof, action.clone(), client.clone()).await?;
+        Ok(Admission { authorizer: &self.reviewers.authorizer, client, decision })
     }
 
-    async fn identify(
-        &self,
-        headers: &HeaderMap,
-        client: Option<&Client>,
-    ) -> Result<(Identity, Owner), Refusal> {
+    fn proof(&self, headers: &HeaderMap, client: Option<&Client>) -> Proof {
         let certificates = client.and_then(Client::certificates);
-        if let Some((user, owner)) = certificates.and_then(|chain| self.certificates.user(chain, headers)) {
-            return Ok((Identity::User(Arc::new(user)), owner));
-        }
-        let token = bearer_token(headers);
-        match self.authenticator.authenticate(token, client).await {
-            Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
-            Ok(identity) => Ok((identity, Owner::User)),
-            Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),
-            Err(error) => Err(unavailable(&error)),
+        match certificates.and_then(|chain| self.certificates.user(chain, headers)) {
+            Some((user, owner)) => Proof::Certificate(user, owner),
+            None => Proof::Token(bearer_token(headers).map(str::to_owned)),
         }
     }
 
@@ -176,7 +155,7 @@ impl Guard {
                 let (action, client) = (Action::path(method, path), request.extensions().get::<Client>());
                 match guard.admit(&action, request.headers(), client).await {
                     Ok(admission) => {
-                        debug!(method, path, identity = ?admission.identity, "Request let through");
+                        debug!(method, path, identity = ?admission.identity(), "Request let through");
                         let answer = handler(request).await;
                         admission.answered_with(answer.status());
                         answer
@@ -193,24 +172,6 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
-}
-
-/// Does not quote an action that is too long: a response stays in memory until it is read.
-fn forbidden(identity: &Identity, action: &Action) -> String {
-    if action.is_too_long() {
-        return "forbidden: the request names something that is too long to exist".to_owned();
-    }
-    let name = match identity {
-        Identity::User(user) => user.name.as_str(),
-        Identity::Anonymous | Identity::Loopback => "system:anonymous",
-    };
-    format!("forbidden: User {name:?} cannot {action}")
-}
-
-fn unavailable(error: &(dyn std::error::Error + 'static)) -> Refusal {
-    let error = chain(error);
-    warn!(error, "Request refused, because the API server does not say whether it is allowed");
-    Refusal::Unavailable
 }
 
 impl Refusal {

@@ -6,6 +6,7 @@ mod audience;
 mod authentication;
 mod authorization;
 mod client_certificate;
+mod decision;
 mod front_proxy;
 mod guard;
 mod holder;

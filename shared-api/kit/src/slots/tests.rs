@@ -7,11 +7,11 @@ use crate::auth::{Identity, User};
 
 const SLOTS: Slots = Slots { handshakes: 4, anonymous: 4, admitted: 3, loopback: 2 };
 
-/// A source has six of these handshakes, and six of these strangers.
+/// One source may have six handshakes and six anonymous connections.
 const MANY: Slots = Slots { handshakes: 12, anonymous: 12, ..SLOTS };
 
-/// Runs steps such as `open a1`, `shake a1` (a handshake), `hello a1`, `know a1`, `admit a1`, `begin a1`, `end a1`, `close a1`; says
-/// who gave way.
+/// Runs steps and returns who gave way, in order. With TLS: `connect a1`, `hello a1` (the ClientHello), `finish a1` (the handshake).
+/// Without TLS: `open a1`. Then `admit a1`, `begin a1` and `end a1` (a request), `close a1`.
 fn run(slots: Slots, script: &str) -> Vec<String> {
     let mut table = Table::new(slots);
     let mut numbers = BTreeMap::new();
@@ -22,14 +22,14 @@ fn run(slots: Slots, script: &str) -> Vec<String> {
         let opened = |standing, table: &mut Table<String>| table.open(source, standing, name.to_owned());
         let number = |numbers: &BTreeMap<String, Number>| numbers[name];
         let gave_way = match verb {
-            "open" | "shake" => {
+            "open" | "connect" => {
                 let standing = if verb == "open" { Standing::Anonymous } else { Standing::Handshake };
                 let (number, gave_way) = opened(standing, &mut table);
                 numbers.insert(name.to_owned(), number);
                 gave_way
             }
             "hello" => (table.begin_handshake(number(&numbers)), None).1,
-            "know" => table.finish_handshake(number(&numbers)),
+            "finish" => table.finish_handshake(number(&numbers)),
             "admit" => table.admit(number(&numbers), Some(&holder(name))),
             "begin" => (table.begin_request(number(&numbers)), None).1,
             "end" => (table.end_request(number(&numbers)), None).1,
@@ -47,7 +47,7 @@ fn run(slots: Slots, script: &str) -> Vec<String> {
     gone
 }
 
-/// Whoever is on one host is one.
+/// All connections of one host have the same holder.
 fn holder(name: &str) -> Arc<Holder> {
     let host = match source(name) {
         Source::Host(address) => Some(address),
@@ -84,7 +84,7 @@ fn nobody_gives_way_while_there_is_room() {
 #[test]
 fn a_source_with_its_share_gives_up_its_own() {
     check("open a1, open a2, open a3", "a1");
-    check("shake a1, shake a2, shake a3, shake a4", "a1 a2");
+    check("connect a1, connect a2, connect a3, connect a4", "a1 a2");
 }
 
 #[test]
@@ -94,20 +94,25 @@ fn the_source_with_the_most_gives_way_to_others() {
 }
 
 #[test]
-fn connections_that_were_answered_give_way_first_and_the_longest_idle_of_these() {
+fn idle_connections_give_way_first_and_the_oldest_of_them() {
     check("open a1, open a2, begin a2, end a2, open a3", "a2");
     check("open a1, begin a1, end a1, open a2, begin a2, end a2, open a3", "a1");
     check("open a1, begin a1, end a1, begin a1, open a2, begin a2, end a2, open a3", "a2");
 }
 
-/// `verb a1, verb a2, …`
+/// `verb a1,verb a2,…,`
 fn each(numbers: std::ops::RangeInclusive<usize>, verb: &str) -> String {
     numbers.map(|number| format!("{verb} a{number},")).collect()
 }
 
 #[test]
-fn of_silent_and_busy_connections_of_a_source_the_more_numerous_give_way_and_the_longest_of_these() {
+fn a_silent_connection_gives_way_when_both_groups_are_equal() {
     check("open a1, open a2, begin a1, open a3", "a2");
+    check("open a1, begin a1, open a2, open a3", "a2");
+}
+
+#[test]
+fn the_larger_of_the_silent_and_busy_groups_loses_its_oldest() {
     check("open a1, open a2, begin a1, begin a2, open a3", "a1");
     let busy = each(1..=6, "open") + &each(1..=6, "begin");
     check_among(MANY, &format!("{busy} {}", each(7..=11, "open")), "a1 a2 a3 a7 a8");
@@ -123,23 +128,34 @@ fn a_client_that_has_just_come_stays_among_busy_ones_and_a_request_among_silent_
 }
 
 #[test]
-fn a_handshake_that_has_begun_gives_way_to_no_silent_one() {
-    let silent = each(2..=10, "shake");
-    check_among(MANY, &format!("shake a1, hello a1, {silent}"), "a2 a3 a4 a5");
+fn a_handshake_under_way_does_not_give_way_to_silent_connections() {
+    let silent = each(2..=10, "connect");
+    check_among(MANY, &format!("connect a1, hello a1, {silent}"), "a2 a3 a4 a5");
 }
 
 #[test]
 fn the_wait_for_a_first_request_begins_when_the_handshake_ends() {
-    let late = "shake a1, open a2, open a3, open a4, open a5, open a6, know a1, open a7, open a8";
+    let late = "connect a1, open a2, open a3, open a4, open a5, open a6, finish a1, open a7, open a8";
     check_among(MANY, late, "a2 a3");
+}
+
+#[test]
+fn a_connection_is_silent_between_its_handshake_and_its_first_request() {
     let known =
-        "shake a1, hello a1, know a1, open a2, begin a2, open a3, begin a3, open a4, open a5, open a6";
+        "connect a1, hello a1, finish a1, open a2, begin a2, open a3, begin a3, open a4, open a5, open a6";
     check_among(MANY, &format!("{known}, open a7"), "a1");
 }
 
 #[test]
+fn a_connection_does_not_become_younger_by_asking_again() {
+    let busy = each(1..=6, "open") + &each(1..=6, "begin");
+    let again = each(1..=5, "end") + &each(1..=5, "begin");
+    check_among(MANY, &format!("{busy} {again} open a7"), "a1");
+}
+
+#[test]
 fn handshakes_take_no_slot_of_those_who_ended_theirs() {
-    check("shake a1, know a1, shake a2, know a2, shake a3, shake a4, shake a5", "a3");
+    check("connect a1, finish a1, connect a2, finish a2, connect a3, connect a4, connect a5", "a3");
 }
 
 #[test]
@@ -179,8 +195,8 @@ fn a_client_behind_the_address_of_a_crowd_is_let_in_and_stays() {
 
 #[test]
 fn clients_of_this_machine_have_slots_of_their_own() {
-    check("open a1, open a2, open b1, open b2, shake lo1, know lo1, begin lo1, open lo2", "");
-    check("shake lo1, know lo1, begin lo1, open lo2, open lo3", "lo2");
+    check("open a1, open a2, open b1, open b2, connect lo1, finish lo1, begin lo1, open lo2", "");
+    check("connect lo1, finish lo1, begin lo1, open lo2, open lo3", "lo2");
 }
 
 #[test]

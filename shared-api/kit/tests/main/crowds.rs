@@ -173,7 +173,7 @@ async fn handshakes_that_never_begin_keep_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_was_begun_is_ended_among_many_that_never_begin() {
+async fn a_handshake_under_way_completes_in_a_crowd_of_silent_connections() {
     let target = Target::over_tls().await;
     let mut stream = target.connect(ATTACKER).await;
     let name = ServerName::try_from("localhost").unwrap();
@@ -184,6 +184,7 @@ async fn a_handshake_that_was_begun_is_ended_among_many_that_never_begin() {
     }
     let _crowd = target.silent_crowd(ATTACKER, SHARE_OF_HANDSHAKES - 1).await;
     send(&mut tls, &mut stream).await;
+    // Session tickets follow the client's Finished: bytes here mean that the handshake is complete.
     assert_ne!(receive(&mut tls, &mut stream).await, 0, "it gave way to connections that began nothing");
 }
 
@@ -195,7 +196,7 @@ async fn send(tls: &mut ClientConnection, stream: &mut TcpStream) {
     stream.write_all(&bytes).await.unwrap();
 }
 
-/// How many bytes there were.
+/// The number of bytes received: 0 once the server has closed the connection.
 async fn receive(tls: &mut ClientConnection, stream: &mut TcpStream) -> usize {
     let mut bytes = [0; 4096];
     let length = timeout(SOON, stream.read(&mut bytes)).await.expect("no answer").unwrap_or_default();

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::client::TlsStream;
 
-use crate::guarded::{Api, LONG, NONE, text_of};
+use crate::guarded::{AT_ONCE, Api, LONG, NONE, text_of};
 use crate::issuer::Issuer;
 use crate::server::exchange;
 
@@ -209,4 +209,36 @@ async fn questions_of_an_agent_take_no_places_of_those_on_other_nodes() {
     assert_eq!(answer.as_deref(), Ok("429"), "one Node has all places that it may have");
     let answer = timeout(Duration::from_secs(1), api.code("GET /endless-one", Some("agent@n2-token"))).await;
     assert!(answer.is_err(), "{answer:?}: another Node has places of its own");
+}
+
+/// Its connection gave way to others meanwhile, or it gave up.
+#[tokio::test]
+async fn a_client_that_went_away_during_its_review_finds_the_result_when_it_comes_again() {
+    let api = Api::start(LONG).await;
+    let held = api.reviews.hold_reviews().await;
+    let connection = api.send("GET /agentinfo", Some("alice-token")).await;
+    api.wait_for_reviews(1).await;
+    drop(connection);
+    // So long that the server has noticed.
+    sleep(Duration::from_millis(300)).await;
+    drop(held);
+    // The token, whether alice may, and whether everybody may.
+    api.wait_for_reviews(3).await;
+    assert_eq!(api.code("GET /agentinfo", Some("alice-token")).await, "200");
+    assert_eq!(api.reviews.asked(), 3);
+}
+
+#[tokio::test]
+async fn clients_that_go_away_start_no_more_reviews_than_others() {
+    let api = Api::start(LONG).await;
+    let _held = api.reviews.hold_reviews().await;
+    for number in 0..60 {
+        let connection = api.send("GET /agentinfo", Some(&format!("made-up-{number}"))).await;
+        // Else the server has no request, but a connection that was reset.
+        sleep(Duration::from_millis(20)).await;
+        drop(connection);
+    }
+    api.wait_for_reviews(AT_ONCE).await;
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(api.reviews.asked(), AT_ONCE);
 }

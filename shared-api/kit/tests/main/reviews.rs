@@ -32,6 +32,8 @@ struct State {
     /// Locked while answers to requests for the keys are delayed.
     keys_held: AsyncMutex<()>,
     keys_asked: AtomicUsize,
+    /// Locked while reviews are delayed.
+    reviews_held: AsyncMutex<()>,
     issuer: Issuer,
     asked: AtomicUsize,
 }
@@ -76,6 +78,11 @@ impl Reviews {
         self.0.keys_held.lock().await
     }
 
+    /// Delays reviews until the guard is dropped.
+    pub(crate) async fn hold_reviews(&self) -> AsyncMutexGuard<'_, ()> {
+        self.0.reviews_held.lock().await
+    }
+
     /// Number of requests for the keys.
     pub(crate) fn keys_asked(&self) -> usize {
         self.0.keys_asked.load(Ordering::Relaxed)
@@ -101,6 +108,7 @@ impl Reviews {
             };
         }
         self.0.asked.fetch_add(1, Ordering::Relaxed);
+        drop(self.0.reviews_held.lock().await);
         if self.0.away.load(Ordering::Relaxed) {
             return status(StatusCode::INTERNAL_SERVER_ERROR, "etcd is away");
         }
