@@ -36,7 +36,7 @@ pub(crate) struct Slot {
     lost: CancellationToken,
     under_way: AtomicUsize,
     begun: AtomicUsize,
-    renewals: Mutex<Renewals>,
+    renewals: Arc<Mutex<Renewals>>,
 }
 
 impl Connections {
@@ -51,7 +51,7 @@ impl Connections {
         let (number, gave_way) = self.lock().open(Source::of(address), standing, lost.clone());
         end(gave_way);
         let (under_way, begun) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let renewals = Mutex::default();
+        let renewals = Arc::default();
         Arc::new(Slot { all: Arc::clone(self), number, address, lost, under_way, begun, renewals })
     }
 
@@ -83,10 +83,6 @@ impl Slot {
     pub(crate) fn finish_handshake(&self) {
         let gave_way = self.all.lock().finish_handshake(self.number);
         end(gave_way);
-    }
-
-    fn renewals(&self) -> MutexGuard<'_, Renewals> {
-        self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request begins.
@@ -156,9 +152,9 @@ impl Client {
         &self.0.slot
     }
 
-    /// The source that its connections count towards.
-    pub(crate) fn source(&self) -> Source {
-        Source::of(self.0.slot.address)
+    /// What a review of its token needs of it.
+    pub(crate) fn sender(&self) -> Sender {
+        Sender { address: self.0.slot.address, renewals: Arc::clone(&self.0.slot.renewals) }
     }
 
     /// The address it is at.
@@ -174,29 +170,51 @@ impl Client {
     /// It was allowed something: its connection gives way to no client that was not. It counts as the holder's; without one, as
     /// that of an API server, by its address alone.
     pub fn admit(&self, holder: Option<&Arc<Holder>>) {
-        self.0.slot.renewals().admit();
+        lock(&self.0.slot.renewals).admit();
         let gave_way = self.0.slot.all.lock().admit(self.0.slot.number, holder);
         end(gave_way);
+    }
+}
+
+/// Who sends a token. It keeps nothing else of the connection, which a review outlives.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    address: IpAddr,
+    renewals: Arc<Mutex<Renewals>>,
+}
+
+impl Sender {
+    /// The source that the review counts towards.
+    pub(crate) fn source(&self) -> Source {
+        Source::of(self.address)
+    }
+
+    pub(crate) const fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// Counts an unknown token as the renewal of one that was good, if it may be one.
     pub(crate) fn renew(&self, token: TokenHash) -> Option<Renewal> {
-        self.0.slot.renewals().begin(token).then(|| Renewal(Arc::clone(&self.0.slot)))
+        lock(&self.renewals).begin(token).then(|| Renewal(Arc::clone(&self.renewals)))
     }
 }
 
 /// A token of a connection that is under review, until this is dropped.
-pub(crate) struct Renewal(Arc<Slot>);
+pub(crate) struct Renewal(Arc<Mutex<Renewals>>);
 
 impl Renewal {
     /// The API server does not accept the token.
     pub(crate) fn refuse(self) {
-        self.0.renewals().refuse();
+        lock(&self.0).refuse();
     }
 }
 
 impl Drop for Renewal {
     fn drop(&mut self) {
-        self.0.renewals().end();
+        lock(&self.0).end();
     }
+}
+
+fn lock(renewals: &Mutex<Renewals>) -> MutexGuard<'_, Renewals> {
+    renewals.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use super::loopback::{LoopbackToken, TokenHash};
 use super::remembered::{Lifetimes, Remembered};
 use super::signing_keys::SigningKeys;
 use super::turns::{Bounds, Busy, Turns};
-use crate::client;
+use crate::client::Sender;
 use crate::kube_client::bounded;
 use crate::slots::Source;
 
@@ -21,7 +21,7 @@ use crate::slots::Source;
 /// not tell its keys, it is each agent's after a restart of antrea-controller, for three watches.
 const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::from_secs(5) };
 
-/// The same for a token that the cluster has signed: after a restart it is each agent's. Whoever may create tokens can have many.
+/// The same for a token that the cluster has signed, or may have: after a restart it is each agent's. Whoever may create tokens can have many.
 const SIGNED: Bounds = Bounds { most: 8192, share: 2048, patience: Duration::from_secs(20) };
 
 /// The same for a token that was good within this time, and for one at a time on a connection whose client was admitted before, as
@@ -48,6 +48,8 @@ pub enum Unauthenticated {
 pub struct Authenticator {
     reviews: Api<TokenReview>,
     signing_keys: SigningKeys,
+    /// Those whose tokens name a key that is asked for.
+    keys: Turns<Option<Source>>,
     loopback: Option<TokenHash>,
     /// Beside the API server's.
     audience: Option<String>,
@@ -74,6 +76,7 @@ impl Authenticator {
         Self {
             signing_keys: SigningKeys::new(client.clone()),
             reviews: Api::all(client),
+            keys: Turns::new(SIGNED),
             loopback,
             audience: None,
             lifetimes,
@@ -99,7 +102,7 @@ impl Authenticator {
     pub(super) async fn authenticate(
         &self,
         token: Option<&str>,
-        sender: Option<&client::Client>,
+        sender: Option<&Sender>,
     ) -> Result<Identity, Unauthenticated> {
         let Some(token) = token else { return Ok(Identity::Anonymous) };
         let hash = TokenHash::of(token);
@@ -121,19 +124,20 @@ impl Authenticator {
         &self,
         token: &str,
         hash: TokenHash,
-        sender: Option<&client::Client>,
+        sender: Option<&Sender>,
     ) -> Result<Option<Arc<User>>, Unauthenticated> {
-        let was_good = self.was_good(&hash);
+        let (source, was_good) = (sender.map(Sender::source), self.was_good(&hash));
         let renewal = sender.filter(|_| !was_good).and_then(|sender| sender.renew(hash));
         let turns = if was_good || renewal.is_some() {
             &self.acquaintances
-        } else if self.signing_keys.have_signed(token).await {
-            &self.signed
         } else {
-            &self.strangers
+            // The API server may be slow to tell its keys, and nothing else bounds how many wait for them.
+            let _place = self.keys.enter(source).ok_or(Busy)?;
+            let is_signed = self.signing_keys.have_signed(token).await;
+            if is_signed { &self.signed } else { &self.strangers }
         };
         let [number, ..] = hash.0;
-        let _turn = turns.take(number.into(), sender.map(client::Client::source)).await?;
+        let _turn = turns.take(number.into(), source).await?;
         let user = match self.remembered(&hash) {
             Some(user) => user,
             // In a box: those who wait for their turn have no room for it.
@@ -183,12 +187,35 @@ fn user(status: TokenReviewStatus, audience: Option<&str>) -> Option<User> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::task::Poll;
+
+    use kube::client::Body;
     use serde_json::json;
 
     use super::*;
 
     fn check(status: serde_json::Value) -> Option<String> {
         user(serde_json::from_value(status).unwrap(), None).map(|user| user.name)
+    }
+
+    /// Names a key that nobody knows: `{"alg":"RS256","kid":"x"}`.
+    const OF_UNKNOWN_KEY: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.e30.AA";
+
+    #[tokio::test]
+    async fn those_who_wait_for_the_keys_of_a_silent_api_server_are_bounded() {
+        let silent = tower::service_fn(|_: hyper::Request<Body>| {
+            std::future::pending::<Result<hyper::Response<Body>, Infallible>>()
+        });
+        let authenticator = Authenticator::new(Client::new(silent, "default"), None, Lifetimes::default());
+        let ask = || Box::pin(authenticator.authenticate(Some(OF_UNKNOWN_KEY), None));
+        let mut waiting: Vec<_> = (0..SIGNED.share).map(|_| ask()).collect();
+        for one in &mut waiting {
+            assert!(futures::poll!(one).is_pending());
+        }
+        assert!(matches!(futures::poll!(ask()), Poll::Ready(Err(Unauthenticated::Busy(_)))));
+        waiting.pop();
+        assert!(futures::poll!(ask()).is_pending());
     }
 
     #[test]

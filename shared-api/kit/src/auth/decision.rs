@@ -16,7 +16,7 @@ use super::front_proxy::Owner;
 use super::guard::Refusal;
 use super::holder::Holder;
 use super::identity::{Identity, User};
-use crate::client::Client;
+use crate::client::Sender;
 use crate::logging::chain;
 
 /// Decide together.
@@ -54,9 +54,9 @@ impl Reviewers {
         self: &Arc<Self>,
         proof: Proof,
         action: Action,
-        client: Option<Client>,
+        sender: Option<Sender>,
     ) -> Result<Decision, Refusal> {
-        let mut deciding = Box::pin(Arc::clone(self).review(proof, action, client));
+        let mut deciding = Box::pin(Arc::clone(self).review(proof, action, sender));
         // Polled here first, so that a client that is known is admitted before anything else happens to its connection.
         match poll_fn(|context| Poll::Ready(deciding.as_mut().poll(context))).await {
             Poll::Ready(decision) => decision,
@@ -69,10 +69,10 @@ impl Reviewers {
         self: Arc<Self>,
         proof: Proof,
         action: Action,
-        client: Option<Client>,
+        sender: Option<Sender>,
     ) -> Result<Decision, Refusal> {
-        let (identity, owner) = self.identify(proof, client.as_ref()).await?;
-        let holder = Arc::new(Holder::of(&identity, client.as_ref().map(Client::address)));
+        let (identity, owner) = self.identify(proof, sender.as_ref()).await?;
+        let holder = Arc::new(Holder::of(&identity, sender.as_ref().map(Sender::address)));
         match self.authorizer.authorize(&identity, &action, &holder).await {
             Ok(verdict @ (Verdict::Allowed | Verdict::AllowedToEverybody)) => {
                 Ok(Decision { identity, owner, holder, verdict })
@@ -83,12 +83,12 @@ impl Reviewers {
         }
     }
 
-    async fn identify(&self, proof: Proof, client: Option<&Client>) -> Result<(Identity, Owner), Refusal> {
+    async fn identify(&self, proof: Proof, sender: Option<&Sender>) -> Result<(Identity, Owner), Refusal> {
         let token = match proof {
             Proof::Certificate(user, owner) => return Ok((Identity::User(Arc::new(user)), owner)),
             Proof::Token(token) => token,
         };
-        match self.authenticator.authenticate(token.as_deref(), client).await {
+        match self.authenticator.authenticate(token.as_deref(), sender).await {
             Ok(Identity::Anonymous) | Err(Unauthenticated::Invalid) => Err(Refusal::Unauthorized),
             Ok(identity) => Ok((identity, Owner::User)),
             Err(Unauthenticated::Busy(_)) => Err(Refusal::Busy),

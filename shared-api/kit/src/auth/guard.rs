@@ -125,9 +125,9 @@ impl Guard {
         headers: &HeaderMap,
         client: Option<&Client>,
     ) -> Result<Admission<'_>, Refusal> {
-        let (proof, client) = (self.proof(headers, client), client.cloned());
-        let decision = self.reviewers.decide(proof, action.clone(), client.clone()).await?;
-        Ok(Admission { authorizer: &self.reviewers.authorizer, client, decision })
+        let (proof, sender) = (self.proof(headers, client), client.map(Client::sender));
+        let decision = self.reviewers.decide(proof, action.clone(), sender).await?;
+        Ok(Admission { authorizer: &self.reviewers.authorizer, client: client.cloned(), decision })
     }
 
     fn proof(&self, headers: &HeaderMap, client: Option<&Client>) -> Proof {

@@ -86,8 +86,9 @@ impl SigningKeys {
     /// Agents come at once after a restart, so one request serves all that wait. It runs in a task of its own, and completes even if
     /// the client whose token caused it disconnects.
     async fn ask_for(&self, id: &str) {
-        let _asking = self.asking.lock().await;
+        // Before the lock: an answer that somebody waited for is theirs too, even if there was none.
         let now = Instant::now();
+        let _asking = self.asking.lock().await;
         if lock(&self.known).may_ask_for(id, now) {
             let asked = tokio::spawn(ask(self.client.clone(), Arc::clone(&self.known), now));
             // If the task panicked, the keys are as before.

@@ -48,8 +48,8 @@ pub(super) struct Turn<'a, K: Ord + Clone> {
     _place: Place<'a, K>,
 }
 
-/// A place among those who wait or have their turn.
-struct Place<'a, K: Ord + Clone> {
+/// A place among those who wait or have their turn, until this is dropped.
+pub(super) struct Place<'a, K: Ord + Clone> {
     turns: &'a Turns<K>,
     asker: K,
 }
@@ -74,7 +74,8 @@ impl<K: Ord + Clone> Turns<K> {
         Ok(Turn { _lane: lane, _place: place })
     }
 
-    fn enter(&self, asker: K) -> Option<Place<'_, K>> {
+    /// A place without a turn; none when too many wait already.
+    pub(super) fn enter(&self, asker: K) -> Option<Place<'_, K>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let of_asker = waiting.by_asker.get(&asker).copied().unwrap_or_default();
         if waiting.all >= self.bounds.most || of_asker >= self.bounds.share {

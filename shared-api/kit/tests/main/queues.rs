@@ -242,3 +242,13 @@ async fn clients_that_go_away_start_no_more_reviews_than_others() {
     sleep(Duration::from_millis(300)).await;
     assert_eq!(api.reviews.asked(), AT_ONCE);
 }
+
+#[tokio::test]
+async fn tokens_that_come_together_wait_once_for_keys_that_are_not_told() {
+    let api = Api::start(NONE).await;
+    let _held = api.reviews.hold_keys().await;
+    let token = Issuer::default().sign("alice");
+    let ask = || api.code("GET /agentinfo", Some(&token));
+    let codes = timeout(Duration::from_millis(2500), futures::future::join_all((0..5).map(|_| ask()))).await;
+    assert_eq!(codes.expect("they wait one after the other"), ["200"; 5]);
+}
