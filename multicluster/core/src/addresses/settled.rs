@@ -156,7 +156,13 @@ impl Claims {
         self.standing.get(cluster).is_some_and(|own| own.is_refused)
     }
 
-    /// The same without the networks that Pods are exported in: those cost other members nothing.
+    /// Whether a member claims networks, of which some stand or none needed to. What it may not have is then left out of its
+    /// ClusterInfo, network by network.
+    pub(crate) fn has_some(&self, cluster: &ClusterId) -> bool {
+        self.standing(cluster).is_some() && !self.is_refused(cluster)
+    }
+
+    /// The claims without the networks that Pods are exported in: those cost other members nothing.
     pub(crate) fn without_exported_pods(self) -> Self {
         Self { exported_pods: Ranges::default(), ..self }
     }

@@ -56,10 +56,16 @@ impl Foreseen<'_> {
         unusable.chain(self.taken()).collect()
     }
 
-    /// Why the ClusterInfo may not become that; nothing where it may. Nobody loses anything to it, and it names nothing that
-    /// is another's then: what others merely claim, and do not have, is no reason.
+    /// Why the ClusterInfo may not become that; nothing where it may. Nobody loses anything to it. Networks that the member
+    /// may not have are no reason while it has some: the leader leaves them out, and Gateways beside them count, without which
+    /// the member would be cut off. Where it has none, nothing of it would be imported, and it names nothing that is another's:
+    /// what others merely claim, and do not have, is no reason.
     pub fn refused_info(&self) -> Vec<ClaimRefused> {
-        let reasons = [self.taken(), self.lacking(), self.told()];
+        let taken = self.taken();
+        if !taken.is_empty() || self.after.has_some(self.cluster) {
+            return taken;
+        }
+        let reasons = [self.lacking(), self.told()];
         reasons.into_iter().find(|problems| !problems.is_empty()).unwrap_or_default()
     }
 

@@ -19,7 +19,7 @@ pub(super) fn cluster_info(
     claims: &Claims,
 ) -> Result<(ClusterInfo, Vec<String>), String> {
     let (claim, problems) = claim_of_cluster_info(info);
-    let has_networks = claims.standing(cluster).is_some() && !claims.is_refused(cluster);
+    let has_networks = claims.has_some(cluster);
     let is_left_out = |network: &ClaimedNetwork| has_networks || claims.is_unapproved(cluster, &network.cidr);
     let counted = claim.unwrap_or_default().without(is_left_out);
     let refused = claims.problems(cluster, &counted).into_iter().map(|refused| refused.to_string());

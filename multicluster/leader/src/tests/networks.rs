@@ -215,6 +215,26 @@ fn no_network_of_another_member_is_imported_as_a_service_cidr() {
     }
 }
 
+/// The Gateway beside it is imported all the same.
+#[test]
+fn neither_of_two_fields_tells_of_a_network_of_another() {
+    let (own, both) = ("10.102.0.0/16", "10.102.0.0/16, 10.101.0.0/16");
+    for (one, list) in [("10.101.0.0/16", own), (own, both), ("10.101.0.0/16", both)] {
+        let info = cluster_info("b", 4, one, "172.18.2.1");
+        let objects = [
+            set(),
+            announce("a", 1, "serviceCIDRs: [10.101.0.0/16]"),
+            announce("b", 2, &format!("serviceCIDRs: [{own}]")),
+            info.replace("gatewayInfos", &format!("serviceCIDRs: [{list}], gatewayInfos")),
+        ];
+        let mut world = World::of(&objects.concat());
+        world.actions();
+        assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16", "{one} {list}");
+        let import = &world.object("ResourceImport", "b-clusterinfo")["spec"]["clusterinfo"];
+        assert_eq!(import["gatewayInfos"], json!([{"gatewayIP": "172.18.2.1"}]));
+    }
+}
+
 /// What the leader of the version before has left.
 #[test]
 fn an_upgrade_changes_no_import() {

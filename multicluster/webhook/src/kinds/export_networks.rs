@@ -1,4 +1,5 @@
-//! Addresses and networks in ResourceExports: those of the exporter, and never those of others.
+//! Addresses and networks in ResourceExports: those of the exporter, and never those of others. Networks of a ClusterInfo that
+//! the leader leaves out by itself are let in, because its Gateways have to be.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -6,11 +7,7 @@ use std::net::IpAddr;
 use antrea_mc_core::addresses::ClaimRefused;
 use antrea_mc_core::claims::{Foreseen, Networks};
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::wire::claim_of_cluster_info;
-use antrea_shared_api::multicluster::v1alpha1::{
-    ClusterInfo, ExportedEndpoints, MemberClusterAnnounce, ResourceExport,
-};
-use ipnet::IpNet;
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ExportedEndpoints, ResourceExport};
 
 use crate::area::Area;
 use crate::denied::{Denied, forbid};
@@ -41,7 +38,6 @@ pub(super) fn review(
         let of = |info| Networks::of(announce, info);
         let foreseen = claims.foresee(cluster, &approval, of(old), of(Some(&written)));
         refuse(&foreseen.refused_info())?;
-        is_announced(old, info, announce)?;
         gateways_are_not_of_others(old, info, &foreseen)?;
     }
     Ok(())
@@ -67,38 +63,6 @@ fn addresses(endpoints: &ExportedEndpoints) -> BTreeSet<IpAddr> {
     let of_slices = slices.flat_map(|endpoint| endpoint.addresses.iter().map(String::as_str));
     // What is none was found when the object was validated.
     subsets.chain(of_slices).filter_map(|text| text.parse().ok()).collect()
-}
-
-fn parsed<'a>(cidrs: impl Iterator<Item = &'a String>) -> Vec<IpNet> {
-    cidrs.filter_map(|cidr| cidr.parse().ok()).collect()
-}
-
-/// A member that has announced networks tells others of no more than these.
-fn is_announced(
-    old: Option<&ResourceExport>,
-    info: &ClusterInfo,
-    announce: Option<&MemberClusterAnnounce>,
-) -> Result<(), Denied> {
-    let announced = parsed(announce.into_iter().flat_map(|announce| {
-        announce.service_cidrs.iter().chain(&announce.pod_cidrs).chain(&announce.node_pod_cidrs)
-    }));
-    if announced.is_empty() {
-        return Ok(());
-    }
-    let before = old.and_then(|old| old.spec.cluster_info.as_ref()).map(networks).unwrap_or_default();
-    let is_foreign = |network: &&IpNet| !announced.iter().any(|announced| announced.contains(*network));
-    match networks(info).difference(&before).find(is_foreign) {
-        Some(network) => {
-            forbid(format!("{network} is in no network that cluster {} has announced", info.cluster_id))
-        }
-        None => Ok(()),
-    }
-}
-
-fn networks(info: &ClusterInfo) -> BTreeSet<IpNet> {
-    let (claim, _) = claim_of_cluster_info(info);
-    let claim = claim.unwrap_or_default();
-    claim.networks().map(|network| network.cidr).collect()
 }
 
 /// Tunnels to a Gateway go to its Node, never to a Pod or Service of another cluster. What was there before is not looked at
