@@ -27,6 +27,7 @@
     controller.leader.memberLimits.labelIdentities: 20000
     controller.leader.memberLimits.bytes: 64Mi
     controller.leader.memberLimits.objectBytes: 1Mi
+    controller.leader.memberLimits.endpointPorts: 100000
     memberCredentials: []
 {{- else if not .Values.clusterSet.tokenSecretName -}}
 - because: this cluster joins its own ClusterSet only with clusterSet.tokenSecretName

@@ -16,6 +16,9 @@ pub const MOST_PORTS: usize = 100;
 pub(crate) const MOST_PORTS_READ: usize = 1_000;
 /// The most endpoints of a Service in one cluster.
 pub const MOST_ENDPOINTS: usize = 20_000;
+/// The most pairs of an endpoint and a port of it, of a Service in one cluster: each is a flow on every Node of every other
+/// cluster. AntreaProxy uses 4,000 endpoints of a port.
+pub const MOST_ENDPOINT_PORTS: usize = 20_000;
 /// How much a ResourceImport may import, in bytes of JSON. etcd takes 1.5 MiB; the rest is for metadata and status.
 pub(crate) const MOST_IMPORTED_BYTES: usize = 1_400 << 10;
 
@@ -30,11 +33,19 @@ pub struct Limits {
     pub bytes: usize,
     /// How large one of them is.
     pub object_bytes: usize,
+    /// How many pairs of an endpoint and a port all of them have.
+    pub endpoint_ports: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { exports: 10_000, label_identities: 20_000, bytes: 64 << 20, object_bytes: 1 << 20 }
+        Self {
+            exports: 10_000,
+            label_identities: 20_000,
+            bytes: 64 << 20,
+            object_bytes: 1 << 20,
+            endpoint_ports: 100_000,
+        }
     }
 }
 
@@ -47,6 +58,8 @@ pub enum Limit {
     LabelIdentities,
     /// Of the size of all.
     Bytes,
+    /// Of pairs of an endpoint and a port.
+    EndpointPorts,
 }
 
 /// Why a member may not export something.
@@ -91,6 +104,19 @@ pub enum OverLimit {
         /// What it may export.
         limit: usize,
     },
+    /// All that it exports would have too many pairs of an endpoint and a port.
+    #[error(
+        "with this cluster {cluster} would export {used} of {limit} endpoints times ports: an admin of the leader may raise \
+         leader.memberLimits.endpointPorts"
+    )]
+    EndpointPorts {
+        /// The member.
+        cluster: ClusterId,
+        /// What it would export.
+        used: usize,
+        /// What it may export.
+        limit: usize,
+    },
     /// The object is too large.
     #[error(
         "the ResourceExport has {used} of {limit} bytes: an admin of the leader may raise leader.memberLimits.objectBytes"
@@ -117,6 +143,14 @@ pub enum OverLimit {
         /// How many there may be.
         limit: usize,
     },
+    /// It has too many ports for so many endpoints.
+    #[error("the ResourceExport has {used} endpoints times ports, of {limit} that there may be")]
+    ObjectEndpointPorts {
+        /// How many there are.
+        used: usize,
+        /// How many there may be.
+        limit: usize,
+    },
 }
 
 /// What counts of a ResourceExport.
@@ -133,6 +167,8 @@ pub struct Size {
     pub ports: usize,
     /// How many endpoints it has.
     pub endpoints: usize,
+    /// How many pairs of an endpoint and a port.
+    pub endpoint_ports: usize,
 }
 
 impl Size {
@@ -147,7 +183,8 @@ impl Size {
             kind: spec.kind.clone(),
             bytes: stored_bytes(&(of_users, &metadata.managed_fields, spec)),
             ports: longest_list_of_ports(spec),
-            endpoints: spec.endpoints.as_ref().map_or(0, endpoints),
+            endpoints: spec.endpoints.as_ref().map_or(0, |exported| endpoints(exported, |_| 1)),
+            endpoint_ports: spec.endpoints.as_ref().map_or(0, |exported| endpoints(exported, |ports| ports)),
         }
     }
 }
@@ -160,10 +197,15 @@ fn longest_list_of_ports(spec: &ResourceExportSpec) -> usize {
     of_service.chain(of_subsets).chain(slices.map(|slice| slice.ports.len())).max().unwrap_or(0)
 }
 
-/// Subsets and slices are the same endpoints, for different readers.
-fn endpoints(exported: &ExportedEndpoints) -> usize {
-    let in_subsets = exported.subsets.iter().map(|subset| subset.addresses.as_ref().map_or(0, Vec::len));
-    let in_slices = exported.endpoint_slices.iter().map(|slice| slice.endpoints.len());
+/// How many endpoints there are; one with so many ports counts for as many as `weight` says. Subsets and slices are the same
+/// endpoints, for different readers.
+fn endpoints(exported: &ExportedEndpoints, weight: impl Fn(usize) -> usize) -> usize {
+    let in_subsets = exported.subsets.iter().map(|subset| {
+        let ports = subset.ports.as_ref().map_or(0, Vec::len);
+        subset.addresses.as_ref().map_or(0, Vec::len) * weight(ports.max(1))
+    });
+    let in_slices = exported.endpoint_slices.iter();
+    let in_slices = in_slices.map(|slice| slice.endpoints.len() * weight(slice.ports.len().max(1)));
     in_subsets.sum::<usize>().max(in_slices.sum())
 }
 
@@ -199,6 +241,8 @@ pub struct Used {
     pub label_identities: usize,
     /// How large they are together.
     pub bytes: usize,
+    /// How many pairs of an endpoint and a port they have.
+    pub endpoint_ports: usize,
 }
 
 /// How much each member exports.
@@ -219,6 +263,7 @@ impl Usage {
             let used = self.by_cluster.entry(size.cluster.clone()).or_default();
             *counted(used, &size.kind) += 1;
             used.bytes += size.bytes;
+            used.endpoint_ports += size.endpoint_ports;
             self.sizes.insert(name.to_owned(), size);
         }
     }
@@ -232,6 +277,7 @@ impl Usage {
         let Some(used) = self.by_cluster.get_mut(&size.cluster) else { return };
         *counted(used, &size.kind) -= 1;
         used.bytes -= size.bytes;
+        used.endpoint_ports -= size.endpoint_ports;
         if *used == Used::default() {
             self.by_cluster.remove(&size.cluster);
         }
@@ -252,6 +298,7 @@ impl Limits {
             (Limit::Exports, used.exports >= self.exports),
             (Limit::LabelIdentities, used.label_identities >= self.label_identities),
             (Limit::Bytes, used.bytes >= self.bytes),
+            (Limit::EndpointPorts, used.endpoint_ports >= self.endpoint_ports),
         ];
         all.into_iter().filter(|(_, is_reached)| *is_reached).map(|(limit, _)| limit).collect()
     }
@@ -276,12 +323,19 @@ impl Limits {
         if old.is_none() {
             self.check_number(cluster, used, &new.kind)?;
         }
-        let before = old.map_or(0, |old| old.bytes);
-        let after = used.bytes.saturating_sub(before) + new.bytes;
-        if after > self.bytes && new.bytes > before {
-            return Err(OverLimit::Bytes { cluster: cluster.clone(), used: after, limit: self.bytes });
+        let exceeded = |limit: usize, used: usize, of: fn(&Size) -> usize| {
+            let before = old.map_or(0, of);
+            let after = used.saturating_sub(before) + of(new);
+            (after > limit && of(new) > before).then_some(after)
+        };
+        if let Some(used) = exceeded(self.bytes, used.bytes, |size| size.bytes) {
+            return Err(OverLimit::Bytes { cluster: cluster.clone(), used, limit: self.bytes });
         }
-        Ok(())
+        let limit = self.endpoint_ports;
+        match exceeded(limit, used.endpoint_ports, |size| size.endpoint_ports) {
+            Some(used) => Err(OverLimit::EndpointPorts { cluster: cluster.clone(), used, limit }),
+            None => Ok(()),
+        }
     }
 
     fn check_object(&self, old: Option<&Size>, new: &Size) -> Result<(), OverLimit> {
@@ -294,6 +348,10 @@ impl Limits {
         }
         if exceeds(MOST_ENDPOINTS, |size| size.endpoints) {
             return Err(OverLimit::Endpoints { used: new.endpoints, limit: MOST_ENDPOINTS });
+        }
+        if exceeds(MOST_ENDPOINT_PORTS, |size| size.endpoint_ports) {
+            let (used, limit) = (new.endpoint_ports, MOST_ENDPOINT_PORTS);
+            return Err(OverLimit::ObjectEndpointPorts { used, limit });
         }
         Ok(())
     }

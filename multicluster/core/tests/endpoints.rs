@@ -194,11 +194,15 @@ fn of_too_many_ports_and_endpoints_the_first_count_and_the_exporter_is_told() {
     let subset = format!("subsets: [{{addresses: [{}], ports: {ports}}}]", addresses.join(", "));
     let http = "[{name: p1, port: 1}]";
     let text = Area::of(&[upstream_service("east", 1, http), endpoints("east", &subset)]).text();
-    assert_eq!(text.matches("{addresses: [10.").count(), 20_000);
+    assert_eq!(text.matches("{addresses: [10.").count(), 20, "each has a thousand ports");
     for left_out in [
         "without spec.endpoints.subsets[0].ports: there are 1001: the first 1000 count",
+        "without spec.endpoints: there are more than 20000 endpoints times ports, of which the first count",
         "without spec.endpoints: there are more than 20000, of which the first count",
     ] {
         assert!(text.contains(left_out), "{left_out}");
     }
+    let subset = format!("subsets: [{{addresses: [{}], ports: {http}}}]", addresses.join(", "));
+    let text = Area::of(&[upstream_service("east", 1, http), endpoints("east", &subset)]).text();
+    assert_eq!(text.matches("{addresses: [10.").count(), 20_000);
 }

@@ -85,6 +85,10 @@ fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
             format!("{} sets of labels (leader.memberLimits.labelIdentities)", limits.label_identities),
         ),
         Limit::Bytes => ("TooLarge", format!("{} bytes (leader.memberLimits.bytes)", limits.bytes)),
+        Limit::EndpointPorts => (
+            "TooManyEndpoints",
+            format!("{} endpoints times ports (leader.memberLimits.endpointPorts)", limits.endpoint_ports),
+        ),
     }
 }
 

@@ -50,6 +50,7 @@ section! {
         label_identities: i64 = "labelIdentities", 20_000;
         bytes: String = "bytes", "64Mi";
         object_bytes: String = "objectBytes", "1Mi";
+        endpoint_ports: i64 = "endpointPorts", 100_000;
     }
 }
 

@@ -190,12 +190,15 @@ fn limits(file: &file::MemberLimits, problems: &mut Problems) -> Limits {
     let exports = number(&file.exports, "leader.memberLimits.exports", usual.exports);
     let key = "leader.memberLimits.labelIdentities";
     let label_identities = number(&file.label_identities, key, usual.label_identities);
+    let key = "leader.memberLimits.endpointPorts";
+    let endpoint_ports = number(&file.endpoint_ports, key, usual.endpoint_ports);
     let mut bytes = |setting, key, usual| parsed(setting, key, problems).map_or(usual, |Bytes(bytes)| bytes);
     Limits {
         exports,
         label_identities,
         bytes: bytes(&file.bytes, "leader.memberLimits.bytes", usual.bytes),
         object_bytes: bytes(&file.object_bytes, "leader.memberLimits.objectBytes", usual.object_bytes),
+        endpoint_ports,
     }
 }
 

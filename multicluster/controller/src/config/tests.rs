@@ -70,7 +70,7 @@ endpointIPType: podip
 enableStretchedNetworkPolicy: true
 leader:
   {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s, memberTokenLifetime: 48h,
-   memberLimits: {exports: 3, labelIdentities: 4, bytes: 2Gi, objectBytes: '5000'}}
+   memberLimits: {exports: 3, labelIdentities: 4, bytes: 2Gi, objectBytes: '5000', endpointPorts: 5}}
 leaderElection: {leaderElect: false}
 member: {namespace: antrea-mc, agentNamespace: antrea, tokenSecret: tok5, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
@@ -81,7 +81,8 @@ member: {namespace: antrea-mc, agentNamespace: antrea, tokenSecret: tok5, tokenL
     assert_eq!(all.webhook, webhook);
     assert_eq!(all.election, Election::Never);
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
-    let limits = Limits { exports: 3, label_identities: 4, bytes: 2 << 30, object_bytes: 5000 };
+    let limits =
+        Limits { exports: 3, label_identities: 4, bytes: 2 << 30, object_bytes: 5000, endpoint_ports: 5 };
     let namespaces = vec!["a".to_owned(), "b".to_owned()];
     let token_lifetime = Duration::from_secs(48 * 3600);
     assert_eq!(all.leader, Leader { namespaces, times, limits, token_lifetime });

@@ -33,7 +33,7 @@ fn the_controller_reads_what_the_chart_writes() {
     for (mode, _) in MODES {
         check(mode, "");
     }
-    let limits = "{exports: 1000000, labelIdentities: 7, bytes: 2Gi, objectBytes: '4096'}";
+    let limits = "{exports: 1000000, labelIdentities: 7, bytes: 2Gi, objectBytes: '4096', endpointPorts: 8}";
     let leader = format!(
         "leader: {{namespaces: [a, b], memberLease: 1h30m, memberSilence: 45s, memberTokenLifetime: 48h, \
          memberLimits: {limits}}}"

@@ -12,7 +12,7 @@ use super::Problem;
 use super::port::{read_port, slice_port, subset_port, too_many};
 use super::problem::Problems;
 use crate::endpoints::{Endpoint, EndpointState, Endpoints};
-use crate::limits::{MOST_ENDPOINTS, MOST_PORTS_READ};
+use crate::limits::{MOST_ENDPOINT_PORTS, MOST_ENDPOINTS, MOST_PORTS_READ};
 use crate::merge::MergedEndpoints;
 use crate::service::Port;
 
@@ -33,6 +33,8 @@ struct Reader {
     problems: Problems,
     /// How many endpoints there were so far.
     listed: usize,
+    /// How many pairs of an endpoint and a port.
+    pairs: usize,
 }
 
 impl Reader {
@@ -45,7 +47,7 @@ impl Reader {
         let mut endpoints = Vec::new();
         for (index, address) in subset.addresses.iter().flatten().enumerate() {
             let hostname = address.hostname.as_deref().map(Into::into);
-            let read = self.address(&address.ip, || format!("{path}.addresses[{index}].ip"));
+            let read = self.address(&address.ip, ports.len(), || format!("{path}.addresses[{index}].ip"));
             endpoints.extend(read.map(|address| (address, Endpoint { hostname, ..Endpoint::default() })));
         }
         self.endpoints.add(ports, endpoints);
@@ -61,7 +63,8 @@ impl Reader {
         for (index, one) in slice.endpoints.iter().enumerate() {
             let read = read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
             let (Some(endpoint), Some(address)) = (read, one.addresses.first()) else { continue };
-            let address = self.address(address, || format!("{path}.endpoints[{index}].addresses[0]"));
+            let path = || format!("{path}.endpoints[{index}].addresses[0]");
+            let address = self.address(address, ports.len(), path);
             endpoints.extend(address.map(|address| (address, endpoint)));
         }
         self.endpoints.add(ports, endpoints);
@@ -85,13 +88,20 @@ impl Reader {
         ports
     }
 
-    fn address(&mut self, address: &str, path: impl FnOnce() -> String) -> Option<IpAddr> {
-        self.listed += 1;
-        if self.listed > MOST_ENDPOINTS {
-            if self.listed == MOST_ENDPOINTS + 1 {
-                let reason = format!("there are more than {MOST_ENDPOINTS}, of which the first count");
-                self.problems.push(Problem::new("spec.endpoints", reason));
-            }
+    /// The address of an endpoint with so many ports.
+    fn address(&mut self, address: &str, ports: usize, path: impl FnOnce() -> String) -> Option<IpAddr> {
+        let counted = |before: usize, more: usize, most: usize| {
+            let is_first = before <= most && before + more > most;
+            (before + more, is_first.then(|| format!("there are more than {most}")))
+        };
+        let (listed, too_many) = counted(self.listed, 1, MOST_ENDPOINTS);
+        let (pairs, too_many_pairs) = counted(self.pairs, ports.max(1), MOST_ENDPOINT_PORTS);
+        (self.listed, self.pairs) = (listed, pairs);
+        let too_many_pairs = too_many_pairs.map(|text| format!("{text} endpoints times ports"));
+        for text in too_many_pairs.into_iter().chain(too_many) {
+            self.problems.push(Problem::new("spec.endpoints", format!("{text}, of which the first count")));
+        }
+        if listed > MOST_ENDPOINTS || pairs > MOST_ENDPOINT_PORTS {
             return None;
         }
         let read = address.parse::<IpAddr>().ok();

@@ -26,8 +26,13 @@ fn bytes(yaml: &str) -> usize {
     Size::of(&objects(yaml).remove(0)).bytes
 }
 
-const MANY: Limits =
-    Limits { exports: 1000, label_identities: 1000, bytes: 1_000_000, object_bytes: 1_000_000 };
+const MANY: Limits = Limits {
+    exports: 1000,
+    label_identities: 1000,
+    bytes: 1_000_000,
+    object_bytes: 1_000_000,
+    endpoint_ports: 1_000_000,
+};
 
 #[test]
 fn a_member_that_exports_as_much_as_it_may_exports_no_more() {
@@ -130,4 +135,33 @@ fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
         check("update", &format!("{}---{}", export(102), export(101)), "allowed");
         check("update", &format!("{}---{}", export(102), export(103)), &refused(103));
     }
+}
+
+/// An export of this many endpoints with this many ports.
+fn slice(name: &str, endpoints: usize, ports: usize) -> String {
+    let endpoints =
+        (0..endpoints).map(|number| format!("{{addresses: [10.1.{}.{}]}}", number / 200, number % 200 + 1));
+    let ports = (1..=ports).map(|port| format!("{{name: p{port}, port: {port}}}"));
+    let (endpoints, ports) = (endpoints.collect::<Vec<_>>().join(", "), ports.collect::<Vec<_>>().join(", "));
+    let slice =
+        format!("endpointSlices: [{{addressType: IPv4, ports: [{ports}], endpoints: [{endpoints}]}}]");
+    other(&with(ENDPOINTS, "subsets: [{addresses: [{ip: 10.1.0.7}]}]", &slice), name)
+}
+
+/// Each pair is a flow on every Node of every other member.
+#[test]
+fn a_member_exports_so_many_endpoints_times_ports_and_no_more() {
+    let (web, api) = (slice("web", 30, 10), slice("api", 20, 10));
+    let known = known(Limits { endpoint_ports: 500, ..MANY }, &[web.as_str()]);
+    let check =
+        |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
+    check("create", &api, "allowed");
+    let refused = "403: with this cluster east would export 510 of 500 endpoints times ports: an admin of the leader may raise \
+                   leader.memberLimits.endpointPorts";
+    check("create", &slice("api", 21, 10), refused);
+    check("update", &format!("{web}---{}", slice("web", 50, 10)), "allowed");
+    let large = slice("web", 201, 100);
+    let refused = "403: the ResourceExport has 20100 endpoints times ports, of 20000 that there may be";
+    check("create", &large, refused);
+    check("update", &format!("{}---{large}", slice("web", 202, 100)), "allowed");
 }
