@@ -23,8 +23,8 @@
     controller.leader.memberLease: 5m
     controller.leader.memberSilence: 30s
     controller.leader.memberTokenLifetime: 168h
-    controller.leader.memberLimits.exports: 10000
-    controller.leader.memberLimits.labelIdentities: 20000
+    controller.leader.memberLimits.exports: 2000
+    controller.leader.memberLimits.labelIdentities: 5000
     controller.leader.memberLimits.bytes: 64Mi
     controller.leader.memberLimits.objectBytes: 1Mi
     controller.leader.memberLimits.endpointPorts: 100000

@@ -37,11 +37,13 @@ pub struct Limits {
     pub endpoint_ports: usize,
 }
 
+/// Each Service that a member exports takes a ClusterIP in each other one, of 4,096 in a network of 20 bits; and each set of
+/// labels is an object there.
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            exports: 10_000,
-            label_identities: 20_000,
+            exports: 2_000,
+            label_identities: 5_000,
             bytes: 64 << 20,
             object_bytes: 1 << 20,
             endpoint_ports: 100_000,

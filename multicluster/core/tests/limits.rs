@@ -36,3 +36,14 @@ fn endpoints_that_stand_there_for_two_readers_count_once() {
     let both = json!({ "subsets": [subset], "endpointSlices": [slice] });
     assert_eq!(size(&json!({ "kind": "Endpoints", "endpoints": both })).endpoints, 2);
 }
+
+/// Each Service that is exported takes one in every other member.
+#[test]
+fn a_member_leaves_others_clusterips_by_default() {
+    let (limits, small) = (Limits::default(), "10.96.0.0/20".parse::<ipnet::Ipv4Net>().unwrap());
+    assert!(limits.exports <= small.hosts().count() / 2, "of every other member with such a Service CIDR");
+    let service = size(&json!({ "kind": "Service" }));
+    let used = Used { exports: limits.exports, ..Used::default() };
+    let cluster = "east".parse().unwrap();
+    assert!(limits.check(&cluster, used, None, &service).is_err());
+}

@@ -46,8 +46,8 @@ section! {
 section! {
     /// `leader.memberLimits`: how much each member may export.
     MemberLimits {
-        exports: i64 = "exports", 10_000;
-        label_identities: i64 = "labelIdentities", 20_000;
+        exports: i64 = "exports", 2_000;
+        label_identities: i64 = "labelIdentities", 5_000;
         bytes: String = "bytes", "64Mi";
         object_bytes: String = "objectBytes", "1Mi";
         endpoint_ports: i64 = "endpointPorts", 100_000;

@@ -35,7 +35,7 @@ fn what_is_refused_says_why_and_what_to_do() {
     );
     check(
         "{mode: member, controller: {leader: {memberLimits: {exports: 5, bytes: 64Mi}}}}",
-        &["controller.leader.memberLimits.exports: it is for leaders, and mode is member; leave it at 10000"],
+        &["controller.leader.memberLimits.exports: it is for leaders, and mode is member; leave it at 2000"],
     );
     check(
         "{mode: both, commonArea: {namespace: kube-system}}",
