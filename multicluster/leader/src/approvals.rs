@@ -1,6 +1,6 @@
 //! Which networks members may have: what admins bound to them, and what they had before networks needed approval.
 //!
-//! The first leader that knows of approval takes what members claim when it begins for what they had. It writes that into
+//! The first leader that knows of approval takes what members claim when it begins for what they had, if one has led before. It writes that into
 //! their announces, and then into the ClusterSet that it has done so: from then on nothing is added. It does not wait for
 //! ever: the announce of a member may be such that nothing can be written into it.
 
@@ -53,6 +53,8 @@ pub(crate) struct Approvals {
     unrecorded: BTreeMap<ClusterId, Vec<IpNet>>,
     /// Since when that is to be written.
     began: Option<Instant>,
+    /// Members whose networks are not held any more, because that cannot be written down.
+    let_go: BTreeSet<ClusterId>,
     /// What cannot be written is not waited for any more.
     gave_up: bool,
 }
@@ -109,6 +111,7 @@ impl Approvals {
     pub(crate) fn record(&self, cluster: &ClusterId, before: &[String]) -> Vec<String> {
         let held: Vec<String> = match self.unrecorded.get(cluster) {
             Some(held) => held.iter().map(ToString::to_string).collect(),
+            None if self.let_go.contains(cluster) => Vec::new(),
             None => before.to_vec(),
         };
         let binding = self.bindings.get(cluster);
@@ -133,6 +136,13 @@ impl Approvals {
             self.unrecorded.remove(cluster);
         }
         self.unrecorded.is_empty()
+    }
+
+    /// What is not written down is not held any more; gives those whom that concerns.
+    pub(crate) fn let_go(&mut self) -> Vec<ClusterId> {
+        let concerned: Vec<ClusterId> = std::mem::take(&mut self.unrecorded).into_keys().collect();
+        self.let_go.extend(concerned.iter().cloned());
+        concerned
     }
 
     /// Time went on. Whether what is still not written is not waited for any more, as it was until now.

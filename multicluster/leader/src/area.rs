@@ -135,7 +135,9 @@ impl Area {
     pub(crate) fn learn_answer(&mut self, action: &Action, answer: Answer, asked: Rounds, now: Instant) {
         match answer {
             Answer::ClusterSet(set) => {
-                self.sets.learn_answer(action, *set, asked.sets);
+                if self.sets.learn_answer(action, *set, asked.sets) {
+                    self.hold_nothing();
+                }
                 self.sets_changed();
             }
             Answer::Announce(announce) => {

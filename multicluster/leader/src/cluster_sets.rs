@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::cluster_set::{earlier_standing, status};
+use antrea_mc_core::cluster_set::{
+    approval_is_not_kept, earlier_standing, needs_approval, status, was_led_without_approval,
+};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::Standing;
 use antrea_shared_api::multicluster::v1alpha2::{ClusterSet, ClusterSetStatus};
 use antrea_shared_api::multicluster::{ClusterConditions, Condition, ConditionStatus, condition_type};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::action::Action;
 use crate::answers::Answers;
@@ -39,6 +40,8 @@ impl Record for ClusterSet {
 pub(crate) struct ClusterSets {
     known: Objects<ClusterSet>,
     answers: Answers<ClusterSetStatus>,
+    /// The API server drops since when networks need approval.
+    drops_approval: bool,
 }
 
 impl ClusterSets {
@@ -56,13 +59,19 @@ impl ClusterSets {
         self.known.learn(event);
     }
 
-    /// Takes in what became of `action`, which was sent in the round `asked`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet, asked: u64) {
+    /// Takes in what became of `action`, which was sent in the round `asked`. Whether it is news that the API server drops
+    /// since when networks need approval.
+    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet, asked: u64) -> bool {
+        let dropped_before = self.drops_approval;
         if let Action::WriteClusterSetStatus(asked) = action {
             let got = answer.status.clone().unwrap_or_default();
+            if asked.wanted.network_approval_since.is_some() {
+                self.drops_approval = got.network_approval_since.is_none();
+            }
             self.answers.note(&asked.name, asked.wanted.clone(), got);
         }
         self.known.learn_answer(answer, asked);
+        self.drops_approval && !dropped_before
     }
 
     /// The names of all.
@@ -75,9 +84,10 @@ impl ClusterSets {
         earlier_standing(self.first()?.status.as_ref()?, cluster)
     }
 
-    /// Since when networks of members need approval; nothing where nobody has written down what members had before.
-    pub(crate) fn approval_since(&self) -> Option<&Time> {
-        self.first()?.status.as_ref()?.network_approval_since.as_ref()
+    /// Whether members had networks before these needed approval, and nobody has written down which.
+    pub(crate) fn was_led_without_approval(&self) -> bool {
+        let status = self.first().and_then(|set| set.status.as_ref());
+        status.is_some_and(was_led_without_approval)
     }
 
     /// What brings the status of a ClusterSet in line, if something has to.
@@ -91,8 +101,12 @@ impl ClusterSets {
         let set = self.known.get(name).filter(|set| leads(set))?;
         let first = self.first()?;
         let is_first = first.name() == name;
-        let said = if is_first { of_members(members, told) } else { not_the_first(first.name()) };
+        let mut said = if is_first { of_members(members, told) } else { not_the_first(first.name()) };
         let present = set.status.clone().unwrap_or_default();
+        let was_dropped = self.drops_approval || needs_approval(&present);
+        if is_first && present.network_approval_since.is_none() && was_dropped {
+            said.conditions.push(approval_is_not_kept());
+        }
         let before = self.answers.meant(name, &present);
         let begins = (is_first && approvals.are_recorded()).then(|| whole_seconds(now));
         let wanted = ClusterSetStatus {

@@ -6,6 +6,7 @@ use antrea_kit::known::Known as Named;
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::bindings::{Account, Approval, Bindings, Held};
 use antrea_mc_core::claims::{ClaimBook, Networks, recorded};
+use antrea_mc_core::cluster_set::needs_approval;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::limits::{Size, Usage};
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounce, ResourceExport};
@@ -167,7 +168,7 @@ impl Area {
     /// that they claim: the leader leaves out what they may not have.
     fn needs_approval(&self) -> bool {
         let mut sets = self.cluster_sets.all().into_iter().flat_map(BTreeMap::values);
-        sets.any(|set| set.status.as_ref().is_some_and(|status| status.network_approval_since.is_some()))
+        sets.any(|set| set.status.as_ref().is_some_and(needs_approval))
     }
 
     /// Which networks a member may have.

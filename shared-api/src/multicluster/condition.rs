@@ -47,6 +47,9 @@ pub mod condition_type {
     pub const NETWORK_UNAPPROVED: &str = "NetworkUnapproved";
     /// Of a member, in the same places, an addition to upstream's: it exports as much as it may.
     pub const EXPORT_LIMIT: &str = "ExportLimit";
+    /// Of the leader's ClusterSet, an addition to upstream's, there only while it is false: the API server keeps since when
+    /// networks need approval.
+    pub const NETWORK_APPROVAL: &str = "NetworkApproval";
     /// Of a member, in the same places, an addition to upstream's, where it names networks for the export of Pods alone:
     /// whether it has all of them.
     pub const POD_NETWORKS: &str = "PodNetworks";

@@ -10,7 +10,7 @@ use antrea_mc_core::membership::{Change, Event as MemberEvent, Standing};
 use antrea_mc_core::names::Resource;
 use antrea_shared_api::labels::identity_name;
 use antrea_shared_api::multicluster::well_known::announce_name;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::Area;
 use crate::action::Task;
@@ -65,13 +65,25 @@ impl Area {
         }
     }
 
-    /// What members have stays theirs when networks begin to need approval.
+    /// What members have stays theirs when networks begin to need approval, after a leader that knew nothing of that.
     pub(super) fn hold_networks(&mut self, now: Instant) {
-        if self.sets.approval_since().is_some() {
+        if !self.sets.was_led_without_approval() {
             return;
         }
         for cluster in self.members.clusters() {
             self.approvals.hold(&cluster, networks_of(&self.members, &self.exports, &cluster), now);
+        }
+    }
+
+    /// Where it cannot be written down that networks need approval, each leader would take what is claimed when it begins for
+    /// what members had.
+    pub(super) fn hold_nothing(&mut self) {
+        warn!(
+            "The CustomResourceDefinitions are older than the leader: what members had and is not private is not held"
+        );
+        for cluster in self.approvals.let_go() {
+            self.tasks.insert(Task::Announce(announce_name(cluster.as_str())));
+            self.update_claim(&cluster);
         }
     }
 

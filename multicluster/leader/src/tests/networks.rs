@@ -25,6 +25,11 @@ fn set() -> String {
     SET.trim_end_matches("---\n").to_owned() + "status: {networkApprovalSince: '2026-11-20T00:00:00Z'}\n---\n"
 }
 
+/// What a leader has left that knew nothing of that.
+fn led() -> String {
+    SET.trim_end_matches("---\n").to_owned() + "status: {observedGeneration: 1}\n---\n"
+}
+
 /// What `b` says of its networks, besides its Gateway.
 fn info(networks: &str) -> String {
     cluster_info("b", 3, "10.102.0.0/16", "172.18.2.1")
@@ -104,7 +109,7 @@ fn endpoints_in_a_network_that_is_not_bound_are_left_out() {
 
 #[test]
 fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
-    let mut world = world(SET);
+    let mut world = world(&led());
     world.actions();
     let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
     assert_eq!(imported(&world), both);
@@ -238,7 +243,7 @@ fn neither_of_two_fields_tells_of_a_network_of_another() {
 /// What the leader of the version before has left.
 #[test]
 fn an_upgrade_changes_no_import() {
-    let mut world = world(SET);
+    let mut world = world(&led());
     world.actions();
     world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
         announce["status"] = json!({"gateways": announce["status"]["gateways"]});
@@ -259,7 +264,7 @@ fn an_upgrade_changes_no_import() {
 
 #[test]
 fn what_cannot_be_written_down_of_a_member_keeps_nobody_waiting_and_holds_nothing_new() {
-    let mut world = World::of(&(SET.to_owned() + &b().concat()));
+    let mut world = World::of(&(led() + &b().concat()));
     world.unwritable = Some("member-announce-from-b");
     world.actions();
     let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
@@ -281,7 +286,7 @@ fn what_cannot_be_written_down_of_a_member_keeps_nobody_waiting_and_holds_nothin
 
 #[test]
 fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
-    let mut world = world(SET);
+    let mut world = world(&led());
     world.area.settle(world.now);
     world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
         announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
@@ -291,20 +296,45 @@ fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
     assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
 }
 
+/// It is new, or was restored from a backup without its status.
 #[test]
-fn where_the_api_server_keeps_nothing_of_what_members_had_they_have_it_still() {
+fn a_cluster_set_without_any_status_holds_nothing_for_anybody() {
     let mut world = world(SET);
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+    assert!(told(&world, "b").starts_with("NetworkUnapproved=True NotBound"), "{}", told(&world, "b"));
+    let status = &world.object("ClusterSet", "cs1")["status"];
+    assert_eq!(status["networkApprovalSince"], "2026-11-21T09:48:01Z");
+}
+
+#[test]
+fn where_the_api_server_drops_since_when_networks_need_approval_the_leader_says_so_and_holds_nothing() {
+    let says = |world: &World| {
+        let conditions = world.object("ClusterSet", "cs1")["status"]["conditions"].clone();
+        let mut conditions = conditions.as_array().unwrap().iter();
+        conditions.any(|condition| condition["type"] == "NetworkApproval" && condition["status"] == "False")
+    };
+    let mut world = world(&led());
     world.dropped = vec!["heldNetworks", "networkApprovalSince"];
     world.actions();
-    assert_eq!(world.actions(), "");
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    world.wait(300, &["b"]);
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+    assert!(says(&world));
     world.restart();
     world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16", "the next leader begins with nothing held");
+    assert!(says(&world));
+    assert_eq!(world.actions(), "");
     world.dropped.clear();
     world.list_anew();
     world.actions();
+    assert!(!says(&world));
+    let status = &world.object("ClusterSet", "cs1")["status"];
+    assert_eq!(status["networkApprovalSince"], "2026-11-21T09:53:01Z");
     let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
-    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
+    assert_eq!(status["heldNetworks"], json!(null));
 }
 
 #[test]
