@@ -1,7 +1,7 @@
 //! Which networks members may have: what admins bound to them, and what they had before networks needed approval.
 //!
-//! The first leader that knows of approval takes what members claim when it begins for what they had, if one has led before. It writes that into
-//! their announces, and then into the ClusterSet that it has done so: from then on nothing is added. It does not wait for
+//! The first leader that knows of approval takes what members claim when it begins for what they had, if one has led before
+//! it. It writes that into their announces, and then into the ClusterSet that it has done so: from then on nothing is added. It does not wait for
 //! ever: the announce of a member may be such that nothing can be written into it.
 
 use std::collections::{BTreeMap, BTreeSet};
