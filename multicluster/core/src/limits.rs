@@ -158,7 +158,7 @@ pub enum OverLimit {
 /// What counts of a ResourceExport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// The exporter, as it is written.
+    /// The member that exports it, as that is written; nothing where an admin does.
     pub cluster: String,
     /// The kind.
     pub kind: ExportKind,
@@ -181,7 +181,7 @@ impl Size {
             (&metadata.annotations, &metadata.labels, &metadata.finalizers, &metadata.owner_references);
         let spec = &export.spec;
         Self {
-            cluster: spec.cluster_id.clone(),
+            cluster: exporter(spec).to_owned(),
             kind: spec.kind.clone(),
             bytes: stored_bytes(&(of_users, &metadata.managed_fields, spec)),
             ports: longest_list_of_ports(spec),
@@ -189,6 +189,11 @@ impl Size {
             endpoint_ports: spec.endpoints.as_ref().map_or(0, |exported| endpoints(exported, |ports| ports)),
         }
     }
+}
+
+/// The member whose an export is; nothing for what an admin exports, whatever cluster that names.
+pub fn exporter(spec: &ResourceExportSpec) -> &str {
+    if spec.kind.is_of_members() { &spec.cluster_id } else { "" }
 }
 
 fn longest_list_of_ports(spec: &ResourceExportSpec) -> usize {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings, Verdict};
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::limits::{Size, Usage, Used};
+use antrea_mc_core::limits::{Size, Usage, Used, exporter};
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::{Payload, export_conditions, parse_export, resource_of};
 use antrea_shared_api::multicluster::Condition;
@@ -214,7 +214,7 @@ impl Exports {
     }
 
     fn add(&mut self, name: &str, object: ResourceExport, size: Size, stale: &mut Stale) {
-        let cluster = object.spec.cluster_id.clone();
+        let cluster = exporter(&object.spec).to_owned();
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }

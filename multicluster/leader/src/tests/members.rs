@@ -192,6 +192,25 @@ fn exports_without_an_announce_end_after_a_lease_and_an_admins_do_not() {
     assert!(world.has("ResourceExport", "strict") && world.has("ResourceExport", "east-shop-web-service"));
 }
 
+/// One that leaves, and one that is none.
+#[test]
+fn a_policy_of_an_admin_stays_whatever_cluster_it_names() {
+    for cluster in ["east", "west"] {
+        let policy = policy("strict", 3, 1).replace("{kind:", &format!("{{clusterID: {cluster}, kind:"));
+        let objects = [SET.to_owned(), announce("east", 1, ""), web("west", 80, "10.101.0.1", 2), policy];
+        let mut world = World::of(&objects.concat());
+        world.actions();
+        world.delete("MemberClusterAnnounce", "member-announce-from-east");
+        let actions = world.actions();
+        assert!(!world.has("MemberClusterAnnounce", "member-announce-from-east"), "{actions}");
+        world.wait(300, &[]);
+        let actions = world.actions();
+        assert!(!world.has("ResourceExport", "west-shop-web-service"), "{actions}");
+        assert!(world.has("ResourceExport", "strict"), "{cluster}: {actions}");
+        assert!(world.has("ResourceImport", "strict-antreaclusternetworkpolicy"), "{cluster}: {actions}");
+    }
+}
+
 #[test]
 fn exports_of_a_member_that_announces_itself_within_a_lease_stay() {
     let mut world = one_of_two();

@@ -52,6 +52,7 @@ fn by_member(request: &Request, cluster: &ClusterId, area: &Area, limits: Limits
             other.spec.cluster_id
         ));
     }
+    has_a_kind_of_members(old)?;
     let Some(new) = change.after() else { return Ok(()) };
     has_a_kind_of_members(new)?;
     change.validate()?;
@@ -63,14 +64,13 @@ fn by_member(request: &Request, cluster: &ClusterId, area: &Area, limits: Limits
 }
 
 fn has_a_kind_of_members(export: &ResourceExport) -> Result<(), Denied> {
-    match &export.spec.kind {
-        ExportKind::Service | ExportKind::Endpoints | ExportKind::ClusterInfo | ExportKind::LabelIdentity => {
-            Ok(())
-        }
-        kind => forbid(format!(
-            "members may not export kind {kind}: only Service, Endpoints, ClusterInfo and LabelIdentity"
-        )),
+    let kind = &export.spec.kind;
+    if kind.is_of_members() {
+        return Ok(());
     }
+    forbid(format!(
+        "members may not export kind {kind}: only Service, Endpoints, ClusterInfo and LabelIdentity"
+    ))
 }
 
 fn is_named_and_labelled(export: &ResourceExport, cluster: &ClusterId) -> Result<(), Denied> {

@@ -146,12 +146,9 @@ fn the_leader_kubernetes_and_admins_write_all_of_them() {
 #[test]
 fn members_do_not_make_policies() {
     let policy = with(POLICY, "kind: Antrea", "clusterID: east, kind: Antrea");
-    check(
-        "mc/east-token",
-        "create",
-        &policy,
-        "403: members may not export kind AntreaClusterNetworkPolicy: only Service, Endpoints, ClusterInfo and LabelIdentity",
-    );
+    let refused = "403: members may not export kind AntreaClusterNetworkPolicy: only Service, Endpoints, ClusterInfo and LabelIdentity";
+    check("mc/east-token", "create", &policy, refused);
+    check("mc/east-token", "delete", &policy, refused);
     check(
         "mc/east-token",
         "create",
