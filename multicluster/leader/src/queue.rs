@@ -16,6 +16,9 @@ use crate::action::Task;
 const PARALLEL: usize = 16;
 /// As many of them answer exporters, so that imports which come meanwhile find the API server free.
 const ANSWERS: usize = 2;
+/// As many requests of each urgency are under way though more urgent ones never end, once they have waited for `PATIENCE`: one
+/// member may change what is exported or claimed all the time.
+const SHARE: usize = 2;
 /// How long an answer waits at least for what may change it.
 const SETTLE: Duration = Duration::from_millis(50);
 /// How long an answer waits for imports that are being written: both cost the API server as much.
@@ -117,17 +120,30 @@ impl Queue {
             return None;
         }
         self.line_up_due(now);
-        let ((urgency, _), (_, since)) = self.line.first_key_value()?;
-        let yields = self.busy_with(Urgency::Import) > 0 && now < *since + PATIENCE;
-        let may_change = now < *since + SETTLE;
-        if *urgency == Urgency::Answer && (may_change || yields || self.busy_with(Urgency::Answer) >= ANSWERS)
-        {
-            return None;
-        }
-        let (_, (task, _)) = self.line.pop_first()?;
+        let place = self.overdue(now).or_else(|| self.most_urgent(now))?;
+        let (task, _) = self.line.remove(&place)?;
         self.waiting.remove(&task);
         self.busy.insert(task.clone(), None);
         Some(task)
+    }
+
+    fn most_urgent(&self, now: Instant) -> Option<(Urgency, u64)> {
+        let (place, (_, since)) = self.line.first_key_value()?;
+        let yields = self.busy_with(Urgency::Import) > 0 && now < *since + PATIENCE;
+        let may_change = now < *since + SETTLE;
+        let has_to_wait = place.0 == Urgency::Answer
+            && (may_change || yields || self.busy_with(Urgency::Answer) >= ANSWERS);
+        (!has_to_wait).then_some(*place)
+    }
+
+    /// What has waited for too long behind more urgent things.
+    fn overdue(&self, now: Instant) -> Option<(Urgency, u64)> {
+        let first_of = |urgency: Urgency| {
+            let (place, (_, since)) = self.line.range((urgency, 0)..=(urgency, u64::MAX)).next()?;
+            let is_overdue = now >= *since + PATIENCE && self.busy_with(urgency) < SHARE;
+            is_overdue.then_some(*place)
+        };
+        first_of(Urgency::Answer).or_else(|| first_of(Urgency::Membership))
     }
 
     /// What has waited since it failed goes to the end of the line.

@@ -78,6 +78,21 @@ fn exporters_are_answered_after_imports_but_do_not_wait_for_ever() {
 }
 
 #[test]
+fn answers_go_out_while_imports_and_memberships_never_end() {
+    let announce = |name: &str| Task::Announce(name.to_owned());
+    let (mut queue, now) = queue(&[export("a"), export("b"), export("c"), announce("a"), import("a")]);
+    assert_eq!(queue.next(now + SETTLE), Some(import("a")));
+    queue.add([import("b"), import("c"), announce("b")], now + PATIENCE / 2);
+    let next: Vec<Option<Task>> = (0..5).map(|_| queue.next(now + PATIENCE)).collect();
+    let expected = [export("a"), export("b"), announce("a"), import("b"), import("c")];
+    assert_eq!(next, expected.map(Some), "two answers at a time");
+    queue.succeeded(&export("a"));
+    queue.add([import("d")], now + PATIENCE);
+    assert_eq!(queue.next(now + PATIENCE), Some(export("c")));
+    assert_eq!(queue.next(now + PATIENCE), Some(import("d")));
+}
+
+#[test]
 fn an_object_is_under_way_once() {
     let (mut queue, now) = queue(&[import("a")]);
     queue.next(now);
