@@ -50,6 +50,8 @@ pub(crate) struct Exports {
     answers: Answers<ResourceExportStatus>,
     /// Exports of clusters that have left.
     orphans: BTreeSet<String>,
+    /// Those of them that are being deleted, and are there still.
+    ended: BTreeSet<String>,
 }
 
 impl Exports {
@@ -174,8 +176,10 @@ impl Exports {
     pub(crate) fn plan(&self, name: &str, now: Timestamp) -> Option<Action> {
         let known = self.known.get(name)?;
         if known.is_deleted {
+            // A member that is gone needs none, and takes none off any more.
+            let is_ended = self.ended.contains(name);
             let mut kept = known.finalizers.clone();
-            kept.retain(|finalizer| !is_leaders(finalizer));
+            kept.retain(|finalizer| !is_leaders(finalizer) && !is_ended);
             let released = kept.len() < known.finalizers.len();
             return released.then(|| Action::KeepExportFinalizers(known.target.clone(), kept));
         }
@@ -218,6 +222,7 @@ impl Exports {
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
+        self.ended.remove(name);
         self.usage.set(name, Some(size));
         stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
@@ -242,7 +247,12 @@ impl Exports {
         stale.labels.push(self.labels.set(name, None));
         self.said.remove(name);
         self.answers.forget(name);
-        self.orphans.remove(name);
+        if self.orphans.remove(name) {
+            self.ended.insert(name.to_owned());
+        }
+        if self.known.get(name).is_none() {
+            self.ended.remove(name);
+        }
         self.usage.set(name, None);
         let Some(cluster) = self.clusters.remove(name) else { return };
         if let Some(names) = self.by_cluster.get_mut(&cluster) {

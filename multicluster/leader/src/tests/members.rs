@@ -235,6 +235,22 @@ fn a_member_that_left_while_no_leader_was_there_takes_its_exports_along() {
 }
 
 #[test]
+fn finalizers_of_others_keep_no_export_of_a_member_that_left() {
+    let mut world = two();
+    for cluster in ["east", "west"] {
+        world.edit("ResourceExport", &format!("{cluster}-shop-web-service"), |export| {
+            let finalizers = export["metadata"]["finalizers"].as_array_mut().unwrap();
+            finalizers.push(serde_json::json!("example.org/held"));
+        });
+    }
+    world.delete("ResourceExport", "east-shop-web-service");
+    world.delete("MemberClusterAnnounce", "member-announce-from-west");
+    let actions = world.actions();
+    assert!(!world.has("ResourceExport", "west-shop-web-service"), "{actions}");
+    assert!(world.has("ResourceExport", "east-shop-web-service"), "whose member is there: {actions}");
+}
+
+#[test]
 fn an_announce_that_is_gone_at_once_counts_as_leaving() {
     let mut world = two();
     world.edit("MemberClusterAnnounce", "member-announce-from-west", |announce| {

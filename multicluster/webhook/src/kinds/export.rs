@@ -58,6 +58,7 @@ fn by_member(request: &Request, cluster: &ClusterId, area: &Area, limits: Limits
     change.validate()?;
     is_named_and_labelled(new, cluster)?;
     keeps_its_finalizer(change.before(), new)?;
+    adds_no_finalizer(change.before(), new)?;
     has_announced_itself(cluster, area)?;
     is_within(limits, change.before(), new, cluster, area)?;
     export_networks::review(change.before(), new, cluster, area)
@@ -124,12 +125,28 @@ fn is_within(
     checked.map_err(|over| Denied::Forbidden(over.to_string()))
 }
 
+/// What would keep the exports of a member that has left, and others from their names. What was there before may stay.
+fn adds_no_finalizer(old: Option<&ResourceExport>, new: &ResourceExport) -> Result<(), Denied> {
+    let had: Vec<&String> = old.into_iter().flat_map(finalizers).collect();
+    match finalizers(new).find(|added| !is_leaders(added) && !had.contains(added)) {
+        Some(added) => {
+            forbid(format!("metadata.finalizers: {added:?} would keep the export of a member that leaves"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn finalizers(export: &ResourceExport) -> impl Iterator<Item = &String> {
+    export.metadata.finalizers.iter().flatten()
+}
+
+fn is_leaders(finalizer: &str) -> bool {
+    [RESOURCE_EXPORT, RESOURCE_EXPORT_BEFORE_2_2].contains(&finalizer)
+}
+
 /// The leader has to see it go.
 fn keeps_its_finalizer(old: Option<&ResourceExport>, new: &ResourceExport) -> Result<(), Denied> {
-    let has = |export: &ResourceExport| {
-        let mut finalizers = export.metadata.finalizers.iter().flatten();
-        finalizers.any(|finalizer| finalizer == RESOURCE_EXPORT || finalizer == RESOURCE_EXPORT_BEFORE_2_2)
-    };
+    let has = |export: &ResourceExport| finalizers(export).any(|finalizer| is_leaders(finalizer));
     let must_have = match old {
         None => new.spec.kind != ExportKind::LabelIdentity,
         Some(old) => has(old),

@@ -105,6 +105,19 @@ fn labels_say_what_the_spec_says() {
 }
 
 #[test]
+fn a_member_keeps_its_exports_by_no_finalizer_of_its_own() {
+    let held = "[resourceexport.antrea.io/finalizer]";
+    let both = with(SERVICE, held, "[resourceexport.antrea.io/finalizer, example.org/held]");
+    let refused =
+        "403: metadata.finalizers: \"example.org/held\" would keep the export of a member that leaves";
+    check("mc/east-token", "create", &both, refused);
+    check("mc/east-token", "update", &format!("{SERVICE}---{both}"), refused);
+    check("mc/east-token", "update", &format!("{both}---{both}"), "allowed");
+    check("mc/east-token", "update", &format!("{both}---{SERVICE}"), "allowed");
+    check("admin", "update", &format!("{SERVICE}---{both}"), "allowed");
+}
+
+#[test]
 fn the_leader_sees_exports_go() {
     let missing =
         "403: metadata.finalizers: resourceexport.antrea.io/finalizer is missing; only the leader removes it";
