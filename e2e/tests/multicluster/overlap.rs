@@ -8,7 +8,7 @@ use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
 
 #[test]
 fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
@@ -61,8 +61,7 @@ fn half_of_the_network(stage: &Stage, of: &Member) -> Result<String> {
 
 /// Waits until the ClusterSets of a member and of the leader say with whom the member collides.
 fn wait_for_conflict(stage: &Stage, member: &Member, reason: &str, other: &Member) -> Result<()> {
-    let set = ["clusterset", NAME, "-n", NAMESPACE];
-    let own = wait_for_condition(&member.kubectl, &set, ("Conflict", "True", Some(reason)))?;
+    let own = wait_for_condition(&member.kubectl, &SET, ("Conflict", "True", Some(reason)))?;
     until(&format!("the leader to say {reason} of {}", member.id()), || {
         let said = said_of(stage, member)?;
         let told = [("its own ClusterSet", Some(&own)), ("the leader's", said.as_ref())];
@@ -78,7 +77,7 @@ fn wait_for_conflict(stage: &Stage, member: &Member, reason: &str, other: &Membe
 
 pub(super) fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
     until(&format!("the conflict of {} to be over", member.id()), || {
-        let set = member.kubectl.json(&["get", "clusterset", NAME, "-n", NAMESPACE])?;
+        let set = member.kubectl.json(&[&["get"], SET.as_slice()].concat())?;
         let own = super::stage::condition(&set, "Conflict");
         let said = said_of(stage, member)?;
         ensure!(own.is_null() && said.is_none(), "its own ClusterSet says {own}, the leader's {said:?}");

@@ -8,7 +8,7 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::install::{NAMESPACE, Product, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
-use antrea_e2e::multicluster::cluster_set::{self, Member};
+use antrea_e2e::multicluster::cluster_set::{self, Member, NAME};
 use antrea_e2e::multicluster::nginx::{self, Example, Server};
 use antrea_e2e::plan::{ClusterPlan, Install, Request};
 use antrea_e2e::pods::Pod;
@@ -21,6 +21,9 @@ use crate::shared::{self, OnALab};
 
 /// A Common Area of A without ClusterSet.
 pub(super) const SECOND_AREA: &str = "second-area";
+
+/// The ClusterSet of a member, in the words of kubectl.
+pub(super) const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 
 /// For every cluster to do what another one says.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

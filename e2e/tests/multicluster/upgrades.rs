@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use super::faults::Held;
 use super::restarts::under_traffic;
-use super::stage::{Stage, condition, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition};
+use super::stage::{
+    SET, Stage, condition, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition,
+};
 
-const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 const ROLE: [&str; 4] = ["role", "antrea-mc-controller", "-n", NAMESPACE];
 const AUTHORITY: [&str; 4] = ["secret", "antrea-mc-webhook-ca", "-n", NAMESPACE];
 

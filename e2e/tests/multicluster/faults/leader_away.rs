@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{Stage, on_the_stage_of, scale_controller, wait_for_condition};
+use super::super::stage::{SET, Stage, on_the_stage_of, scale_controller, wait_for_condition};
 use super::super::writes::{self, Writes};
 use super::Held;
 
@@ -90,8 +90,7 @@ fn an_hour_and_two_days_without_the_leader_take_nothing_away() {
                 pause(HEARD);
                 held.ensure_it_stayed(stage)?;
                 scale_controller(silent, 1)?;
-                let set = ["clusterset", NAME, "-n", "kube-system"];
-                wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
+                wait_for_condition(&silent.kubectl, &SET, ("Ready", "True", None))?;
                 held.ensure_it_stayed(stage)
             })
         },
@@ -110,8 +109,7 @@ fn five_minutes_without_the_leader_have_members_write_that_it_is_away_and_nothin
             Written::so_far(stage)?.ensure_nothing_since(&before)?;
             scale_controller(stage.a()?, 1)?;
             for member in [stage.b()?, stage.c()?] {
-                let set = ["clusterset", NAME, "-n", "kube-system"];
-                wait_for_condition(&member.kubectl, &set, ("Ready", "True", None))?;
+                wait_for_condition(&member.kubectl, &SET, ("Ready", "True", None))?;
             }
             pause(AFTERWARDS);
             Written::so_far(stage)?.ensure_nothing_since(&before)?;
