@@ -47,7 +47,7 @@ fn ensure_it_is_refused(twin: &Member, first: &Member) -> Result<()> {
 
 /// Waits until a cluster has been heard of once more. If another one has its ID, that has tried meanwhile, as often as it does.
 pub(super) fn wait_for_a_heartbeat(stage: &Stage, member: &Member) -> Result<()> {
-    let announce = format!("member-announce-from-{}", member.id());
+    let announce = member.announce_name();
     let path = r"jsonpath={.metadata.annotations.touch-ts}";
     let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
     let before = stage.a()?.kubectl.text(&get)?;

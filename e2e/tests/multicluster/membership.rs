@@ -66,7 +66,7 @@ fn exports_of(stage: &Stage, member: &Member) -> Result<String> {
     let all = stage.a()?.kubectl.text(&["get", kinds, "-n", COMMON_AREA, "-o", "name"])?;
     let id = member.id();
     let own = all.lines().filter(|name| {
-        name.contains(&format!("/{id}-")) || name.ends_with(&format!("/member-announce-from-{id}"))
+        name.contains(&format!("/{id}-")) || name.ends_with(&format!("/{}", member.announce_name()))
     });
     Ok(own.collect::<Vec<_>>().join(" "))
 }

@@ -44,7 +44,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
 pub(super) fn by_age(stage: &Stage) -> Result<(&Member, &Member)> {
     let (b, c) = (stage.b()?, stage.c()?);
     let since = |member: &Member| {
-        let announce = format!("member-announce-from-{}", member.id());
+        let announce = member.announce_name();
         let path = "jsonpath={.metadata.creationTimestamp} {.clusterID}";
         let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
         stage.a()?.kubectl.text(&get)

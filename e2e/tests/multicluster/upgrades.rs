@@ -67,7 +67,7 @@ fn leave_as_before(stage: &Stage, member: &Member) -> Result<()> {
     set["metadata"]["finalizers"] = json!([]);
     *set.pointer_mut("/spec/leaders/0/secret").context("the ClusterSet names no Secret")? = json!(own);
     etcd.put(&key, &set)?;
-    let (announce, stale) = (announce_of(member), json!({ "podCIDRs": [STALE] }).to_string());
+    let (announce, stale) = (member.announce_name(), json!({ "podCIDRs": [STALE] }).to_string());
     let announce = ["memberclusterannounce", &announce, "-n", COMMON_AREA];
     let patch = ["--type=merge", "-p", &stale];
     stage.a()?.kubectl.text(&[&["patch"], announce.as_slice(), &patch].concat()).map(drop)
@@ -122,7 +122,7 @@ fn ensure_one_secret_is_open(member: &Member, name: &str) -> Result<()> {
 
 /// Waits until the leader is told of nothing that the configuration does not name.
 fn wait_until_it_is_current(stage: &Stage, member: &Member) -> Result<()> {
-    let announce = announce_of(member);
+    let announce = member.announce_name();
     until(&format!("{STALE} to be announced no more"), || {
         let announce =
             stage.a()?.kubectl.json(&["get", "memberclusterannounce", &announce, "-n", COMMON_AREA])?;
@@ -164,8 +164,4 @@ fn copy_secret(member: &Member, from: &str, to: &str) -> Result<()> {
 fn authority(member: &Member) -> Result<Value> {
     let secret = member.kubectl.json(&[&["get"], AUTHORITY.as_slice()].concat())?;
     Ok(secret["data"].clone())
-}
-
-fn announce_of(member: &Member) -> String {
-    format!("member-announce-from-{}", member.id())
 }

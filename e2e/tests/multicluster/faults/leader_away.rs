@@ -193,7 +193,7 @@ fn come_back(stage: &Stage) -> Result<()> {
 
 /// Writes the time of a heartbeat: past the webhooks, whose program is away.
 fn date_heartbeat(stage: &Stage, whose: &Member, ago: &str) -> Result<()> {
-    let name = format!("member-announce-from-{}", whose.id());
+    let name = whose.announce_name();
     let key = format!("/registry/multicluster.crd.antrea.io/memberclusterannounces/{COMMON_AREA}/{name}");
     let (etcd, time) = (Etcd::of(stage.lab.plan(), LEADER)?, time(ago)?);
     let mut announce = etcd.get(&key)?;
