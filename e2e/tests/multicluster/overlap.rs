@@ -1,14 +1,12 @@
 //! Two clusters with one network: the older member has it, nothing of the younger one's is imported, both are told.
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
 use antrea_e2e::multicluster::nginx::SERVICE;
 use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, change_release, on_the_stage, until, wait_for_condition};
 
 #[test]
 fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
@@ -17,7 +15,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
         let chart = product()?.multicluster.chart.display().to_string();
         let overlapping = format!("controller.serviceCIDR={}", half_of_the_network(stage, older)?);
         let upgrade = ["upgrade", "antrea-mc", &chart, "--reset-then-reuse-values", "--set", &overlapping];
-        helm(stage, younger, &upgrade)?;
+        change_release(stage, younger, &upgrade)?;
         for (member, reason, other) in
             [(younger, "NetworkRefused", older), (older, "NetworkContested", younger)]
         {
@@ -29,7 +27,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
             let answer = stage.example.ask()?;
             ensure!(answer == server, "{answer} answered, and {server} alone is imported");
         }
-        helm(stage, younger, &["rollback", "antrea-mc"])?;
+        change_release(stage, younger, &["rollback", "antrea-mc"])?;
         for member in [younger, older] {
             wait_for_no_conflict(stage, member)?;
         }
@@ -98,12 +96,4 @@ pub(super) fn told_of(stage: &Stage, member: &Member, kind: &str) -> Result<Opti
     let of_member = of_member.with_context(|| format!("the leader says nothing of {}", member.id()))?;
     let mut conditions = of_member["conditions"].as_array().cloned().unwrap_or_default().into_iter();
     Ok(conditions.find(|condition| condition["type"] == kind))
-}
-
-/// Does something with the installation of a cluster, and waits until its controller is there again.
-fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
-    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
 }

@@ -171,12 +171,23 @@ pub(super) fn wait_for_condition(
 
 /// Upgrades the release of a cluster, as its user does, with these settings besides those it has.
 pub(super) fn upgrade(stage: &Stage, member: &Member, settings: &[&str]) -> Result<()> {
-    let product = product()?.multicluster;
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).arg(&product.chart).env("NO_PROXY", "*");
-    helm.args(settings.iter().flat_map(|setting| ["--set", setting])).run()?;
+    let chart = product()?.multicluster.chart.display().to_string();
+    let mut words = vec!["upgrade", "antrea-mc", &chart, "--reuse-values"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", *setting]));
+    change_release(stage, member, &words)
+}
+
+/// Has helm change the release of Multi-cluster in a cluster, and waits until the controller is there again.
+pub(super) fn change_release(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    helm(stage, member, words)?;
     member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+}
+
+/// Runs helm on a cluster.
+pub(super) fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    let mut helm = stage.lab.programs().command("helm")?;
+    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
+    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()
 }
 
 /// How many replicas of its controller a cluster has, from now on.

@@ -1,6 +1,5 @@
 //! A member is upgraded from the version before, whose objects are put in the place of its own. There is no image of that version.
 
-use antrea_e2e::command::Run as _;
 use antrea_e2e::etcd::Etcd;
 use antrea_e2e::install::NAMESPACE;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME, TOKEN_SECRET};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::faults::Held;
 use super::restarts::under_traffic;
 use super::stage::{
-    SET, Stage, condition, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition,
+    SET, Stage, condition, helm, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition,
 };
 
 const ROLE: [&str; 4] = ["role", "antrea-mc-controller", "-n", NAMESPACE];
@@ -87,10 +86,8 @@ fn open_all_secrets(member: &Member) -> Result<()> {
 
 /// As a user upgrades, without a word about Secrets. What kubectl has written here, helm wrote in the version before.
 fn upgrade_all(stage: &Stage, member: &Member) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--force-conflicts"]);
-    helm.arg("--kubeconfig").arg(member.kubectl.kubeconfig()).arg(&product()?.multicluster.chart);
-    helm.env("NO_PROXY", "*").run()?;
+    let chart = product()?.multicluster.chart.display().to_string();
+    helm(stage, member, &["upgrade", "antrea-mc", &chart, "--reuse-values", "--force-conflicts"])?;
     scale_controller(member, 1)
 }
 
