@@ -130,6 +130,11 @@ impl Member {
         format!("{}-token", self.id())
     }
 
+    /// The name of its MemberClusterAnnounce.
+    pub fn announce_name(&self) -> String {
+        format!("member-announce-from-{}", self.id())
+    }
+
     /// As the leader: makes the ClusterSet.
     ///
     /// # Errors

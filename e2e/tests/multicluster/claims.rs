@@ -6,10 +6,9 @@ use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
 
 const NAMESPACE: &str = "kube-system";
-const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 
 #[test]
 fn a_cluster_is_called_what_its_clusterclaim_says_for_good() {

@@ -92,9 +92,8 @@ fn claim_the_public_network(stage: &Stage, attacker: &Attacker, member: &Member)
     let networks = attacker.announces[0]["serviceCIDRs"].as_array().cloned();
     let mut networks = networks.with_context(|| format!("{} announces no networks", member.id()))?;
     networks.push(json!(PUBLIC));
-    let announce = format!("member-announce-from-{}", member.id());
     let body = json!({ "serviceCIDRs": networks });
-    let answer = patch(attacker, "memberclusterannounces", &announce, body)?;
+    let answer = patch(attacker, "memberclusterannounces", &member.announce_name(), body)?;
     ensure!(answer.code == 200, "{} {}", answer.code, answer.text);
     // The leader may not have heard of the announce yet.
     until("the ClusterInfo to be taken", || {

@@ -1,15 +1,11 @@
 //! A member leaves and comes back.
 
-use antrea_e2e::install::NAMESPACE;
-use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME, cluster_id};
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, cluster_id};
 use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
 use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Result, ensure};
 
-use super::stage::{Stage, on_the_stage, on_the_stage_of, scale_controller, until, wait_for_condition};
-
-/// The ClusterSet of a member.
-const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
+use super::stage::{SET, Stage, on_the_stage, on_the_stage_of, scale_controller, until, wait_for_condition};
 
 #[test]
 fn a_member_that_leaves_loses_what_was_imported_and_gets_it_back_when_it_rejoins() {
@@ -70,7 +66,7 @@ fn exports_of(stage: &Stage, member: &Member) -> Result<String> {
     let all = stage.a()?.kubectl.text(&["get", kinds, "-n", COMMON_AREA, "-o", "name"])?;
     let id = member.id();
     let own = all.lines().filter(|name| {
-        name.contains(&format!("/{id}-")) || name.ends_with(&format!("/member-announce-from-{id}"))
+        name.contains(&format!("/{id}-")) || name.ends_with(&format!("/{}", member.announce_name()))
     });
     Ok(own.collect::<Vec<_>>().join(" "))
 }

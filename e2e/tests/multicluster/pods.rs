@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::multicluster::nginx::{self, SERVICE};
 use antrea_e2e::pods::{PORT, Pod};
@@ -12,7 +10,7 @@ use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, named_pods, on_the_stage, until, wait_for_condition};
+use super::stage::{Stage, change_release, named_pods, on_the_stage, until, wait_for_condition};
 
 /// A Service whose endpoints somebody writes.
 const WRITTEN: &str = "written";
@@ -94,7 +92,7 @@ fn ensure_the_gateway_is_seen(stage: &Stage, of: &Member, client: &Pod, server: 
 /// Runs `test` while every cluster has these settings besides, and names the network of all its Pods.
 fn with_named_networks(stage: &Stage, settings: &[&str], test: impl FnOnce() -> Result<()>) -> Result<()> {
     let chart = product()?.multicluster.chart.display().to_string();
-    helm(stage, |member| {
+    change_releases(stage, |member| {
         let named = named_pods(stage.lab.plan().cluster(member.cluster)?)?;
         let mut words = vec!["upgrade".to_owned(), "antrea-mc".to_owned(), chart.clone()];
         words.push("--reset-then-reuse-values".to_owned());
@@ -105,16 +103,17 @@ fn with_named_networks(stage: &Stage, settings: &[&str], test: impl FnOnce() -> 
         Ok(words)
     })?;
     test()?;
-    helm(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
+    change_releases(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
 }
 
-/// Does something with the installation of every cluster, and waits until the controllers are there again.
-pub(super) fn helm(stage: &Stage, words: impl Fn(&Member) -> Result<Vec<String>> + Sync) -> Result<()> {
+/// Has helm change the release of Multi-cluster in every cluster, and waits until the controllers are there again.
+pub(super) fn change_releases(
+    stage: &Stage,
+    words: impl Fn(&Member) -> Result<Vec<String>> + Sync,
+) -> Result<()> {
     let on = |member: &Member| {
-        let mut helm = stage.lab.programs().command("helm")?;
-        helm.args(words(member)?).args(["--namespace", NAMESPACE, "--kubeconfig"]);
-        helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
-        member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+        let words = words(member)?;
+        change_release(stage, member, &words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     all_at_once(stage.members(), on).map(drop)
 }

@@ -8,7 +8,7 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::install::{NAMESPACE, Product, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
-use antrea_e2e::multicluster::cluster_set::{self, Member};
+use antrea_e2e::multicluster::cluster_set::{self, Member, NAME};
 use antrea_e2e::multicluster::nginx::{self, Example, Server};
 use antrea_e2e::plan::{ClusterPlan, Install, Request};
 use antrea_e2e::pods::Pod;
@@ -21,6 +21,9 @@ use crate::shared::{self, OnALab};
 
 /// A Common Area of A without ClusterSet.
 pub(super) const SECOND_AREA: &str = "second-area";
+
+/// The ClusterSet of a member, in the words of kubectl.
+pub(super) const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 
 /// For every cluster to do what another one says.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -168,12 +171,23 @@ pub(super) fn wait_for_condition(
 
 /// Upgrades the release of a cluster, as its user does, with these settings besides those it has.
 pub(super) fn upgrade(stage: &Stage, member: &Member, settings: &[&str]) -> Result<()> {
-    let product = product()?.multicluster;
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).arg(&product.chart).env("NO_PROXY", "*");
-    helm.args(settings.iter().flat_map(|setting| ["--set", setting])).run()?;
+    let chart = product()?.multicluster.chart.display().to_string();
+    let mut words = vec!["upgrade", "antrea-mc", &chart, "--reuse-values"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", *setting]));
+    change_release(stage, member, &words)
+}
+
+/// Has helm change the release of Multi-cluster in a cluster, and waits until the controller is there again.
+pub(super) fn change_release(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    helm(stage, member, words)?;
     member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+}
+
+/// Runs helm on a cluster.
+pub(super) fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    let mut helm = stage.lab.programs().command("helm")?;
+    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
+    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()
 }
 
 /// How many replicas of its controller a cluster has, from now on.

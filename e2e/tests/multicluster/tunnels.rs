@@ -2,7 +2,6 @@
 
 use std::process::ExitStatus;
 
-use antrea_e2e::command::Run as _;
 use antrea_e2e::install::NAMESPACE;
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::scenario::{Extent, Part, product};
@@ -10,7 +9,7 @@ use antrea_e2e::wait;
 use anyhow::{Context, Result, ensure};
 
 use super::refusals::wait_for_event;
-use super::stage::{PATIENCE, Stage, on_the_stage_of};
+use super::stage::{PATIENCE, Stage, helm, on_the_stage_of};
 
 #[test]
 fn a_cluster_with_another_tunnel_is_named_in_the_others() {
@@ -19,11 +18,11 @@ fn a_cluster_with_another_tunnel_is_named_in_the_others() {
         let (a, c) = (stage.a()?, stage.c()?);
         let chart = product()?.chart.display().to_string();
         let setting = ["--reset-then-reuse-values", "--set", "tunnelType=vxlan"];
-        helm(stage, c, &[&["upgrade", "antrea", &chart], setting.as_slice()].concat())?;
+        change_core(stage, c, &[&["upgrade", "antrea", &chart], setting.as_slice()].concat())?;
         wait_for_event(&a.kubectl, NAMESPACE, &format!("{}-clusterinfo", c.id()), "TunnelDiffers")?;
         let failed = wait_for_check(a, "tunnel: FAILED: Gateways have different tunnels: ")?;
         ensure!(failed.code() == Some(1), "antctl mc check ended with {failed}");
-        helm(stage, c, &["rollback", "antrea"])?;
+        change_core(stage, c, &["rollback", "antrea"])?;
         wait_for_check(a, "tunnel: passed: geneve on port 6081 in ")?;
         stage.example.wait_for_answers()
     });
@@ -39,10 +38,8 @@ fn wait_for_check(member: &Member, says: &str) -> Result<ExitStatus> {
     })
 }
 
-/// Does something with the installation of core Antrea, and waits until the agents are there again.
-fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
+/// Has helm change the release of core Antrea in a cluster, and waits until the agents are there again.
+fn change_core(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    helm(stage, member, words)?;
     member.kubectl.rollout(NAMESPACE, "daemonset/antrea-agent", 180)
 }

@@ -1,6 +1,5 @@
 //! A member is upgraded from the version before, whose objects are put in the place of its own. There is no image of that version.
 
-use antrea_e2e::command::Run as _;
 use antrea_e2e::etcd::Etcd;
 use antrea_e2e::install::NAMESPACE;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME, TOKEN_SECRET};
@@ -10,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::faults::Held;
 use super::restarts::under_traffic;
-use super::stage::{Stage, condition, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition};
+use super::stage::{
+    SET, Stage, condition, helm, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition,
+};
 
-const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 const ROLE: [&str; 4] = ["role", "antrea-mc-controller", "-n", NAMESPACE];
 const AUTHORITY: [&str; 4] = ["secret", "antrea-mc-webhook-ca", "-n", NAMESPACE];
 
@@ -66,7 +66,7 @@ fn leave_as_before(stage: &Stage, member: &Member) -> Result<()> {
     set["metadata"]["finalizers"] = json!([]);
     *set.pointer_mut("/spec/leaders/0/secret").context("the ClusterSet names no Secret")? = json!(own);
     etcd.put(&key, &set)?;
-    let (announce, stale) = (announce_of(member), json!({ "podCIDRs": [STALE] }).to_string());
+    let (announce, stale) = (member.announce_name(), json!({ "podCIDRs": [STALE] }).to_string());
     let announce = ["memberclusterannounce", &announce, "-n", COMMON_AREA];
     let patch = ["--type=merge", "-p", &stale];
     stage.a()?.kubectl.text(&[&["patch"], announce.as_slice(), &patch].concat()).map(drop)
@@ -86,10 +86,8 @@ fn open_all_secrets(member: &Member) -> Result<()> {
 
 /// As a user upgrades, without a word about Secrets. What kubectl has written here, helm wrote in the version before.
 fn upgrade_all(stage: &Stage, member: &Member) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--force-conflicts"]);
-    helm.arg("--kubeconfig").arg(member.kubectl.kubeconfig()).arg(&product()?.multicluster.chart);
-    helm.env("NO_PROXY", "*").run()?;
+    let chart = product()?.multicluster.chart.display().to_string();
+    helm(stage, member, &["upgrade", "antrea-mc", &chart, "--reuse-values", "--force-conflicts"])?;
     scale_controller(member, 1)
 }
 
@@ -121,7 +119,7 @@ fn ensure_one_secret_is_open(member: &Member, name: &str) -> Result<()> {
 
 /// Waits until the leader is told of nothing that the configuration does not name.
 fn wait_until_it_is_current(stage: &Stage, member: &Member) -> Result<()> {
-    let announce = announce_of(member);
+    let announce = member.announce_name();
     until(&format!("{STALE} to be announced no more"), || {
         let announce =
             stage.a()?.kubectl.json(&["get", "memberclusterannounce", &announce, "-n", COMMON_AREA])?;
@@ -163,8 +161,4 @@ fn copy_secret(member: &Member, from: &str, to: &str) -> Result<()> {
 fn authority(member: &Member) -> Result<Value> {
     let secret = member.kubectl.json(&[&["get"], AUTHORITY.as_slice()].concat())?;
     Ok(secret["data"].clone())
-}
-
-fn announce_of(member: &Member) -> String {
-    format!("member-announce-from-{}", member.id())
 }

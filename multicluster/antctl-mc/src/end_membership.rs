@@ -1,5 +1,5 @@
-//! What is left at the leader of a member whose token was deleted, and how it ends. Whoever has no token is a member still: it
-//! may get another one.
+//! What is left at the leader of a member whose token was deleted, and how it ends. A cluster without token is a member still:
+//! it may get another one.
 
 use std::io::Write;
 use std::time::Duration;

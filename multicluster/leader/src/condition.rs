@@ -25,7 +25,7 @@ const GRANTED: &str = "Granted";
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
-/// As many networks are bound by a command, and as many refusals told: whoever claims more has to look at its configuration.
+/// As many networks are bound by a command, and as many refusals told: a member that claims more has to look at its configuration.
 const NAMED: usize = 64;
 /// As many networks are listed before such a command.
 const LISTED: usize = 16;

@@ -1,7 +1,7 @@
 //! ResourceImports: those that are wanted, and those that are there.
 //!
 //! What a ResourceImport imports gives it one of two names. One with another name is somebody else's, and is left alone;
-//! one with such a name is the leader's, whoever made or edited it.
+//! one with such a name is the leader's, also if somebody else made or edited it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What is kept of objects, which are many and large, and of which decisions need little. Whoever reads another field of one
-//! of these kinds adds it here.
+//! What is kept of objects, which are many and large, and of which decisions need little. Code that reads another field of
+//! one of these kinds adds it here.
 
 use antrea_shared_api::multicluster::well_known::annotation::{GATEWAY, GATEWAY_IP, IMPORTED_SERVICE};
 use antrea_shared_api::well_known::node_annotation::TRANSPORT_ADDRESSES;

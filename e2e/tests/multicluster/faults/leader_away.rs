@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{Stage, on_the_stage_of, scale_controller, wait_for_condition};
+use super::super::stage::{SET, Stage, on_the_stage_of, scale_controller, wait_for_condition};
 use super::super::writes::{self, Writes};
 use super::Held;
 
@@ -90,8 +90,7 @@ fn an_hour_and_two_days_without_the_leader_take_nothing_away() {
                 pause(HEARD);
                 held.ensure_it_stayed(stage)?;
                 scale_controller(silent, 1)?;
-                let set = ["clusterset", NAME, "-n", "kube-system"];
-                wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
+                wait_for_condition(&silent.kubectl, &SET, ("Ready", "True", None))?;
                 held.ensure_it_stayed(stage)
             })
         },
@@ -110,8 +109,7 @@ fn five_minutes_without_the_leader_have_members_write_that_it_is_away_and_nothin
             Written::so_far(stage)?.ensure_nothing_since(&before)?;
             scale_controller(stage.a()?, 1)?;
             for member in [stage.b()?, stage.c()?] {
-                let set = ["clusterset", NAME, "-n", "kube-system"];
-                wait_for_condition(&member.kubectl, &set, ("Ready", "True", None))?;
+                wait_for_condition(&member.kubectl, &SET, ("Ready", "True", None))?;
             }
             pause(AFTERWARDS);
             Written::so_far(stage)?.ensure_nothing_since(&before)?;
@@ -195,7 +193,7 @@ fn come_back(stage: &Stage) -> Result<()> {
 
 /// Writes the time of a heartbeat: past the webhooks, whose program is away.
 fn date_heartbeat(stage: &Stage, whose: &Member, ago: &str) -> Result<()> {
-    let name = format!("member-announce-from-{}", whose.id());
+    let name = whose.announce_name();
     let key = format!("/registry/multicluster.crd.antrea.io/memberclusterannounces/{COMMON_AREA}/{name}");
     let (etcd, time) = (Etcd::of(stage.lab.plan(), LEADER)?, time(ago)?);
     let mut announce = etcd.get(&key)?;

@@ -72,9 +72,8 @@ impl Attacker {
             find(stage, "resourceexports", |spec| spec["clusterID"] == of.id() && spec["kind"] == "Service")
         };
         let announce = |of: &Member| {
-            let name = format!("member-announce-from-{}", of.id());
             let area = antrea_e2e::multicluster::cluster_set::COMMON_AREA;
-            stage.a()?.kubectl.json(&["get", "memberclusterannounce", "-n", area, &name])
+            stage.a()?.kubectl.json(&["get", "memberclusterannounce", "-n", area, &of.announce_name()])
         };
         let (plan, leader) = (stage.lab.plan(), stage.a()?.cluster);
         Ok(Self {

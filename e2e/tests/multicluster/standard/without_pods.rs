@@ -10,7 +10,7 @@ use super::headless::SERVICE;
 use super::servers::{self, Server};
 use super::service::name_of;
 use super::{connections, exports, headless, names, ports, properties, slices};
-use crate::multicluster::pods::helm;
+use crate::multicluster::pods::change_releases;
 use crate::multicluster::stage::{Stage, on_the_stage};
 
 /// The tests of each file.
@@ -38,14 +38,14 @@ fn with_default_values_all_behaviours_hold_but_those_of_pods_elsewhere() {
     with_services(name, names_of_pods_have_answers_at_home);
     on_the_stage(name, |stage| {
         unmake(stage)?;
-        helm(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
+        change_releases(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
     });
 }
 
 /// The default of `podCIDRs` takes the place of what the stage has.
 fn say_nothing_of_pods(stage: &Stage) -> Result<()> {
     let chart = product()?.multicluster.chart.display().to_string();
-    helm(stage, |_| {
+    change_releases(stage, |_| {
         let upgrade = ["upgrade", "antrea-mc", &chart, "--reset-then-reuse-values", "--set-json"];
         Ok(upgrade.into_iter().chain(["controller.podCIDRs=[]"]).map(str::to_owned).collect())
     })

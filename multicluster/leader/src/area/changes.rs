@@ -213,7 +213,7 @@ impl Area {
         }
     }
 
-    /// Decides who has which networks and Gateways. Merged anew is what that concerns: what a cluster exports whose networks
+    /// Decides who has which networks and Gateways. Merged again is what that concerns: what a cluster exports whose networks
     /// or Gateways are others now, and what depends on the networks of others.
     pub(super) fn settle_claims(&mut self) {
         if self.claims.is_settled() {

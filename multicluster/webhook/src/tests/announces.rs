@@ -56,7 +56,7 @@ fn an_id_is_that_of_one_cluster() {
     check("admin", "update", &change(&named("one"), &named("two")), "allowed");
 }
 
-/// Whoever reaches the port can make reviews up. Who knows the UID, ID and token of a cluster can be taken for it.
+/// Who reaches the port can make reviews up. Who knows the UID, ID and token of a cluster can be taken for it.
 #[test]
 fn a_made_up_review_finds_out_no_uid_of_a_cluster() {
     let known = known();

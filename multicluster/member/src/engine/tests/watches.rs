@@ -27,7 +27,7 @@ impl Part for Watching {
     }
 }
 
-/// Whoever asks this API server panics.
+/// A request to this API server panics.
 async fn panicking(_: Request<Body>) -> Result<Response<Body>, Infallible> {
     panic!("on purpose")
 }

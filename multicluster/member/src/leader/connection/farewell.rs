@@ -120,7 +120,7 @@ impl Farewells {
         }
     }
 
-    /// This cluster has joined again: whoever leaves that Common Area is told nothing more. What is under way is given up.
+    /// This cluster has joined again: nobody in that Common Area is told that it leaves. What is under way is given up.
     pub(super) fn end(&mut self, target: &Target) {
         self.all.retain(|known| !known.errand.target.is_same_area(target));
     }
