@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_member::import::Importer;
+use antrea_mc_member::import::{Beyond, ImportLimits, Importer};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
@@ -21,6 +21,8 @@ pub(crate) fn importer() -> Importer {
         addresses: EndpointAddresses::ClusterIps,
         own_networks: Vec::new(),
         excluded: BTreeSet::new(),
+        limits: ImportLimits::default(),
+        beyond: Beyond::default(),
         withdrawals: Withdrawals::default(),
     }
 }
