@@ -125,6 +125,7 @@ impl Part for Imports {
             addresses: self.0.addresses,
             own_networks: own_networks(&self.0.networks, leader),
             excluded: self.0.excluded_namespaces.clone(),
+            labels: self.0.label_identities,
             limits: ImportLimits::of(&self.0.networks.service_cidrs),
             beyond: Beyond::default(),
             withdrawals: Withdrawals::default(),

@@ -168,6 +168,7 @@ fn importer() -> Importer {
         addresses: EndpointAddresses::ClusterIps,
         own_networks: Vec::new(),
         excluded: std::collections::BTreeSet::new(),
+        labels: LabelIdentities::Exported,
         limits: ImportLimits::default(),
         beyond: Beyond::default(),
         withdrawals: Withdrawals::default(),

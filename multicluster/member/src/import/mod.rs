@@ -35,6 +35,7 @@ pub use subject::Subject;
 use subject::{imported, policies, policy_of, services_derived, services_of, subject_of_import};
 
 use crate::area::{Area, Plan, Tick};
+use crate::export::LabelIdentities;
 use crate::kind::Kind;
 use crate::objects::{Change, Key, Objects, SERVICE_LABEL, is_leaving, label};
 use crate::withdrawals::Withdrawals;
@@ -116,6 +117,8 @@ pub struct Importer {
     pub own_networks: Vec<IpNet>,
     /// Namespaces that nothing is imported into.
     pub excluded: BTreeSet<String>,
+    /// Whether policies of this cluster select Pods of others by their labels, as others do by its own.
+    pub labels: LabelIdentities,
     /// How much another cluster may take.
     pub limits: ImportLimits,
     /// From where on imports are beyond that.
