@@ -4,6 +4,7 @@ mod fetches;
 mod imports;
 mod label_sets;
 mod looks;
+mod shares;
 mod slices;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,9 @@ pub(crate) use label_sets::{NAMESPACE_LABEL, labels_of};
 use looks::look;
 #[cfg(test)]
 pub(crate) use looks::looks;
+use shares::Shares;
+pub(crate) use shares::taken;
+pub use shares::{Account, MOST_ENDPOINT_PORTS_OF_SERVICE, Place};
 pub use slices::SERVICE_LABEL;
 use slices::Slices;
 
@@ -122,6 +126,7 @@ pub struct Objects {
     fetches: Fetches,
     slices: Slices,
     imports: Imports,
+    shares: Shares,
     label_sets: LabelSets,
 }
 
@@ -171,6 +176,28 @@ impl Objects {
     /// The names of the imported policies, sorted, once for each ResourceImport.
     pub fn imported_policies(&self) -> impl Iterator<Item = &str> {
         self.imports.policies().inspect(|_| look())
+    }
+
+    /// Whether what a ResourceImport takes from an account is within the first `most`.
+    pub fn is_within(&self, account: &Account, most: usize, import: &Key) -> bool {
+        let Some(place) = self.get(import).map(Place::of) else { return false };
+        self.shares.has(account, &place)
+            && self.shares.first_beyond(account, most).is_none_or(|beyond| place < *beyond)
+    }
+
+    /// The first ResourceImport that takes more from an account than the first `most`.
+    pub fn first_beyond(&self, account: &Account, most: usize) -> Option<&Place> {
+        self.shares.first_beyond(account, most)
+    }
+
+    /// The ResourceImports that take something from an account, from one place on and before another one.
+    pub fn imports_between(
+        &self,
+        account: &Account,
+        from: &Place,
+        until: Option<&Place>,
+    ) -> impl Iterator<Item = &Place> {
+        self.shares.between(account, from, until).into_iter().inspect(|_| look())
     }
 
     /// The labels that Pods of a Namespace have, or that are exported.
@@ -244,6 +271,7 @@ impl Objects {
         let before = self.forget_one(&key);
         self.slices.add(&key, &object);
         self.imports.add(&key, &object);
+        self.shares.add(&key, &object);
         self.label_sets.add(&key, &object);
         self.objects.insert(key.clone(), object);
         Some(Change { key, before })
@@ -268,6 +296,7 @@ impl Objects {
         let before = self.objects.remove(key)?;
         self.slices.remove(key, &before);
         self.imports.remove(key, &before);
+        self.shares.remove(key, &before);
         self.label_sets.remove(key, &before);
         Some(before)
     }

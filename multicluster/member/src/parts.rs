@@ -17,7 +17,7 @@ use crate::export::{
     Exported, ExportedPods, Exporter, LabelExporter, LabelIdentities, Membership, Networks, PodNetworks,
 };
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
-use crate::import::Importer;
+use crate::import::{Beyond, ImportLimits, Importer};
 use crate::kind::Kind;
 use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
 use crate::objects::SERVICE_LABEL;
@@ -125,6 +125,9 @@ impl Part for Imports {
             addresses: self.0.addresses,
             own_networks: own_networks(&self.0.networks, leader),
             excluded: self.0.excluded_namespaces.clone(),
+            labels: self.0.label_identities,
+            limits: ImportLimits::of(&self.0.networks.service_cidrs),
+            beyond: Beyond::default(),
             withdrawals: Withdrawals::default(),
         })
     }

@@ -9,10 +9,9 @@ use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::{Change, Key};
-use ipnet::Ipv4Net;
 use serde_json::json;
 
-use crate::exports::{EXPORT, GATEWAY, exporter};
+use crate::exports::{EXPORT, GATEWAY, SUCCEEDED, exporter, taken};
 use crate::gateways::{YES, election, node};
 use crate::objects::{Cluster, kind_of, read};
 
@@ -220,21 +219,63 @@ fn what_cannot_be_read_is_let_in_as_before() {
     assert_eq!(life.listed(60_000), "10.96.0.7/32");
 }
 
+/// A Service with so many Pods, of which each is in a network of its own.
+fn with_many_pods(name: &str, count: usize, day: u8) -> String {
+    let pod = |pod: usize| format!("{{addresses: [10.10.{}.{}]}}", 100 + pod / 100, pod % 100 * 2);
+    let endpoints = (0..count).map(pod).collect::<Vec<_>>().join(", ");
+    let export = EXPORT.replace("web", name).replace("2026-11-21", &format!("2026-11-{day}"));
+    export
+        .replace("{addresses: [10.10.1.5]}, {addresses: [10.10.1.6], conditions: {ready: false}}", &endpoints)
+}
+
+/// What `Ready` of a ServiceExport says, once the leader has taken all exports.
+fn ready(life: &mut Life, at: u64, name: &str) -> String {
+    life.listed(at);
+    taken(&mut life.cluster, SUCCEEDED);
+    life.listed(at);
+    let export = life.cluster.objects.get(&Key::new(Kind::ServiceExport, "shop", name)).unwrap();
+    let conditions = export["status"]["conditions"].as_array().unwrap();
+    let ready = conditions.iter().find(|condition| condition["type"] == "Ready").unwrap();
+    format!("{}: {}", ready["reason"].as_str().unwrap(), ready["message"].as_str().unwrap())
+}
+
 #[test]
-fn too_many_addresses_become_networks_that_cover_them() {
-    let pods: Vec<String> = (0..3000).map(|pod| format!("10.10.{}.{}", pod / 100, pod % 100 * 2)).collect();
-    let endpoints = pods.iter().map(|pod| format!("{{addresses: [{pod}]}}")).collect::<Vec<_>>().join(", ");
-    let many = EXPORT.replace("{addresses: [10.10.1.5]}", &endpoints);
-    let mut cluster = Cluster::of(&format!("{many}---\n{GATEWAY}"));
-    let settled = cluster.settle(&with_pods());
-    let told = "problem: more than 1024 addresses are exported: other clusters are let in to networks that cover them\n";
-    assert!(settled.ends_with(told), "{settled}");
-    let networks: Vec<Ipv4Net> = listed(&cluster).split(' ').map(|text| text.parse().unwrap()).collect();
-    assert!(networks.len() <= 1024, "{}", networks.len());
-    let own: Ipv4Net = "10.10.0.0/16".parse().unwrap();
-    assert!(networks.iter().all(|network| own.contains(network)), "{networks:?}");
-    for pod in pods {
-        let pod: Ipv4Net = format!("{pod}/32").parse().unwrap();
-        assert!(networks.iter().any(|network| network.contains(&pod)), "{pod}");
-    }
+fn more_addresses_than_a_gateway_lists_open_nothing_that_is_not_exported() {
+    let check = |day: u8, expected: [bool; 2]| {
+        let all = format!("{EXPORT}---\n{}", with_many_pods("big", 5000, day));
+        let mut life = Life::of(with_pods(), &all, GATEWAY);
+        let networks = life.listed(0);
+        let networks: Vec<&str> = networks.split(' ').collect();
+        assert_eq!(networks.len(), 4096);
+        assert!(networks.iter().all(|network| network.ends_with("/32")), "{networks:?}");
+        assert_eq!(networks.contains(&"10.10.1.5/32"), expected[0], "the older one goes first");
+        for (name, is_open) in ["web", "big"].into_iter().zip(expected) {
+            let ready = ready(&mut life, 0, name);
+            assert_eq!(!ready.contains("more than 4096 addresses are exported"), is_open, "{name} {ready}");
+            assert_eq!(ready.starts_with("Exported: "), is_open, "{name} {ready}");
+        }
+    };
+    check(22, [true, false]);
+    check(20, [false, false]);
+}
+
+#[test]
+fn addresses_that_make_up_a_network_are_listed_as_it() {
+    let pods: Vec<String> =
+        (0..5000).map(|pod| format!("{{addresses: [10.10.{}.{}]}}", pod >> 8, pod & 255)).collect();
+    let many = EXPORT.replace("{addresses: [10.10.1.5]}", &pods.join(", "));
+    let mut life = Life::of(with_pods(), &many, GATEWAY);
+    assert_eq!(life.listed(0), "10.10.0.0/20 10.10.16.0/23 10.10.18.0/24 10.10.19.0/25 10.10.19.128/29");
+}
+
+#[test]
+fn what_has_no_room_is_let_in_once_there_is_some() {
+    let all = format!("{EXPORT}---\n{}", with_many_pods("big", 5000, 20));
+    let mut life = Life::of(with_pods(), &all, GATEWAY);
+    assert!(!life.listed(0).contains("10.10.1.5/32"));
+    life.delete(1_000, Kind::ServiceExport, "big");
+    let changed = life.exporter.tick(&life.cluster.objects, Duration::from_secs(20)).changed;
+    let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
+    assert!(changed.contains(&"Service shop/web".to_owned()), "{changed:?}");
+    assert_eq!(life.listed(20_000), "10.10.1.5/32 10.10.1.6/32");
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_member::import::Importer;
+use antrea_mc_member::LabelIdentities;
+use antrea_mc_member::import::{Beyond, ImportLimits, Importer};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
@@ -21,6 +22,9 @@ pub(crate) fn importer() -> Importer {
         addresses: EndpointAddresses::ClusterIps,
         own_networks: Vec::new(),
         excluded: BTreeSet::new(),
+        labels: LabelIdentities::Exported,
+        limits: ImportLimits::default(),
+        beyond: Beyond::default(),
         withdrawals: Withdrawals::default(),
     }
 }
@@ -308,4 +312,14 @@ fn numbers_of_labels_are_imported_and_follow_the_leader() {
     patch LabelIdentity 3c62ea4851ac2068
       spec.id: 2
     ");
+}
+
+#[test]
+fn labels_are_imported_where_policies_select_them_alone() {
+    let import = "{kind: ResourceImport, metadata: {name: 3c62ea4851ac2068, namespace: area}, spec: {kind: LabelIdentity, labelIdentity: {label: 'ns:team=a&pod:app=fe', id: 1}}}";
+    let off = Importer { labels: LabelIdentities::Kept, ..importer() };
+    let mut cluster = Cluster::of(import);
+    assert_eq!(cluster.settle(&off), "");
+    cluster.settle(&importer());
+    insta::assert_snapshot!(cluster.settle(&off), @"delete LabelIdentity 3c62ea4851ac2068");
 }

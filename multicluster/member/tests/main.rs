@@ -12,6 +12,7 @@ mod handovers;
 mod home;
 mod imports;
 mod labels;
+mod limits;
 mod not_imported;
 mod objects;
 mod policies;

@@ -53,9 +53,9 @@ pub mod finalizer {
     }
 }
 
-/// The most addresses, or networks that cover them, in `exported` of a Gateway: every agent of the cluster reads them with
-/// each heartbeat of the Gateway.
-pub const MOST_EXPORTED_ADDRESSES: usize = 1024;
+/// The most addresses, or networks that are made up of them, in `exported` of a Gateway: every agent of the cluster reads them
+/// with each heartbeat of the Gateway.
+pub const MOST_EXPORTED_ADDRESSES: usize = 4096;
 
 /// The most networks of Pods there.
 pub const MOST_EXPORTED_POD_CIDRS: usize = 64;

@@ -105,13 +105,25 @@ pub fn qualified_name(text: &str) -> Option<String> {
     (!valid).then(|| format!("{text:?} is not a qualified name, as app or example.org/app"))
 }
 
-/// The most bytes of exported annotations. Kubernetes takes 256 KiB of an object, and a ServiceImport has their keys twice.
-const MOST_ANNOTATION_BYTES: usize = 64 << 10;
+/// The most bytes of exported annotations and labels. Kubernetes takes 256 KiB of annotations, and those of a ServiceImport
+/// have the keys of both once more.
+const MOST_METADATA_BYTES: usize = 64 << 10;
 
 /// All annotations that a ServiceImport gets from an export.
 pub fn annotations(all: &BTreeMap<String, String>) -> Option<String> {
-    let bytes: usize = all.iter().map(|(key, value)| key.len() + value.len()).sum();
-    (bytes > MOST_ANNOTATION_BYTES).then(|| format!("have more than {MOST_ANNOTATION_BYTES} bytes"))
+    (bytes(all) > MOST_METADATA_BYTES).then(|| format!("have more than {MOST_METADATA_BYTES} bytes"))
+}
+
+/// All labels that a ServiceImport gets from an export beside these annotations, which count where they are not too many by
+/// themselves.
+pub fn labels(all: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Option<String> {
+    let beside = Some(bytes(annotations)).filter(|bytes| *bytes <= MOST_METADATA_BYTES).unwrap_or_default();
+    let too_many = bytes(all) + beside > MOST_METADATA_BYTES;
+    too_many.then(|| format!("have more than {MOST_METADATA_BYTES} bytes together with the annotations"))
+}
+
+fn bytes(all: &BTreeMap<String, String>) -> usize {
+    all.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 /// The value of a label, which may be empty.

@@ -17,7 +17,7 @@ mod watches;
 use super::*;
 use crate::area::Plan;
 use crate::export::{ExportedPods, LabelExporter, LabelIdentities, Membership};
-use crate::import::{Importer, Subject as Imported};
+use crate::import::{Beyond, ImportLimits, Importer, Subject as Imported};
 use crate::kind::Side;
 use crate::leader::{Fault, Joined, Link};
 use crate::objects::{Change, looks};
@@ -168,6 +168,9 @@ fn importer() -> Importer {
         addresses: EndpointAddresses::ClusterIps,
         own_networks: Vec::new(),
         excluded: std::collections::BTreeSet::new(),
+        labels: LabelIdentities::Exported,
+        limits: ImportLimits::default(),
+        beyond: Beyond::default(),
         withdrawals: Withdrawals::default(),
     }
 }

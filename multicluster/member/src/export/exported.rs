@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use antrea_shared_api::multicluster::well_known::MOST_EXPORTED_ADDRESSES;
 use ipnet::{IpNet, Ipv4Net};
 
 /// How long other clusters may still connect to what is not exported any more.
@@ -18,11 +19,71 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// A Service, by Namespace and name.
 pub(super) type ServiceName = (String, String);
 
+/// Where a Service is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// The addresses; none where it is not exported.
+    pub(super) addresses: BTreeSet<Ipv4Addr>,
+    /// When its ServiceExport was created.
+    pub(super) since: String,
+}
+
+/// What a Gateway has room to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fitting {
+    /// The networks that it lists. No address is in them that is not exported.
+    pub(super) listed: BTreeSet<Ipv4Net>,
+    /// The Services of which not all is listed.
+    pub(super) left_out: BTreeSet<ServiceName>,
+}
+
+impl Fitting {
+    /// Of what is exported, and of what still is for a moment. Where it does not fit, what has been exported for longest goes
+    /// first.
+    pub(super) fn of(
+        services: &BTreeMap<ServiceName, Reached>,
+        leaving: impl Iterator<Item = Ipv4Net> + Clone,
+    ) -> Self {
+        let addresses = services.values().flat_map(|of| &of.addresses).copied().map(Ipv4Net::from);
+        let all: BTreeSet<Ipv4Net> = addresses.chain(leaving.clone()).collect();
+        if all.len() <= MOST_EXPORTED_ADDRESSES {
+            return Self { listed: all, left_out: BTreeSet::new() };
+        }
+        let joined = Ipv4Net::aggregate(&all.into_iter().collect::<Vec<_>>());
+        if joined.len() <= MOST_EXPORTED_ADDRESSES {
+            return Self { listed: joined.into_iter().collect(), left_out: BTreeSet::new() };
+        }
+        Self::oldest(services, leaving)
+    }
+
+    fn oldest(services: &BTreeMap<ServiceName, Reached>, leaving: impl Iterator<Item = Ipv4Net>) -> Self {
+        let mut by_age: Vec<(&ServiceName, &Reached)> = services.iter().collect();
+        by_age.sort_by_key(|(name, of)| (of.since.as_str(), *name));
+        let mut fitting = Self::default();
+        for (name, of) in by_age {
+            let listed = of.addresses.iter().filter(|address| fitting.list(Ipv4Net::from(**address))).count();
+            if listed < of.addresses.len() {
+                fitting.left_out.insert(name.clone());
+            }
+        }
+        for network in leaving {
+            fitting.list(network);
+        }
+        fitting
+    }
+
+    /// Whether a network is listed now.
+    fn list(&mut self, network: Ipv4Net) -> bool {
+        let has_room = self.listed.len() < MOST_EXPORTED_ADDRESSES;
+        self.listed.contains(&network) || (has_room && self.listed.insert(network))
+    }
+}
+
 /// What is exported, and what the Gateways are to say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Where each Service is reached; nothing before all objects are known.
-    services: Option<BTreeMap<ServiceName, BTreeSet<Ipv4Addr>>>,
+    services: Option<BTreeMap<ServiceName, Reached>>,
     /// How many Services are reached at an address.
     shares: BTreeMap<Ipv4Addr, usize>,
     /// What is exported no more, and until when it is let in.
@@ -32,7 +93,9 @@ pub struct Exported {
     /// The networks of Pods that Nodes named when these were looked at last.
     nodes: Vec<IpNet>,
     /// What the Gateways are to say.
-    listed: BTreeSet<Ipv4Net>,
+    fitting: Fitting,
+    /// The Services of which that has become another part.
+    moved: BTreeSet<ServiceName>,
     /// Whether that has changed since.
     is_outdated: bool,
     /// When it may be told.
@@ -46,21 +109,26 @@ impl Exported {
     }
 
     /// What the Gateways are to say; nothing before all objects have been looked at.
-    pub(super) fn listed(&self) -> Option<&BTreeSet<Ipv4Net>> {
-        self.services.as_ref().map(|_| &self.listed)
+    pub(super) fn fitting(&self) -> Option<&Fitting> {
+        self.services.as_ref().map(|_| &self.fitting)
+    }
+
+    /// The Services of which there is or was no room for all, since this was asked last.
+    pub(super) fn take_moved(&mut self) -> BTreeSet<ServiceName> {
+        std::mem::take(&mut self.moved)
     }
 
     /// All objects have been looked at. What `told`, the Gateways' lists of an earlier process, has beyond them goes as what
     /// is exported no more.
     pub(super) fn begin(
         &mut self,
-        services: BTreeMap<ServiceName, BTreeSet<Ipv4Addr>>,
+        services: BTreeMap<ServiceName, Reached>,
         told: &BTreeSet<Ipv4Net>,
         now: Duration,
     ) {
         self.services = Some(BTreeMap::new());
-        for (name, addresses) in services {
-            self.set(name, addresses, now);
+        for (name, reached) in services {
+            self.set(name, reached, now);
         }
         let exported = networks(&self.shares);
         for network in told.difference(&exported) {
@@ -79,13 +147,16 @@ impl Exported {
     }
 
     /// This is where a Service is reached at `now`.
-    pub(super) fn set(&mut self, name: ServiceName, addresses: BTreeSet<Ipv4Addr>, now: Duration) {
+    pub(super) fn set(&mut self, name: ServiceName, reached: Reached, now: Duration) {
         let Some(services) = &mut self.services else { return };
+        let addresses = reached.addresses.clone();
+        let is_another = services.get(&name).is_some_and(|before| before.since != reached.since);
+        self.is_outdated |= is_another && !addresses.is_empty();
         let before = match addresses.is_empty() {
             true => services.remove(&name),
-            false => services.insert(name, addresses.clone()),
+            false => services.insert(name, reached),
         };
-        let before = before.unwrap_or_default();
+        let before = before.unwrap_or_default().addresses;
         addresses.difference(&before).for_each(|address| self.add(*address));
         before.difference(&addresses).for_each(|address| self.take(*address, now));
     }
@@ -132,10 +203,11 @@ impl Exported {
             return false;
         }
         (self.is_outdated, self.next) = (false, now + PAUSE);
-        let mut listed = networks(&self.shares);
-        listed.extend(self.leaving.keys());
-        let changed = listed != self.listed;
-        self.listed = listed;
+        let Some(services) = &self.services else { return false };
+        let fitting = Fitting::of(services, self.leaving.keys().copied());
+        let changed = fitting.listed != self.fitting.listed;
+        self.moved.extend(fitting.left_out.symmetric_difference(&self.fitting.left_out).cloned());
+        self.fitting = fitting;
         changed
     }
 

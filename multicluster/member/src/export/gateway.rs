@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::covering::covering;
+use antrea_mc_core::ids::NamespacedName;
 use antrea_mc_core::service_export::reachable;
 use antrea_shared_api::multicluster::v1alpha1::ExportedMode;
 use antrea_shared_api::multicluster::well_known::{MOST_EXPORTED_ADDRESSES, MOST_EXPORTED_POD_CIDRS};
@@ -14,12 +14,12 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::exported::ServiceName;
+use super::exported::{Fitting, Reached, ServiceName};
 use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::ensure;
 use crate::area::{Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, at, is_leaving};
+use crate::objects::{Key, Objects, at, is_leaving, text};
 
 /// What is exported is made of these.
 pub(super) const KINDS: [Kind; 4] = [Kind::Service, Kind::EndpointSlice, Kind::ServiceExport, Kind::Gateway];
@@ -31,12 +31,12 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects, name: &str) -> Plan<P
     let (Some(actual), Membership::Joined { .. }) = (actual, &exporter.membership) else {
         return Plan::default();
     };
-    let listed = exporter.exported.listed().cloned();
-    let listed = listed
-        .unwrap_or_else(|| services(exporter, objects).into_values().flatten().map(Ipv4Net::from).collect());
-    let too_many = listed.len() > MOST_EXPORTED_ADDRESSES;
+    let fitting = exporter.exported.fitting().cloned();
+    let fitting = fitting.unwrap_or_else(|| Fitting::of(&services(exporter, objects), std::iter::empty()));
+    let too_many = !fitting.left_out.is_empty();
+    let wanted = wanted(exporter, name, &fitting.listed);
     Plan {
-        actions: ensure(Kind::Gateway, Some(actual), &wanted(exporter, name, &listed)).into_iter().collect(),
+        actions: ensure(Kind::Gateway, Some(actual), &wanted).into_iter().collect(),
         problems: too_many.then_some(Problem::ManyAddresses(MOST_EXPORTED_ADDRESSES)).into_iter().collect(),
     }
 }
@@ -45,20 +45,14 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects, name: &str) -> Plan<P
 /// that is there.
 fn wanted(exporter: &Exporter, name: &str, listed: &BTreeSet<Ipv4Net>) -> Value {
     let pod_cidrs = pod_cidrs(exporter);
-    let within: Vec<Ipv4Net> =
-        exporter.networks.service_cidrs.iter().chain(&pod_cidrs).filter_map(ipv4).collect();
-    let mut addresses = covering(listed, MOST_EXPORTED_ADDRESSES, &within);
-    // More networks than these have exported addresses in them.
-    addresses.truncate(MOST_EXPORTED_ADDRESSES);
     // Other clusters reach no more.
     let pods: Vec<Ipv4Net> = pod_cidrs.iter().take(MOST_EXPORTED_POD_CIDRS).filter_map(ipv4).collect();
-    let texts = |networks: &[Ipv4Net]| networks.iter().map(ToString::to_string).collect::<Vec<_>>();
     json!({
         "metadata": { "name": name, "namespace": exporter.namespace },
         "exported": {
             "mode": ExportedMode::Listed,
-            "addresses": texts(&addresses),
-            "podCIDRs": texts(&pods),
+            "addresses": listed.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "podCIDRs": pods.iter().map(ToString::to_string).collect::<Vec<_>>(),
         },
     })
 }
@@ -76,8 +70,8 @@ pub(super) fn learned(exporter: &mut Exporter, objects: &Objects, name: &Service
     if !exporter.exported.is_known() {
         return;
     }
-    if let Ok(addresses) = addresses(exporter, objects, name) {
-        exporter.exported.set(name.clone(), addresses, now);
+    if let Ok(reached) = reached(exporter, objects, name) {
+        exporter.exported.set(name.clone(), reached, now);
     }
 }
 
@@ -93,13 +87,15 @@ pub(super) fn tick(exporter: &mut Exporter, objects: &Objects, now: Duration) ->
         exporter.exported.begin(services, &told, now);
     }
     if exporter.exported.is_known() && exporter.exported.moves(&exporter.nodes) {
-        for (name, addresses) in services(exporter, objects) {
-            exporter.exported.set(name, addresses, now);
+        for (name, reached) in services(exporter, objects) {
+            exporter.exported.set(name, reached, now);
         }
     }
     let changed = exporter.exported.tick(now);
     let gateways = gateways(exporter, objects).filter(|_| changed);
-    let changed = gateways.map(|(key, _)| Subject::Gateway(key.name.clone())).collect();
+    let mut changed: Vec<Subject> = gateways.map(|(key, _)| Subject::Gateway(key.name.clone())).collect();
+    let moved = exporter.exported.take_moved();
+    changed.extend(moved.into_iter().map(|(namespace, name)| Subject::Service(namespace, name)));
     Tick { again: exporter.exported.again(), changed }
 }
 
@@ -115,13 +111,27 @@ fn told(exporter: &Exporter, objects: &Objects) -> BTreeSet<Ipv4Net> {
 }
 
 /// Where all Services are reached that are exported. One that cannot be read is reached nowhere: nothing is known of it yet.
-fn services(exporter: &Exporter, objects: &Objects) -> BTreeMap<ServiceName, BTreeSet<Ipv4Addr>> {
+fn services(exporter: &Exporter, objects: &Objects) -> BTreeMap<ServiceName, Reached> {
     let exported = objects.all(Kind::ServiceExport).filter_map(|(key, _)| {
         let name = (key.namespace.clone(), key.name.clone());
-        let addresses = addresses(exporter, objects, &name).ok()?;
-        Some((name, addresses))
+        let reached = reached(exporter, objects, &name).ok()?;
+        Some((name, reached))
     });
     exported.collect()
+}
+
+/// Where a Service is reached, and since when it is exported.
+fn reached(exporter: &Exporter, objects: &Objects, name: &ServiceName) -> Result<Reached, Problem> {
+    let export = objects.get(&Key::new(Kind::ServiceExport, &name.0, &name.1));
+    let since = export.map(|export| text(export, "/metadata/creationTimestamp").to_owned());
+    Ok(Reached { addresses: addresses(exporter, objects, name)?, since: since.unwrap_or_default() })
+}
+
+/// Why a Service is not reached at all its addresses; nothing where it is.
+pub(super) fn no_room(exporter: &Exporter, name: &NamespacedName) -> Option<Problem> {
+    let name: ServiceName = (name.namespace().to_owned(), name.name().to_owned());
+    let fitting = exporter.exported.fitting()?;
+    fitting.left_out.contains(&name).then_some(Problem::ManyAddresses(MOST_EXPORTED_ADDRESSES))
 }
 
 /// Where a Service is reached; nowhere where it is not exported.

@@ -64,7 +64,9 @@ pub enum Problem {
     #[error("{0} cannot be read, and what was exported because of it stays as it is: {1}")]
     Unreadable(Key, String),
     /// More is exported than a Gateway can say.
-    #[error("more than {0} addresses are exported: other clusters are let in to networks that cover them")]
+    #[error(
+        "more than {0} addresses are exported: other clusters are let in to those of the oldest ServiceExports alone"
+    )]
     ManyAddresses(usize),
 }
 

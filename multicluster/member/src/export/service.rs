@@ -17,6 +17,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
+use super::gateway::no_room;
 use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
@@ -43,6 +44,7 @@ pub(super) fn plan(
     // What the leader has already it does not refuse any more.
     let refusal = refusal.filter(|_| !exports.is_empty());
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
+    let refusal = refusal.or_else(|| no_room(exporter, name).map(|problem| problem.to_string()));
     let is_refused = refusal.is_some();
     let progress = match &exporter.membership {
         Membership::None => Progress::NoClusterSet,

@@ -7,6 +7,7 @@
 mod cluster_info;
 mod home;
 mod label_identity;
+mod limits;
 mod placement;
 mod policy;
 mod service;
@@ -29,10 +30,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 pub(crate) use home::kept_for_imports;
+pub use limits::{Beyond, ImportLimits};
 pub use subject::Subject;
 use subject::{imported, policies, policy_of, services_derived, services_of, subject_of_import};
 
 use crate::area::{Area, Plan, Tick};
+use crate::export::LabelIdentities;
 use crate::kind::Kind;
 use crate::objects::{Change, Key, Objects, SERVICE_LABEL, is_leaving, label};
 use crate::withdrawals::Withdrawals;
@@ -66,6 +69,32 @@ pub enum Problem {
         /// This cluster.
         cluster: ClusterId,
     },
+    /// A cluster alone exports more Services than it may have here.
+    #[error(
+        "{exporter} exports more than {most} Services that nobody else exports, and the oldest are imported"
+    )]
+    ManyServices {
+        /// Who exports them.
+        exporter: String,
+        /// How many are imported.
+        most: usize,
+    },
+    /// A cluster has more endpoints than it may have here.
+    #[error(
+        "the endpoints of {exporter} are left out: it has more than {of_service} endpoints times ports in this Service, or \
+         more than {most} in this and older ones"
+    )]
+    ManyEndpoints {
+        /// Whose endpoints they are.
+        exporter: String,
+        /// The most of one Service.
+        of_service: usize,
+        /// The most of all.
+        most: usize,
+    },
+    /// There are more clusters than are imported.
+    #[error("there are more than {0} other clusters, and the oldest are imported")]
+    ManyClusters(usize),
     /// The leader says something that cannot be used.
     #[error("{0} is unusable: {1}")]
     Unusable(Key, String),
@@ -88,6 +117,12 @@ pub struct Importer {
     pub own_networks: Vec<IpNet>,
     /// Namespaces that nothing is imported into.
     pub excluded: BTreeSet<String>,
+    /// Whether policies of this cluster select Pods of others by their labels, as others do by its own.
+    pub labels: LabelIdentities,
+    /// How much another cluster may take.
+    pub limits: ImportLimits,
+    /// From where on imports are beyond that.
+    pub beyond: Beyond,
     /// What the leader has withdrawn just now.
     pub withdrawals: Withdrawals<Subject>,
 }
@@ -99,6 +134,7 @@ impl Area for Importer {
     fn remember(&mut self, before: &Self) {
         if self.area == before.area {
             self.withdrawals.clone_from(&before.withdrawals);
+            self.beyond.clone_from(&before.beyond);
         }
     }
 
@@ -143,10 +179,13 @@ impl Area for Importer {
             None | Some(Subject::Labels(_)) => {}
             Some(subject) => self.withdrawals.learned(subject, objects, change, now),
         }
+        self.beyond.learned(&self.limits, &self.area, objects, change);
     }
 
     fn tick(&mut self, _: &Objects, now: Duration) -> Tick<Subject> {
-        self.withdrawals.tick(now)
+        let Tick { again, mut changed } = self.withdrawals.tick(now);
+        changed.extend(self.beyond.take());
+        Tick { again, changed }
     }
 
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Subject> {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
-use super::{Importer, Problem, home, service_import, slices};
+use super::{Importer, Problem, home, limits, service_import, slices};
 use crate::action::{Action, ensure};
 use crate::area::Plan;
 use crate::kind::Kind;
@@ -46,20 +46,34 @@ pub(super) fn plan(
 ) -> Result<Plan<Problem>, Problem> {
     let import = find(importer, objects, namespace, name, &ImportKind::ServiceImport)?;
     let endpoints = find(importer, objects, namespace, name, &ImportKind::Endpoints)?;
-    let Some(import) = import.and_then(|import| import.spec.service_import) else {
+    let import =
+        import.and_then(|found| Some((limits::key_of(importer, &found), found.spec.service_import?)));
+    let Some((key, import)) = import else {
         return Ok(withdraw(objects, namespace, name));
     };
     let own = objects.get(&Key::new(Kind::Namespace, "", namespace));
     if own.is_none_or(is_leaving) {
         return Err(Problem::NoNamespace(namespace.to_owned()));
     }
-    let endpoints = endpoints.and_then(|import| import.spec.endpoints);
+    let too_many = limits::too_many_services(importer, objects, &key, &import.status.clusters);
+    if let Some(problem) = too_many.filter(|_| !is_there(objects, namespace, name)) {
+        return Err(problem);
+    }
+    let (endpoints, too_many) =
+        endpoints.map(|endpoints| limits::without_too_many(importer, objects, endpoints)).unwrap_or_default();
     let mut endpoints = home::with_own_pods(importer, objects, (namespace, name), &import, endpoints);
     let left_out = endpoints.as_mut().and_then(|endpoints| home::without_own_networks(importer, endpoints));
+    let left_out = too_many.or(left_out);
     let families = common_families(&import, &importer.families);
     let (import, endpoints) = (&import, endpoints.as_ref());
     let imported = Imported { namespace, name, import, endpoints, left_out, families };
     Ok(realize(importer, objects, &imported, now))
+}
+
+/// Whether a Service is imported already. It has its address, and keeps it.
+fn is_there(objects: &Objects, namespace: &str, name: &str) -> bool {
+    let derived = Key::new(Kind::Service, namespace, &derived_service_name(name));
+    objects.get(&derived).is_some_and(is_ours)
 }
 
 fn find(

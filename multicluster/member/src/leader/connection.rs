@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -149,6 +149,9 @@ struct Connection {
     retries: Backoff,
     /// Of the present token.
     renewal: Renewal,
+    /// Of all tokens.
+    pace: Pace,
+    began: Instant,
     /// The heartbeat that is under way, one at most. Nothing waits for it.
     beats: FuturesUnordered<BoxFuture<'static, Beat>>,
     /// The status of the ClusterSet that is being written, one at most.
@@ -191,6 +194,8 @@ impl Connection {
             silent: 0,
             retries: Backoff::new(FIRST_RETRY, HEARTBEAT),
             renewal: Renewal::default(),
+            pace: Pace::default(),
+            began: Instant::now(),
             beats: FuturesUnordered::new(),
             reports: FuturesUnordered::new(),
             says_more: false,
@@ -220,7 +225,8 @@ impl Connection {
     fn renew(&self, lifetime: Duration, renewals: &mut JoinSet<(u64, Result<()>)>) {
         let is_to = self.link == Link::Connected && self.no_way.is_none();
         let Some((target, leader)) = self.joined.as_ref().filter(|_| is_to) else { return };
-        let Some(token) = self.renewal.due(&target.credentials, Timestamp::now()) else { return };
+        let token = self.renewal.due(&target.credentials, Timestamp::now());
+        let Some(token) = token.filter(|token| self.pace.allows(token, self.began.elapsed())) else { return };
         let secret = Key::new(Kind::Secret, &self.namespace, &target.secret);
         let version = self.objects.get(&secret).map(|object| text(object, "/metadata/resourceVersion"));
         let renewal = TokenRenewal {
@@ -238,7 +244,10 @@ impl Connection {
 
     /// Takes in what became of the token of a connection. The new one comes with the Secret that it was written into.
     fn renewed(&mut self, (number, result): (u64, Result<()>)) {
-        let Err(error) = result else { return info!("The token for the leader was renewed") };
+        let Err(error) = result else {
+            self.pace.renewed(self.began.elapsed());
+            return info!("The token for the leader was renewed");
+        };
         let why = chain(error.as_ref()).to_string();
         if number == self.number && self.renewal.failed(why.clone(), Timestamp::now(), jitter()) {
             warn!(

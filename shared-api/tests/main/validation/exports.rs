@@ -112,6 +112,25 @@ fn annotations_for_importers_are_few() {
 }
 
 #[test]
+fn labels_for_importers_are_few() {
+    let key = |number: usize| format!("{}/{number:04}", "a".repeat(59));
+    let check_them = |labels: usize, note: usize, expected: &[&str]| {
+        let labels: Vec<String> = (0..labels).map(|number| format!("{}: ''", key(number))).collect();
+        let export = format!(
+            "spec: {{clusterID: a, name: b, namespace: c, kind: Service, service: {{serviceSpec: {{}}, origin: {{type: \
+             Headless, labels: {{{}}}, annotations: {{note: {}}}}}}}}}",
+            labels.join(", "),
+            "x".repeat(note - "note".len())
+        );
+        check::<v1alpha1::ResourceExport>(&export, expected);
+    };
+    let too_many = "spec.service.origin.labels: have more than 65536 bytes together with the annotations";
+    check_them(1000, 1536, &[]);
+    check_them(1000, 1537, &[too_many]);
+    check_them(1, 65_537, &["spec.service.origin.annotations: have more than 65536 bytes"]);
+}
+
+#[test]
 fn properties_of_an_exported_service_have_known_values() {
     check::<v1alpha1::ResourceExport>(
         "spec: {clusterID: a, name: b, namespace: c, kind: Service, service: {origin: {type: ExternalName, \
