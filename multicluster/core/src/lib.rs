@@ -4,7 +4,7 @@
 //! [`wire`] reads ResourceExports and writes what ResourceImports carry, [`merge`] has the rules in between, and
 //! [`common_area`] puts them together: all exports of a ClusterSet in, imports and conflicts out. [`membership`] says
 //! whose lease is over, [`addresses`] who may export what, [`label_identity`] numbers labels; [`service_export`] is the
-//! member's side: what becomes of a ServiceExport. [`covering`] finds few networks for many addresses.
+//! member's side: what becomes of a ServiceExport.
 
 pub mod addresses;
 pub mod bindings;
@@ -12,7 +12,6 @@ pub mod claims;
 pub mod cluster_set;
 pub mod common_area;
 pub mod conflict;
-pub mod covering;
 pub mod endpoints;
 pub mod export;
 pub mod ids;

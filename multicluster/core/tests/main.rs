@@ -8,7 +8,6 @@ mod area;
 mod bindings;
 mod bounds;
 mod claims;
-mod covering;
 mod damaged;
 mod endpoints;
 mod labels;

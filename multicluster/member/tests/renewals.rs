@@ -44,7 +44,8 @@ fn a_token_that_the_leader_takes_is_renewed_whatever_the_clock_says() {
 
 /// How often a token is renewed within so many seconds that is due all the time.
 fn renewals(life: i64, seconds: u64) -> usize {
-    let claims = format!(r#"{{"sub": "system:serviceaccount:area:west", "iat": 1000, "exp": {}}}"#, 1000 + life);
+    let claims =
+        format!(r#"{{"sub": "system:serviceaccount:area:west", "iat": 1000, "exp": {}}}"#, 1000 + life);
     let (credentials, renewal, mut pace) = (token(&claims), Renewal::default(), Pace::default());
     let ahead = at(1_000_000_000);
     let renewed = (0..seconds).filter(|second| {

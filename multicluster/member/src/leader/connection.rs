@@ -28,7 +28,8 @@ use self::secret::SecretWatch;
 pub(crate) use super::announce::Facts;
 use super::token_request::TokenRenewal;
 use super::{
-    Class, Joined, Leader, Link, Renewal, Said, Target, Tokens, Wish, leaving, secret_name, status, unusable,
+    Class, Joined, Leader, Link, Pace, Renewal, Said, Target, Tokens, Wish, leaving, secret_name, status,
+    unusable,
 };
 use crate::action::{Action, ensure_status};
 use crate::kind::Kind;
@@ -250,10 +251,7 @@ impl Connection {
         };
         let why = chain(error.as_ref()).to_string();
         if number == self.number && self.renewal.failed(why.clone(), Timestamp::now(), jitter()) {
-            warn!(
-                reason = why,
-                "The token for the leader could not be renewed; trying again until it expires"
-            );
+            warn!(reason = why, "The token for the leader could not be renewed; trying again");
         }
     }
 

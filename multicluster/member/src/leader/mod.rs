@@ -25,7 +25,7 @@ pub(crate) use credentials::secret_name;
 pub use credentials::{Credentials, Renewable, Target, Unusable, Wish, unusable, wish};
 pub use fault::{Class, Fault};
 pub use leaving::leaving;
-pub use renewal::Renewal;
+pub use renewal::{Pace, Renewal};
 pub use status::{Link, Said, status};
 
 use crate::export::ExportedPods;
