@@ -72,12 +72,6 @@ pub trait Area: PartialEq + Send + 'static {
         self.kinds()
     }
 
-    /// Whether all objects of a subject are known, of which not all of a kind are. If not, nothing is decided on it before
-    /// they are.
-    fn is_known(&self, _objects: &Objects, _subject: &Self::Subject) -> bool {
-        true
-    }
-
     /// The kinds that subjects depend on and that name none: all subjects of their objects are those of other objects, too.
     /// They are left out where all objects are looked at.
     fn surroundings(&self) -> &'static [Kind] {

@@ -7,7 +7,6 @@ mod problems;
 mod queue;
 mod requests;
 mod retries;
-mod selection;
 
 use std::collections::BTreeMap;
 use std::future::{pending, ready};
@@ -29,13 +28,12 @@ use crate::kind::Kind;
 use crate::leader::Leader;
 use crate::objects::Objects;
 use crate::send::Clients;
-use crate::watches::{Told, Watched, Watches};
+use crate::watches::{Keep, Told, Watched, Watcher, Watches};
 use answers::Answers;
 use problems::report;
 use queue::Schedule;
 use requests::{Done, carry_out};
 use retries::Retries;
-use selection::Selection;
 
 /// Changes that wait to be acted on.
 const QUEUE: usize = 1024;
@@ -50,7 +48,7 @@ pub(crate) trait Part: Send + 'static {
     /// What it decides.
     type Area: Area;
 
-    /// The objects of this cluster that are watched: from the beginning, or as soon as it is known of which Services.
+    /// The objects of this cluster that are watched from the beginning.
     fn local(&self) -> Vec<Watched>;
 
     /// The objects at the leader that are watched while there is one.
@@ -77,7 +75,6 @@ struct Engine<P: Part> {
     retries: Retries<Subject<P>>,
     answers: Answers,
     problems: BTreeMap<Subject<P>, Vec<<P::Area as Area>::Problem>>,
-    selection: Selection,
     told: mpsc::Sender<Told>,
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
@@ -117,7 +114,6 @@ pub(crate) async fn run<P: Part>(
                     engine.learn(event);
                 }
             }
-            news = engine.selection.next() => engine.hear(news?),
             Some(done) = engine.running.next() => engine.done(done),
             () = wait_until(look) => {}
             () = ready(()), if !is_over => {}
@@ -147,18 +143,19 @@ async fn wait_until(at: Option<Instant>) {
 
 impl<P: Part> Engine<P> {
     fn new(part: P, local: Client, told: mpsc::Sender<Told>) -> Self {
+        let exported = part.local().into_iter().filter(|watched| watched.keep == Keep::Exported);
+        let exported = exported.map(|watched| watched.kind).collect();
         Self {
             part,
             area: None,
             decides: false,
             clients: Clients::new(local),
-            objects: Objects::default(),
+            objects: Objects::keeping_exported(exported),
             schedule: Schedule::default(),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
             answers: Answers::default(),
             problems: BTreeMap::new(),
-            selection: Selection::default(),
             told,
             connection: 0,
             said: 0,
@@ -166,6 +163,12 @@ impl<P: Part> Engine<P> {
             began: Instant::now(),
             tick: None,
         }
+    }
+
+    /// Begins to watch the objects of this cluster.
+    fn watch(&self) -> Watches {
+        let watcher = Watcher { connection: 0, told: self.told.clone() };
+        watcher.start(&self.clients.local, &self.part.local())
     }
 
     fn tick(&mut self) {
@@ -204,9 +207,6 @@ impl<P: Part> Engine<P> {
         let is_missing = |kind: &&Kind| !self.objects.has_listed(**kind);
         if let Some(kind) = area.kinds_of(&subject).iter().find(is_missing) {
             return self.schedule.wait_for(*kind, subject);
-        }
-        if !area.is_known(&self.objects, &subject) {
-            return;
         }
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
         plan.actions.retain(|action| !self.answers.is_in_vain(action));

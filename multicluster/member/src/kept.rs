@@ -138,7 +138,7 @@ pub(crate) fn gone(object: Value) -> Value {
 }
 
 /// The same value in no more room than it needs: what is read grows by doubling, and is kept for long.
-fn compact(value: Value) -> Value {
+pub(crate) fn compact(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             fields.into_iter().map(|(name, value)| (name, compact(value))).collect::<Map<_, _>>().into()

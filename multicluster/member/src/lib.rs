@@ -13,7 +13,6 @@ mod event;
 pub mod export;
 pub mod gateway;
 pub mod import;
-mod interest;
 mod kept;
 pub mod kind;
 pub mod leader;

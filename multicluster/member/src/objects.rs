@@ -1,9 +1,9 @@
 //! The objects that decisions are made of: everything that was listed and watched, as JSON, by kind and name.
 
-mod fetches;
 mod imports;
 mod label_sets;
 mod looks;
+mod packed;
 mod shares;
 mod slices;
 
@@ -15,8 +15,6 @@ use antrea_kit::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use fetches::Fetches;
-pub(crate) use fetches::service_of;
 use imports::Imports;
 pub use label_sets::LabelSet;
 use label_sets::LabelSets;
@@ -24,6 +22,7 @@ pub(crate) use label_sets::{NAMESPACE_LABEL, labels_of};
 use looks::look;
 #[cfg(test)]
 pub(crate) use looks::looks;
+use packed::Packed;
 use shares::Shares;
 pub(crate) use shares::taken;
 pub use shares::{Account, MOST_ENDPOINT_PORTS_OF_SERVICE, Place};
@@ -111,7 +110,8 @@ pub struct Change {
     pub before: Option<Value>,
 }
 
-/// All objects that are known: by watches and by answers to requests, whichever is newer.
+/// All objects that are known: by watches and by answers to requests, whichever is newer. What is packed is as good as
+/// unknown: it comes as a change with the ServiceExport of its Service, and goes with it.
 ///
 /// Versions are `metadata.resourceVersion`, which grows with each change of any object of a kind. One that is no number
 /// counts as 0, which is never older than what is known.
@@ -123,7 +123,7 @@ pub struct Objects {
     /// How often all objects of a kind have been listed.
     rounds: BTreeMap<Kind, u64>,
     objects: BTreeMap<Key, Value>,
-    fetches: Fetches,
+    packed: Packed,
     slices: Slices,
     imports: Imports,
     shares: Shares,
@@ -225,14 +225,12 @@ impl Objects {
         match event {
             WatchEvent::Applied(object) => {
                 self.saw(kind, version(&object));
-                self.put(kind, object).into_iter().collect()
+                self.put(kind, object)
             }
             WatchEvent::Deleted(object) => {
                 self.saw(kind, version(&object));
                 let key = Key::of(kind, &object);
-                self.fetches.saw_gone(&key, version(&object));
-                let change = if self.is_outdated(&key, &object) { None } else { self.remove(&key) };
-                change.into_iter().collect()
+                if self.is_outdated(&key, &object) { Vec::new() } else { self.remove(&key) }
             }
             WatchEvent::Resynced(all) => self.resync(kind, all),
         }
@@ -245,30 +243,38 @@ impl Objects {
         self.seen.insert(kind, all.iter().map(version).max().unwrap_or_default());
         let all: BTreeMap<Key, Value> =
             all.into_iter().map(|object| (Key::of(kind, &object), object)).collect();
-        let known = self.all(kind).map(|(key, _)| key);
-        let gone: Vec<Key> = known.filter(|key| !all.contains_key(key)).cloned().collect();
-        let removed: Vec<Change> = gone.iter().filter_map(|key| self.remove(key)).collect();
-        let added: Vec<Change> = all.into_iter().filter_map(|(key, object)| self.set(key, object)).collect();
+        let gone: Vec<Key> = self.held(kind).filter(|key| !all.contains_key(key)).cloned().collect();
+        let removed: Vec<Change> = gone.iter().flat_map(|key| self.remove(key)).collect();
+        let added: Vec<Change> = all.into_iter().flat_map(|(key, object)| self.set(key, object)).collect();
         removed.into_iter().chain(added).collect()
     }
 
     /// Takes in an object that a request was answered. What the watch has told of already, maybe even that it is gone by
-    /// now, stays: an answer may be looked at late.
-    pub fn insert(&mut self, kind: Kind, object: Value) -> Option<Change> {
+    /// now, stays: an answer may be looked at late. Gives what has changed.
+    pub fn insert(&mut self, kind: Kind, object: Value) -> Vec<Change> {
         let told = version(&object) != 0 && Some(&version(&object)) <= self.seen.get(&kind);
-        if told { None } else { self.put(kind, object) }
+        if told { Vec::new() } else { self.put(kind, object) }
     }
 
-    fn put(&mut self, kind: Kind, object: Value) -> Option<Change> {
+    fn put(&mut self, kind: Kind, object: Value) -> Vec<Change> {
         let key = Key::of(kind, &object);
-        if self.is_outdated(&key, &object) { None } else { self.set(key, object) }
+        if self.is_outdated(&key, &object) { Vec::new() } else { self.set(key, object) }
     }
 
-    fn set(&mut self, key: Key, object: Value) -> Option<Change> {
+    fn set(&mut self, key: Key, object: Value) -> Vec<Change> {
+        let change = self.set_one(key, object);
+        change.map(|change| self.with_its_service(change)).unwrap_or_default()
+    }
+
+    fn set_one(&mut self, key: Key, object: Value) -> Option<Change> {
         if self.get(&key) == Some(&object) {
             return None;
         }
         let before = self.forget_one(&key);
+        if self.is_to_pack(&key, &object) {
+            self.packed.put(&key, &object);
+            return before.map(|before| Change { key, before: Some(before) });
+        }
         self.slices.add(&key, &object);
         self.imports.add(&key, &object);
         self.shares.add(&key, &object);
@@ -283,16 +289,19 @@ impl Objects {
     }
 
     fn is_outdated(&self, key: &Key, object: &Value) -> bool {
-        version(object) != 0 && version(object) < self.get(key).map_or(0, version)
+        let held = self.get(key).map_or_else(|| self.packed.version(key), version);
+        version(object) != 0 && version(object) < held
     }
 
-    /// The object is gone.
-    pub fn remove(&mut self, key: &Key) -> Option<Change> {
-        let before = self.forget_one(key)?;
-        Some(Change { key: key.clone(), before: Some(before) })
+    /// The object is gone. Gives what has changed.
+    pub fn remove(&mut self, key: &Key) -> Vec<Change> {
+        let Some(before) = self.forget_one(key) else { return Vec::new() };
+        self.with_its_service(Change { key: key.clone(), before: Some(before) })
     }
 
+    /// What was known under a key; what was packed under it goes, too.
     fn forget_one(&mut self, key: &Key) -> Option<Value> {
+        self.packed.take(key);
         let before = self.objects.remove(key)?;
         self.slices.remove(key, &before);
         self.imports.remove(key, &before);
@@ -305,8 +314,13 @@ impl Objects {
     pub fn forget(&mut self, kind: Kind) {
         self.listed.remove(&kind);
         self.seen.remove(&kind);
-        let gone: Vec<Key> = self.all(kind).map(|(key, _)| key.clone()).collect();
-        gone.iter().for_each(|key| drop(self.forget_one(key)));
+        let gone: Vec<Key> = self.held(kind).cloned().collect();
+        gone.iter().for_each(|key| drop(self.remove(key)));
+    }
+
+    /// The keys of a kind that are known, and those that are packed.
+    fn held(&self, kind: Kind) -> impl Iterator<Item = &Key> {
+        self.all(kind).map(|(key, _)| key).chain(self.packed.keys(kind))
     }
 }
 

@@ -138,8 +138,8 @@ impl Part for Exports {
 
     fn local(&self) -> Vec<Watched> {
         vec![
-            Watched { only: Some(Kind::ServiceExport), ..Watched::all(Kind::Service) },
-            Watched { only: Some(Kind::ServiceExport), ..slices_of_services() },
+            Watched { keep: Keep::Exported, ..Watched::all(Kind::Service) },
+            Watched { keep: Keep::Exported, ..slices_of_services() },
             Watched::all(Kind::ServiceExport),
             Watched::of(Kind::Gateway, &self.0.namespace),
         ]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_kit::untyped::Untyped;
 use anyhow::{Context, Result, bail};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::action::Action;
-use crate::kept::{exported, trim};
+use crate::kept::trim;
 use crate::kind::{Kind, Side};
-use crate::objects::{Key, SERVICE_LABEL, is_leaving, service_of};
+use crate::objects::{Key, is_leaving};
 
 /// The field manager of whatever the controller writes.
 pub(crate) const FIELD_MANAGER: &str = "antrea-mc-controller";
@@ -72,25 +72,6 @@ impl Clients {
             Action::PatchStatus(..) => format!("cannot change the status of {key}"),
             Action::Delete(..) => format!("cannot delete {key}"),
         })
-    }
-
-    /// Asks for the objects of a kind that belong to an exported Service, as they are now, as soon as few enough requests are
-    /// under way.
-    ///
-    /// # Errors
-    /// What the API server says.
-    pub(crate) async fn fetch(&self, kind: Kind, service: &Key) -> Result<Vec<Value>> {
-        let _permit = self.permits.acquire().await.context("requests have ended")?;
-        let api = self.api(&Key::new(kind, &service.namespace, &service.name))?;
-        let all: Vec<Untyped> = if kind == Kind::Service {
-            bounded(api.get_opt(&service.name)).await?.into_iter().collect()
-        } else {
-            let selector = format!("{SERVICE_LABEL}={}", service.name);
-            bounded(api.list(&ListParams::default().labels(&selector))).await?.items
-        };
-        let objects = all.into_iter().map(|Untyped { object, .. }| object);
-        let own = objects.filter(|object| service_of(kind, object).as_ref() == Some(service));
-        Ok(own.map(|object| exported(kind, object)).collect())
     }
 
     async fn try_send(&self, action: &Action) -> Result<Outcome> {

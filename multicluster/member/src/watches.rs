@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::import::kept_for_imports;
-use crate::kept::{gone, trim};
+use crate::kept::{exported, gone, trim};
 use crate::kind::Kind;
 use crate::objects::{Key, text};
 
@@ -31,9 +31,7 @@ pub(crate) struct Watched {
     pub(crate) labels: Option<String>,
     /// The one with this name; the API server tells of no other.
     pub(crate) name: Option<String>,
-    /// Those alone of Services that an object of this kind has the name of.
-    pub(crate) only: Option<Kind>,
-    /// Which of these are kept.
+    /// Which of these are kept, and what of them.
     pub(crate) keep: Keep,
 }
 
@@ -44,6 +42,8 @@ pub(crate) enum Keep {
     All,
     /// Those whose names begin so.
     Prefix(&'static str),
+    /// What Services are exported with. It is packed for as long as they have no ServiceExport.
+    Exported,
     /// Those that imports depend on, where these addresses are exported.
     ForImports(EndpointAddresses),
 }
@@ -60,6 +60,7 @@ impl Keep {
                 Ok(trim(kind, object))
             }
             Self::Prefix(_) => Err(object),
+            Self::Exported => Ok(exported(kind, object)),
             Self::ForImports(addresses) => kept_for_imports(kind, object, addresses),
         }
     }
@@ -130,7 +131,7 @@ impl Chooser {
 impl Watched {
     /// All objects of a kind.
     pub(crate) const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: None, labels: None, name: None, only: None, keep: Keep::All }
+        Self { kind, namespace: None, labels: None, name: None, keep: Keep::All }
     }
 
     /// Those of a Namespace.
@@ -144,7 +145,7 @@ impl Watched {
     }
 
     /// Where they are watched.
-    pub(crate) fn api(&self, client: Client) -> Api<Untyped> {
+    fn api(&self, client: Client) -> Api<Untyped> {
         let resource = self.kind.resource();
         match &self.namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, &resource),
@@ -153,7 +154,7 @@ impl Watched {
     }
 
     /// What the API server chooses.
-    pub(crate) fn config(&self) -> watcher::Config {
+    fn config(&self) -> watcher::Config {
         let mut config = watcher::Config::default();
         if let Some(labels) = &self.labels {
             config = config.labels(labels);
@@ -182,11 +183,6 @@ pub(crate) struct Watcher {
 pub(crate) struct Watches(JoinSet<Kind>);
 
 impl Watches {
-    /// Begins them. Each is of a kind.
-    pub(crate) fn of(watches: impl Iterator<Item = impl Future<Output = Kind> + Send + 'static>) -> Self {
-        Self(watches.collect())
-    }
-
     /// What became of one that has ended. None does by itself: one that has would leave its kind unknown, and nobody would
     /// notice.
     pub(crate) async fn ended(&mut self) -> Error {
@@ -201,7 +197,8 @@ impl Watches {
 impl Watcher {
     /// Begins to watch.
     pub(crate) fn start(&self, client: &Client, watched: &[Watched]) -> Watches {
-        Watches::of(watched.iter().map(|watched| self.clone().watch(client.clone(), watched.clone())))
+        let watch = |watched: &Watched| self.clone().watch(client.clone(), watched.clone());
+        Watches(watched.iter().map(watch).collect())
     }
 
     async fn watch(self, client: Client, watched: Watched) -> Kind {
@@ -231,7 +228,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::objects::{Objects, SERVICE_LABEL};
+    use crate::objects::{Objects, SERVICE_LABEL, at};
 
     fn slice(name: &str, version: u32, managed_by: &str) -> Untyped {
         let labels = json!({ SERVICE_LABEL: "db", "endpointslice.kubernetes.io/managed-by": managed_by });
@@ -273,6 +270,16 @@ mod tests {
         assert_eq!(known(events(vec![handed_over(), taken_back])), ["own"]);
         let last_seen_as_another = Event::Delete(slice("own", 3, KUBERNETES));
         assert_eq!(known(events(vec![last_seen_as_another])), [""; 0]);
+    }
+
+    #[test]
+    fn an_exporter_is_told_of_all_what_it_exports() {
+        let mut chooser = Chooser::new(Kind::EndpointSlice, Keep::Exported);
+        let Some(WatchEvent::Applied(told)) = chooser.choose(Event::Apply(slice("db-1", 2, KUBERNETES)))
+        else {
+            panic!("nothing is told");
+        };
+        assert_eq!(at(&told, "/metadata/labels"), Some(&json!({ SERVICE_LABEL: "db" })));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Life {
     }
 
     fn delete(&mut self, at: u64, kind: Kind, name: &str) -> String {
-        let change = self.cluster.objects.remove(&Key::new(kind, "shop", name)).unwrap();
+        let change = self.cluster.objects.remove(&Key::new(kind, "shop", name)).pop().unwrap();
         self.learned(at, &[change]);
         self.listed(at)
     }

@@ -190,7 +190,7 @@ fn what_comes_within_a_limit_or_beyond_it_is_decided_anew() {
     let there = Change { key: key.clone(), before: None };
     assert_eq!(moved(&cluster, &there), "Service shop/c, Service shop/d", "nothing was known before");
     assert_eq!(moved(&cluster, &there), "");
-    let gone = cluster.objects.remove(&key).unwrap();
+    let gone = cluster.objects.remove(&key).pop().unwrap();
     assert_eq!(text(gone.before.as_ref().unwrap(), "/spec/name"), "a");
     assert_eq!(moved(&cluster, &gone), "Service shop/c");
 }

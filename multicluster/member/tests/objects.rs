@@ -69,7 +69,7 @@ impl Cluster {
 
     pub(crate) fn delete(&mut self, kind: Kind, namespace: &str, name: &str) {
         let key = antrea_mc_member::objects::Key::new(kind, namespace, name);
-        assert!(self.objects.remove(&key).is_some(), "{key} is not there");
+        assert!(!self.objects.remove(&key).is_empty(), "{key} is not there");
     }
 
     /// What an area does until nothing is left to do, one request a paragraph, and its problems.

@@ -197,7 +197,7 @@ fn a_refusal_goes_with_its_export() {
     });
     assert!(edited, "it is the same export still");
     let deleted = refused_then(|cluster, exporter| {
-        let change = cluster.objects.remove(&Key::new(Kind::ServiceExport, "shop", "web")).unwrap();
+        let change = cluster.objects.remove(&Key::new(Kind::ServiceExport, "shop", "web")).pop().unwrap();
         exporter.learned(&cluster.objects, &change, Duration::ZERO);
     });
     assert!(!deleted);

@@ -123,13 +123,10 @@ impl<P: Part> Engine<P> {
             self.listed(kind, interrupted);
         }
         self.changed(&changes);
-        if is_list {
-            self.watch_selected();
-        }
     }
 
     /// All objects of a kind were listed, which `interrupted` its watch if there was one.
-    pub(super) fn listed(&mut self, kind: Kind, interrupted: bool) {
+    fn listed(&mut self, kind: Kind, interrupted: bool) {
         self.schedule.listed(kind);
         let now = self.began.elapsed();
         if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
@@ -141,8 +138,7 @@ impl<P: Part> Engine<P> {
         }
     }
 
-    pub(super) fn changed(&mut self, changes: &[Change]) {
-        self.select(changes);
+    fn changed(&mut self, changes: &[Change]) {
         let now = self.began.elapsed();
         let Some(area) = &mut self.area else { return };
         let lifted = changes.iter().map(|change| area.lifts_refusals(&self.objects, change)).max();
@@ -172,13 +168,17 @@ impl<P: Part> Engine<P> {
         let unanswered: Vec<Action> = unanswered.map(|(action, _)| action.clone()).collect();
         for ((action, round), outcome) in actions.iter().zip(rounds).zip(outcomes) {
             let Some(outcome) = outcome else { continue };
-            let change = match outcome {
+            let changes = match outcome {
                 // Another leader has other objects.
-                ref other if other.kind().side() == Side::Leader && connection != self.connection => None,
+                ref other if other.kind().side() == Side::Leader && connection != self.connection => {
+                    Vec::new()
+                }
                 // It may have changed before the list; whatever came after that the watch tells.
-                ref other if round < self.objects.round(other.kind()) => None,
+                ref other if round < self.objects.round(other.kind()) => Vec::new(),
                 // What is not watched would be kept for ever.
-                Outcome::Is(kind, _) | Outcome::Changed(kind, _) if !self.objects.has_listed(kind) => None,
+                Outcome::Is(kind, _) | Outcome::Changed(kind, _) if !self.objects.has_listed(kind) => {
+                    Vec::new()
+                }
                 Outcome::Is(kind, object) => {
                     self.answers.note(action, &object);
                     self.objects.insert(kind, object)
@@ -186,7 +186,7 @@ impl<P: Part> Engine<P> {
                 Outcome::Changed(kind, object) => self.objects.insert(kind, object),
                 Outcome::Gone(key) => self.objects.remove(&key),
             };
-            self.changed(change.as_slice());
+            self.changed(&changes);
         }
         if let Some(area) = self.area.as_mut().filter(|_| is_judged) {
             area.answered(&self.objects, &subject, refusal);

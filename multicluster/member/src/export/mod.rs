@@ -153,16 +153,6 @@ impl Area for Exporter {
         }
     }
 
-    fn is_known(&self, objects: &Objects, subject: &Subject) -> bool {
-        match subject {
-            Subject::Service(namespace, name) => {
-                objects.has_fetched(&Key::new(Kind::Service, namespace, name))
-            }
-            // What is exported is kept for each Service, and those that are not known yet come to it.
-            Subject::ClusterInfo | Subject::Gateway(_) => true,
-        }
-    }
-
     fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {
         match refusal.filter(|_| is_wanted(objects, subject)) {
             Some(_) if self.exports_pods(objects, subject) && self.refused_once.insert(subject.clone()) => {}

@@ -1,5 +1,7 @@
 //! What is known after lists, watches and answers that come in any order.
 
+mod exported;
+
 use serde_json::json;
 
 use super::*;
@@ -29,17 +31,17 @@ fn known(objects: &Objects) -> String {
 fn an_answer_that_is_looked_at_late_does_not_undo_what_the_watch_told() {
     let mut objects = listed(&[]);
     objects.learn(KIND, WatchEvent::Applied(object("a", 5)));
-    assert_eq!(objects.insert(KIND, object("a", 3)), None);
+    assert_eq!(objects.insert(KIND, object("a", 3)), []);
     assert_eq!(known(&objects), "a@5");
     objects.learn(KIND, WatchEvent::Deleted(object("a", 6)));
-    assert_eq!(objects.insert(KIND, object("a", 5)), None);
+    assert_eq!(objects.insert(KIND, object("a", 5)), []);
     assert_eq!(known(&objects), "");
 }
 
 #[test]
 fn a_watch_that_lags_behind_does_not_undo_an_answer() {
     let mut objects = listed(&[("a", 1)]);
-    assert!(objects.insert(KIND, object("a", 5)).is_some());
+    assert_eq!(objects.insert(KIND, object("a", 5)).len(), 1);
     assert_eq!(objects.learn(KIND, WatchEvent::Applied(object("a", 3))), []);
     assert_eq!(objects.learn(KIND, WatchEvent::Deleted(object("a", 4))), []);
     assert_eq!(known(&objects), "a@5");
@@ -140,61 +142,6 @@ fn a_list_counts_also_after_the_api_server_has_lost_what_is_newer() {
     let all = vec![object("a", 2), object("c", 3)];
     assert_eq!(objects.learn(KIND, WatchEvent::Resynced(all)).len(), 3);
     assert_eq!(known(&objects), "a@2 c@3");
-    assert!(objects.insert(KIND, object("a", 4)).is_some());
+    assert_eq!(objects.insert(KIND, object("a", 4)).len(), 1);
     assert_eq!(known(&objects), "a@4 c@3");
-}
-
-fn service(name: &str, version: u32) -> Value {
-    let mut service = object(name, version);
-    service["metadata"]["namespace"] = json!("shop");
-    service
-}
-
-/// A Service that was asked for, the answer to which came after what watches told: what is known then.
-#[track_caller]
-fn check_fetched(told: Vec<WatchEvent<Value>>, answer: &[(&str, u32)], expected: &str) {
-    let (mut objects, web) = (Objects::default(), Key::new(Kind::Service, "shop", "web"));
-    objects.ask(Kind::Service, &web);
-    assert!(!objects.has_fetched(&web));
-    for event in told {
-        match event {
-            WatchEvent::Resynced(all) => drop(objects.relist(Kind::Service, all, |service| *service == web)),
-            event => drop(objects.learn(Kind::Service, event)),
-        }
-    }
-    let answer = answer.iter().map(|(name, version)| service(name, *version)).collect();
-    objects.learn_part(Kind::Service, &web, answer);
-    assert!(objects.has_fetched(&web));
-    let known = objects.all(Kind::Service).map(|(key, object)| format!("{}@{}", key.name, version(object)));
-    assert_eq!(known.collect::<Vec<_>>().join(" "), expected);
-}
-
-#[test]
-fn what_watches_told_after_a_service_was_asked_for_counts() {
-    let web = |version| service("web", version);
-    let (applied, gone) =
-        (|version| WatchEvent::Applied(web(version)), |version| WatchEvent::Deleted(web(version)));
-    check_fetched(vec![], &[("web", 5)], "web@5");
-    check_fetched(vec![applied(7)], &[("web", 5)], "web@7");
-    check_fetched(vec![applied(3)], &[("web", 5)], "web@5");
-    check_fetched(vec![applied(7)], &[], "web@7");
-    check_fetched(vec![gone(7)], &[("web", 5)], "");
-    check_fetched(vec![applied(5), gone(7)], &[("web", 5)], "");
-    check_fetched(vec![gone(4)], &[("web", 5)], "web@5");
-    check_fetched(vec![WatchEvent::Resynced(vec![])], &[("web", 5)], "");
-    check_fetched(vec![WatchEvent::Resynced(vec![web(6)])], &[("web", 5)], "web@6");
-}
-
-#[test]
-fn a_list_of_some_services_leaves_others_as_they_are() {
-    let mut objects = Objects::default();
-    objects.learn(Kind::Service, WatchEvent::Resynced(vec![service("api", 1), service("web", 1)]));
-    let api = Key::new(Kind::Service, "shop", "api");
-    objects.relist(Kind::Service, vec![service("cart", 1)], |service| *service == api);
-    let names = |objects: &Objects| -> Vec<String> {
-        objects.all(Kind::Service).map(|(key, _)| key.name.clone()).collect()
-    };
-    assert_eq!(names(&objects), ["web"], "of cart the list may not have all");
-    objects.forget_service(&Key::new(Kind::Service, "shop", "web"));
-    assert_eq!(names(&objects), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Of which Services a member keeps objects, and that it misses none of their changes.
+//! Of which Services an exporter knows objects, and that it misses none of their changes.
 
 use antrea_kit::object_files;
 use antrea_kit::untyped::Untyped;
@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use super::memory::settings;
 use super::*;
 use crate::export::Subject as Exported;
-use crate::interest::News;
 use crate::objects::{Key, SERVICE_LABEL, at};
 use crate::parts::Exports;
 
@@ -67,7 +66,7 @@ impl Member {
             member.create(Kind::ServiceExport, export(name)).await;
         }
         member._watches = Some(member.engine.watch());
-        let kinds = [Kind::Service, Kind::EndpointSlice];
+        let kinds = [Kind::ServiceExport, Kind::Service, Kind::EndpointSlice];
         member.hears_until(|objects| kinds.iter().all(|kind| objects.has_listed(*kind))).await;
         member
     }
@@ -93,27 +92,24 @@ impl Member {
         let Self { engine, told, .. } = self;
         let hearing = async {
             while !is(&engine.objects) {
-                tokio::select! {
-                    Some(event) = told.recv() => engine.learn(event),
-                    news = engine.selection.next() => engine.hear(news.unwrap()),
-                }
+                engine.learn(told.recv().await.unwrap());
             }
         };
         timeout(PATIENCE, hearing).await.expect("it never is");
     }
 
-    /// Hears until all is known of a Service, which has this port.
+    /// Hears until a Service is known that has this port.
     async fn has_port(&mut self, name: &str, port: u16) {
         let key = key(Kind::Service, name);
         self.hears_until(|objects| {
             let known = objects.get(&key).and_then(|service| at(service, "/spec/ports/0/port"));
-            known.and_then(Value::as_u64) == Some(u64::from(port)) && objects.has_fetched(&key)
+            known.and_then(Value::as_u64) == Some(u64::from(port))
         })
         .await;
     }
 
-    /// The Services and EndpointSlices that it keeps.
-    fn kept(&self) -> String {
+    /// The Services and EndpointSlices that are known.
+    fn known(&self) -> String {
         let of = |kind| self.engine.objects.all(kind).map(|(key, _)| key.name.as_str());
         of(Kind::Service).chain(of(Kind::EndpointSlice)).collect::<Vec<_>>().join(" ")
     }
@@ -124,100 +120,71 @@ fn port(port: u16) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_not_exported_is_not_kept() {
+async fn what_is_not_exported_is_no_object() {
     let mut member = Member::new(1000, &["s7"]).await;
-    assert_eq!(member.kept(), "s7 s7-1");
+    assert_eq!(member.known(), "s7 s7-1");
     for name in ["s8", "s7"] {
         member.patch(&key(Kind::Service, name), port(8080)).await;
     }
     member.has_port("s7", 8080).await;
-    assert_eq!(member.kept(), "s7 s7-1", "what changes is not kept either");
+    assert_eq!(member.known(), "s7 s7-1", "what changes is none either");
 }
 
 #[tokio::test]
 async fn an_export_that_comes_finds_its_service() {
     let mut member = Member::new(20, &[]).await;
     let (service, exporting) = (key(Kind::Service, "s7"), key(Kind::ServiceExport, "s7"));
-    // The Service is edited before it is asked for, and while it is.
+    // The Service is edited before the export is heard of, and afterwards.
     for (number, is_heard) in [(8080, false), (8081, true)] {
         member.create(Kind::ServiceExport, export("s7")).await;
         if is_heard {
             member.hears_until(|objects| objects.get(&exporting).is_some()).await;
+            assert_eq!(member.known(), "s7 s7-1");
         }
         member.patch(&service, port(number)).await;
         member.has_port("s7", number).await;
-        assert_eq!(member.kept(), "s7 s7-1");
+        assert_eq!(member.known(), "s7 s7-1");
         member.delete(&exporting).await;
         member.hears_until(|objects| objects.get(&exporting).is_none()).await;
-        assert_eq!(member.kept(), "", "it is not exported any more");
+        assert_eq!(member.known(), "", "it is not exported any more");
     }
 }
 
 #[tokio::test]
-async fn a_slice_that_becomes_another_services_is_not_kept() {
+async fn a_slice_that_becomes_another_services_is_exported_with_that() {
     let mut member = Member::new(2, &["s0"]).await;
-    assert_eq!(member.kept(), "s0 s0-1");
+    assert_eq!(member.known(), "s0 s0-1");
     let slice = key(Kind::EndpointSlice, "s0-1");
     member.patch(&slice, json!({ "metadata": { "labels": { SERVICE_LABEL: "s1" } } })).await;
     member.hears_until(|objects| objects.get(&slice).is_none()).await;
-    assert_eq!(member.kept(), "s0");
+    assert_eq!(member.known(), "s0");
+    member.create(Kind::ServiceExport, export("s1")).await;
+    member.hears_until(|objects| objects.get(&slice).is_some()).await;
+    assert_eq!(member.known(), "s0 s1 s0-1 s1-1");
 }
 
 #[tokio::test]
-async fn nothing_is_decided_on_an_export_before_its_service_is_known() {
-    let mut member = Member::new(20, &[]).await;
-    let engine = &mut member.engine;
+async fn an_export_that_comes_is_decided_on_with_its_service_at_once() {
+    let mut engine = Engine::new(Exports(settings()), unasked(), mpsc::channel(1).0);
     engine.follow(&leader(1, Link::Connected));
-    // It is made again by somebody: the leader still has what was exported before.
-    engine.learn((Kind::ServiceExport, 0, WatchEvent::Applied(export("s7"))));
+    // Somebody makes the export again: the leader still has what was exported before.
     let spec = json!({ "clusterID": "west", "kind": "Service", "namespace": "shop", "name": "s7" });
     let metadata = json!({ "name": "west-shop-s7-service", "namespace": "area" });
-    let at_leader = vec![json!({ "metadata": metadata, "spec": spec })];
-    engine.learn((Kind::ResourceExport, 1, WatchEvent::Resynced(at_leader)));
-    assert!(engine.start() && engine.running.is_empty(), "it is taken for one without a Service");
-    member.has_port("s7", 80).await;
-    let engine = &mut member.engine;
-    let known = engine.objects.get(&key(Kind::Service, "s7")).unwrap();
-    assert_eq!(known.get("kind"), None, "more is kept of an answer than of what a watch tells");
-    assert!(engine.start());
-    assert_eq!(engine.running.len(), 1);
+    for (kind, connection, all) in [
+        (Kind::ServiceExport, 0, Vec::new()),
+        (Kind::EndpointSlice, 0, vec![slice("s7")]),
+        (Kind::Service, 0, vec![service("s7")]),
+        (Kind::ResourceExport, 1, vec![json!({ "metadata": metadata, "spec": spec })]),
+    ] {
+        engine.learn((kind, connection, WatchEvent::Resynced(all)));
+    }
+    engine.learn((Kind::ServiceExport, 0, WatchEvent::Applied(export("s7"))));
     let subject = Exported::Service("shop".to_owned(), "s7".to_owned());
     let area = engine.area.as_ref().unwrap();
     let actions = area.plan(&engine.objects, &subject, Timestamp::now()).actions;
-    assert!(!actions.is_empty());
+    assert!(actions.iter().any(|action| action.key().kind == Kind::ResourceExport));
     let deleting = actions.iter().map(ToString::to_string).find(|action| action.starts_with("delete"));
     assert_eq!(deleting, None);
-}
-
-#[tokio::test]
-async fn a_list_that_began_before_an_export_came_says_nothing_of_it() {
-    let mut member = Member::new(2, &["s0"]).await;
-    member.create(Kind::ServiceExport, export("s1")).await;
-    member.has_port("s1", 80).await;
-    let list = |at| News::Listed { kind: Kind::Service, at, all: vec![service("s0")] };
-    member.engine.hear(list(1));
-    assert_eq!(member.kept(), "s0 s1 s0-1 s1-1");
-    member.engine.hear(list(2));
-    assert_eq!(member.kept(), "s0 s0-1 s1-1");
-}
-
-#[tokio::test]
-async fn what_was_told_of_an_earlier_export_counts_for_nothing() {
-    let mut member = Member::new(0, &["web"]).await;
-    let web = key(Kind::ServiceExport, "web");
-    member.delete(&web).await;
-    member.hears_until(|objects| objects.get(&web).is_none()).await;
-    member.create(Kind::ServiceExport, export("web")).await;
-    member.hears_until(|objects| objects.get(&web).is_some()).await;
-    let told = |since| News::Applied { kind: Kind::Service, since, object: service("web") };
-    let answered = |since| {
-        let (kind, all) = (Kind::Service, vec![service("web")]);
-        News::Fetched { kind, service: key(kind, "web"), since, all }
-    };
-    for news in [told(1), answered(1)] {
-        member.engine.hear(news);
-        assert_eq!(member.kept(), "");
-    }
-    member.engine.hear(told(2));
-    assert_eq!(member.kept(), "web");
+    assert!(engine.start());
+    assert_eq!(engine.running.len(), 1);
 }
