@@ -7,6 +7,7 @@
 //! Custom resources are in [`crd`], [`multicluster`] and [`mcs`]. What antrea-controller serves itself, as JSON and as
 //! Kubernetes' protobuf, is in [`controlplane`], [`stats`] and [`system`], with [`meta`], [`protobuf`] and [`watch`] below.
 
+pub mod addresses;
 pub mod api;
 pub mod controlplane;
 pub mod crd;

@@ -3,6 +3,9 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use crate::multicluster::v1alpha1::{MOST_NAMED_NETWORKS, TunnelInfo};
+use crate::multicluster::well_known::{MOST_EXPORTED_ADDRESSES, MOST_EXPORTED_POD_CIDRS};
+
 /// A DNS label (RFC 1123).
 pub(crate) fn dns_label(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" })
@@ -101,6 +104,11 @@ pub(crate) fn internal_traffic_policy(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["Cluster", "Local"] })
 }
 
+/// The protocol of a tunnel.
+pub(crate) fn tunnel_type(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": TunnelInfo::TYPES })
+}
+
 /// A network of either family.
 pub(crate) fn cidr(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "cidr" })
@@ -111,9 +119,24 @@ pub(crate) fn optional_cidr(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "anyOf": [{ "format": "cidr" }, { "maxLength": 0 }] })
 }
 
-/// Networks of either family.
-pub(crate) fn cidrs(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": cidr(generator) })
+/// Networks of one kind that a member names, of either family.
+pub(crate) fn named_cidrs(generator: &mut SchemaGenerator) -> Schema {
+    cidrs_at_most(MOST_NAMED_NETWORKS, generator)
+}
+
+/// Where exported Services are reached.
+pub(crate) fn exported_cidrs(generator: &mut SchemaGenerator) -> Schema {
+    cidrs_at_most(MOST_EXPORTED_ADDRESSES, generator)
+}
+
+/// The networks of the Pods that other clusters reach.
+pub(crate) fn pod_cidrs(generator: &mut SchemaGenerator) -> Schema {
+    cidrs_at_most(MOST_EXPORTED_POD_CIDRS, generator)
+}
+
+/// So many networks of either family at most.
+pub(crate) fn cidrs_at_most(most: usize, generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "maxItems": most, "items": cidr(generator) })
 }
 
 /// An object of another API, kept as it is.

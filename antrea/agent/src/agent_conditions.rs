@@ -1,5 +1,6 @@
-//! The conditions of AntreaAgentInfo: what works, and what keeps Pods from being reached.
+//! The conditions of AntreaAgentInfo: what works, what keeps Pods from being reached, and what is open to other clusters.
 
+use antrea_pipeline::multicluster::Admits;
 use antrea_shared_api::crd::v1beta1::{AgentCondition, AgentConditionType, ConditionStatus};
 use antrea_shared_api::well_known::NO_CONTROLLER;
 use jiff::Timestamp;
@@ -10,6 +11,10 @@ use crate::agent_info::{ConnectionState, Observation};
 /// What is told of antrea-controller where the cluster has none.
 const NOT_ENFORCED: &str =
     "the cluster has no antrea-controller (controller.enable is false): NetworkPolicies are not enforced";
+
+/// What is told of a Gateway that nobody has told what is exported.
+const OPEN_GATEWAY: &str = "this Gateway lets other clusters in to every Service, Pod and Node, since the Gateway object \
+                            has no field exported: upgrade Antrea Multi-cluster";
 
 /// How many problems are told; the log has them all.
 const MOST_PROBLEMS: usize = 5;
@@ -34,14 +39,22 @@ pub(crate) fn conditions(observation: &Observation, now: Timestamp) -> Vec<Agent
         message: String::new(),
     };
     let [mut health, mut controller, others @ ..] = states.map(condition);
-    if !observation.problems.is_empty() {
-        health.reason = "PodsUnreachable".to_owned();
-        health.message = problems(&observation.problems);
-    }
+    (health.reason, health.message) = told(observation);
     if observation.controller.is_none() {
         (controller.reason, controller.message) = (NO_CONTROLLER.to_owned(), NOT_ENFORCED.to_owned());
     }
     [health, controller].into_iter().chain(others).collect()
+}
+
+/// Reason and message of the condition that the agent runs: its status is True whatever is told with it. Of several reasons
+/// the first counts.
+fn told(observation: &Observation) -> (String, String) {
+    let is_open = observation.admits == Some(Admits::Everything);
+    let unreachable =
+        (!observation.problems.is_empty()).then(|| ("PodsUnreachable", problems(&observation.problems)));
+    let open = is_open.then(|| ("GatewayAdmitsEverything", OPEN_GATEWAY.to_owned()));
+    let (reasons, messages): (Vec<&str>, Vec<String>) = unreachable.into_iter().chain(open).unzip();
+    (reasons.first().copied().unwrap_or_default().to_owned(), messages.join("; "))
 }
 
 /// As many as a person reads.
@@ -85,5 +98,22 @@ mod tests {
         let two = "Node n1: no Pod CIDR; Node n2: no Pod CIDR";
         assert_eq!(told(2), ("PodsUnreachable".into(), two.into()));
         assert!(told(7).1.ends_with("Node n5: no Pod CIDR; and 2 more"), "{}", told(7).1);
+    }
+
+    #[test]
+    fn a_gateway_that_admits_everything_is_told_with_the_same_condition() {
+        let told = |admits, problem: &[&str]| {
+            let problems = problem.iter().map(|text| (*text).to_owned()).collect();
+            let observation = Observation { admits, problems, ..Observation::default() };
+            let health = conditions(&observation, Timestamp::UNIX_EPOCH).remove(0);
+            assert_eq!(health.status, ConditionStatus::True);
+            format!("{}: {}", health.reason, health.message)
+        };
+        assert_eq!(told(None, &[]), ": ");
+        assert_eq!(told(Some(Admits::Listed), &[]), ": ");
+        let open = Some(Admits::Everything);
+        assert_eq!(told(open, &[]), format!("GatewayAdmitsEverything: {OPEN_GATEWAY}"));
+        let both = format!("PodsUnreachable: Node n1: no Pod CIDR; {OPEN_GATEWAY}");
+        assert_eq!(told(open, &["Node n1: no Pod CIDR"]), both);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use antrea_config::AgentConfig;
 use antrea_host::NodeTransport;
 use antrea_kit::kube_client::bounded;
+use antrea_pipeline::multicluster::Admits;
 use antrea_shared_api::crd::v1beta1::{AntreaAgentInfo, NetworkInfo, NetworkPolicyControllerInfo, OvsInfo};
 use antrea_shared_api::well_known::environment;
 use anyhow::{Context, Result};
@@ -95,6 +96,8 @@ pub(crate) struct Observation {
     pub(crate) local_pods: i32,
     /// What keeps Pods of Nodes from being reached.
     pub(crate) problems: Vec<String>,
+    /// What the Node lets other clusters in to; none where it is no Gateway.
+    pub(crate) admits: Option<Admits>,
 }
 
 /// Whether something answers.
@@ -110,8 +113,8 @@ pub(crate) trait Observe: Send + Sync {
     /// The state of the agent now.
     fn observe(&self) -> impl Future<Output = Observation> + Send;
 
-    /// Until there are other problems than these.
-    fn other_problems(&mut self, told: &[String]) -> impl Future<Output = ()> + Send;
+    /// Until something else is in the way than was told, or is let in.
+    fn outdated(&mut self, told: &Observation) -> impl Future<Output = ()> + Send;
 }
 
 /// Writes the object until `stop`.
@@ -133,7 +136,7 @@ pub(crate) async fn run(
                 }
             };
             // Most of the time nothing changes.
-            let _ = timeout(wait, observe.other_problems(&observation.problems)).await;
+            let _ = timeout(wait, observe.outdated(&observation)).await;
         }
     };
     stop.run_until_cancelled(keep).await;
@@ -224,6 +227,7 @@ mod tests {
             flow_table: BTreeMap::from([("Output".into(), 2)]),
             local_pods: 3,
             problems: Vec::new(),
+            admits: None,
         };
         let now = "2026-11-21T09:51:04.5Z".parse().unwrap();
         let written = serde_json::to_value(info(&identity(), &observation, now)).unwrap();

@@ -1,6 +1,7 @@
 //! What AntreaAgentInfo tells, looked up where it is.
 
 use std::collections::BTreeMap;
+use std::future::pending;
 
 use antrea_agent_cni::interface_store::InterfaceStore;
 use antrea_agent_routing::NodeRoutes;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_info::{ConnectionState, Observation, Observe};
 use crate::antrea_controller::AntreaController;
+use crate::multicluster::{FlowSources, admits};
 use crate::policies::PodPolicies;
 
 /// Where the agent looks.
@@ -25,6 +27,8 @@ pub(crate) struct Observer {
     pub(crate) store: InterfaceStore,
     pub(crate) tables: Vec<(TableId, String)>,
     pub(crate) routes: watch::Receiver<NodeRoutes>,
+    /// None where Pods do not reach other clusters.
+    pub(crate) clusters: Option<watch::Receiver<FlowSources>>,
     /// None where the cluster has none.
     pub(crate) controller: Option<AntreaController>,
     pub(crate) policies: PodPolicies,
@@ -42,14 +46,29 @@ impl Observe for Observer {
             flow_table: flow_table.unwrap_or_default(),
             local_pods: i32::try_from(self.store.containers().len()).unwrap_or(i32::MAX),
             problems: problems(&self.routes.borrow()),
+            admits: self.clusters.as_ref().and_then(|wanted| admits(&wanted.borrow())),
         }
     }
 
-    async fn other_problems(&mut self, told: &[String]) {
-        if self.routes.wait_for(|routes| problems(routes) != told).await.is_err() {
-            // Who computes the routes ends before this component does.
-            std::future::pending::<()>().await;
+    async fn outdated(&mut self, told: &Observation) {
+        let Self { routes, clusters, .. } = self;
+        let of_clusters = async {
+            match clusters {
+                Some(wanted) => until(wanted, |wanted| admits(wanted) != told.admits).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = until(routes, |routes| problems(routes) != told.problems) => {}
+            () = of_clusters => {}
         }
+    }
+}
+
+/// Waits until a value is like that; for ever where nobody computes it any more. Who does ends before this component.
+async fn until<T>(value: &mut watch::Receiver<T>, is: impl FnMut(&T) -> bool) {
+    if value.wait_for(is).await.is_err() {
+        pending::<()>().await;
     }
 }
 

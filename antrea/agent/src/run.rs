@@ -60,7 +60,7 @@ pub(crate) async fn run(config: AgentConfig, objects: Option<&Path>, log: LogLev
     let checks = Checks::new();
     let certificate = ServingCertificate::generate("antrea-agent", &API_NAMES.map(str::to_owned))?;
     let sources = api::Slot::default();
-    let authority = certificate.ca_pem().to_owned();
+    let authority = certificate.ca_pem();
     let token = LoopbackToken::generate()?;
     let api = api::Api {
         checks: checks.clone(),

@@ -193,6 +193,7 @@ async fn set_up(config: AgentConfig, client: Client, api_authority: String, read
             store,
             tables,
             routes: wanted_routes,
+            clusters: clusters.as_ref().map(MulticlusterComponents::wanted),
             controller: policies.controller.clone(),
             policies: policies.pods.clone(),
         },

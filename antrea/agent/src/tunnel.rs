@@ -7,6 +7,7 @@ use antrea_agent_routing::{TrafficMode, TunnelProtocol};
 use antrea_config::{AgentConfig, Tunnel, TunnelType};
 use antrea_host::NodeTransport;
 use antrea_ovs::ovsdb::{InterfaceType, PortSpec};
+use antrea_shared_api::multicluster::v1alpha1::TunnelInfo;
 use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
@@ -21,6 +22,12 @@ pub(crate) const fn protocol(tunnel: Tunnel) -> TunnelProtocol {
         TunnelType::Vxlan => TunnelProtocol::Vxlan,
         TunnelType::Gre => TunnelProtocol::Gre,
     }
+}
+
+/// As other clusters are told of the tunnel.
+pub(crate) fn info(tunnel: Tunnel) -> TunnelInfo {
+    let port = tunnel.udp_port().map_or(0, i32::from);
+    TunnelInfo { tunnel_type: tunnel.tunnel_type.to_string(), port }
 }
 
 /// As a firewall sees the tunnel.
@@ -104,6 +111,14 @@ mod tests {
         check(all, Vxlan, "csum=true dst_port=8472 key=flow remote_ip=flow", Udp(8472));
         let gre = "{tunnelType: gre, tunnelCsum: true}";
         check(gre, Gre, "csum=true key=flow remote_ip=flow", TunnelTraffic::Gre);
+    }
+
+    #[test]
+    fn other_clusters_are_told_the_type_and_the_port_in_use() {
+        let told = |text| info(config(text).tunnel).to_string();
+        assert_eq!(told(""), "geneve on port 6081");
+        assert_eq!(told("{tunnelType: vxlan, tunnelPort: 8472}"), "vxlan on port 8472");
+        assert_eq!(told("tunnelType: gre"), "gre");
     }
 
     /// The MTU of Pods of both families, with 1500 bytes between Nodes that have these addresses.

@@ -8,5 +8,5 @@ pub mod store;
 mod wire;
 
 pub use cluster::{CannotEvaluate, CannotReport, Cluster};
-pub use http::{Agents, Api, Body, LIMITS, NodesInTokens};
+pub use http::{Agents, Api, Body, LIMITS};
 pub use shared_store::SharedStore;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use antrea_apiserver::{Agents, NodesInTokens, SharedStore};
+use antrea_apiserver::{Agents, SharedStore};
 use antrea_config::{ControllerConfig, NETWORK_POLICY_STATS};
-use antrea_kit::auth::{CertificateTrust, LoopbackToken, admit_own_pod};
+use antrea_kit::auth::{CertificateTrust, LoopbackToken, NodesInTokens, admit_own_pod};
 use antrea_kit::ca_publisher::{self, Publication};
 use antrea_kit::components::{Components, termination_signal};
 use antrea_kit::health::{Checks, Kind};
@@ -73,10 +73,10 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     };
     let server = serving.bind(config).await?;
     info!(address = %server.local_addr(), "Serving the API");
-    if let Err(error) = admit_own_pod(&token, certificate.ca_pem()) {
+    if let Err(error) = admit_own_pod(&token, &certificate.ca_pem()) {
         warn!(error = %chain(&error), "antctl in this Pod cannot ask the controller");
     }
-    let ca = certificate.ca_pem().to_owned();
+    let ca = certificate.ca_pem();
     let namespace = identity.namespace();
     let publication = Publication {
         namespace: namespace.to_owned(),
@@ -95,7 +95,7 @@ pub(crate) async fn run(config: &ControllerConfig, identity: &Identity, log: Log
     components.add("api-ca", |stop| ca_publisher::run(client.clone(), publication, stop));
     components.add("api-trust", |stop| trust(client.clone(), stop));
     components.add("client-authorities", |stop| certificates.follow(client.clone(), stop));
-    components.add("token-nodes", |stop| api::token_nodes::keep(client.clone(), tokens, stop));
+    components.add("token-nodes", |stop| NodesInTokens::follow(client.clone(), tokens, stop));
     components.add("networkpolicies", |stop| compute(client.clone(), stop));
     components.add("tiers", |stop| tiers::keeper::run(client.clone(), tiers_check, stop));
     components.add("policies", |stop| policies::keeper::run(client.clone(), stop));

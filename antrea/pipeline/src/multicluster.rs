@@ -41,7 +41,18 @@ pub enum GatewayRole {
     Gateway {
         /// The address that other clusters see, as the end of the tunnel and as the source of connections (`gatewayIP`).
         address: Ipv4Addr,
+        /// What it lets them in to.
+        admits: Admits,
     },
+}
+
+/// What other clusters may open connections to through a Gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Admits {
+    /// Every Service, Pod and Node, as far as policies let them: nobody says what is exported.
+    Everything,
+    /// The networks of [`crate::Pipeline::exported_flows`], and nothing else.
+    Listed,
 }
 
 impl GatewayRole {
@@ -57,7 +68,7 @@ impl GatewayRole {
     pub const fn address(&self) -> Option<Ipv4Addr> {
         match self {
             Self::Regular { .. } => None,
-            Self::Standby { address, .. } | Self::Gateway { address } => Some(*address),
+            Self::Standby { address, .. } | Self::Gateway { address, .. } => Some(*address),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The pipeline of a Node: from what the Node is to its flows, as a function.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::message::PacketOut;
 use antrea_openflow::{Flow, Group, Meter, TableId};
 use antrea_types::OfPort;
+use ipnet::Ipv4Net;
 
 use crate::features::{multicluster, network_policy, pod_connectivity, root, service, service_without_proxy};
 use crate::layout::Layout;
@@ -106,6 +108,12 @@ impl Pipeline {
     /// The flows of another cluster; none where there is no Multi-cluster.
     pub fn remote_cluster_flows(&self, role: &GatewayRole, cluster: &RemoteCluster) -> Vec<Flow> {
         in_table_order(multicluster::cluster_flows(&self.layout, &self.config, role, cluster))
+    }
+
+    /// The flows of what other clusters may open connections to, on a Gateway whose role says that there is a list of it;
+    /// none where there is no Multi-cluster.
+    pub fn exported_flows(&self, networks: &BTreeSet<Ipv4Net>) -> Vec<Flow> {
+        in_table_order(multicluster::exported_flows(&self.layout, &self.config, networks))
     }
 
     /// The flow of another Gateway of this cluster, by an address that it sends from; `None` without Multi-cluster.

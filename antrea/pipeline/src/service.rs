@@ -81,7 +81,11 @@ impl Destination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
     /// A ClusterIP.
-    Internal,
+    Internal {
+        /// Where `internalTrafficPolicy` is Local: the group of all endpoints, for clients in other clusters. Those
+        /// come in by the Gateway, which says nothing about which endpoint is near them.
+        other_clusters: Option<GroupId>,
+    },
     /// A NodePort, LoadBalancer address or external IP.
     External {
         /// Where `externalTrafficPolicy` is Local: the group of all endpoints, for clients in this Node's Pods and for

@@ -35,7 +35,8 @@ struct State {
 fn add(served: &mut Served, proxy: &ServiceProxy, family: IpFamily, endpoints: &[Endpoint]) {
     let all = [local(family), remote(family), host(family)];
     served.add_group(family, STEADY, &all);
-    served.add_frontend(family, STEADY, cluster_ip(family, 1), Origin::Internal);
+    let inside = Origin::Internal { other_clusters: None };
+    served.add_frontend(family, STEADY, cluster_ip(family, 1), inside);
     let group = served.add_group(family, CHANGING, endpoints);
     group.affinity = AFFINITY;
     let direct = *proxy == answering_directly(DUAL);
@@ -43,7 +44,7 @@ fn add(served: &mut Served, proxy: &ServiceProxy, family: IpFamily, endpoints: &
         group.mode = GroupMode::Dsr;
     }
     let group = group.id;
-    served.add_frontend(family, CHANGING, cluster_ip(family, 4), Origin::Internal).affinity = AFFINITY;
+    served.add_frontend(family, CHANGING, cluster_ip(family, 4), inside).affinity = AFFINITY;
     let outside = Origin::External { short_circuit: None };
     let node_port = served.add_frontend(family, CHANGING, cluster_ip(family, 0), outside);
     node_port.destination = Destination::NodePort { family, port: 30004 };

@@ -1,16 +1,18 @@
 //! A ClusterSet: the Node of [`crate::cluster`] as a regular Node and as the Gateway of its cluster, and two other clusters.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};
 
 use antrea_openflow::{Flow, GroupId};
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster, UntunnelledPods};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster, UntunnelledPods};
 use antrea_pipeline::service::{
     Backend, Destination, Endpoint, EndpointGroup, EndpointKind, EndpointPlace, Frontend, GroupMode,
     LoadBalancerMode, Origin, SessionAffinity,
 };
 use antrea_types::{IpFamily, Protocol};
+use ipnet::Ipv4Net;
 
 use crate::bridge::{Bridge, shared};
 use crate::cluster::{BridgeNames, DUAL};
@@ -26,9 +28,18 @@ pub(crate) fn standby() -> GatewayRole {
     GatewayRole::Standby { gateway: "172.18.0.2".parse().unwrap(), address: "172.18.0.1".parse().unwrap() }
 }
 
-/// It is this Node.
+/// It is this Node, and nobody says what is exported.
 pub(crate) fn gateway() -> GatewayRole {
-    GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap() }
+    gateway_of(Admits::Everything)
+}
+
+pub(crate) fn gateway_of(admits: Admits) -> GatewayRole {
+    GatewayRole::Gateway { address: "172.18.0.1".parse().unwrap(), admits }
+}
+
+/// Where somebody says it: Service 2, and its endpoint on node 2.
+pub(crate) fn exported() -> BTreeSet<Ipv4Net> {
+    ["10.10.1.10/32", "10.96.0.2/32"].map(|network| network.parse().unwrap()).into()
 }
 
 /// Where the other Gateway of the cluster is: node 2, or, where this Node is the Gateway, the next one, node 3.
@@ -60,7 +71,8 @@ pub(crate) fn untunnelled() -> UntunnelledPods {
     UntunnelledPods { pods: "10.10.2.0/24".parse().unwrap(), node: "172.18.0.3".parse().unwrap() }
 }
 
-/// Service 20 is cluster b's, 21 this cluster's Service 1 and nobody else's, 22 has the endpoint of Service 2.
+/// Service 20 is cluster b's, 21 this cluster's Service 1 and nobody else's, 22 has the endpoint of Service 2, and so has 23,
+/// with `internalTrafficPolicy: Local`.
 pub(crate) fn multicluster_services() -> Served {
     let mut served = Served::default();
     let remote: IpAddr = "10.111.0.8".parse().unwrap();
@@ -71,7 +83,17 @@ pub(crate) fn multicluster_services() -> Served {
     add(&mut served, 20, Endpoint { address: remote, place: elsewhere }, EndpointKind::Direct);
     add(&mut served, 21, Endpoint { address: own, place: elsewhere }, EndpointKind::Nested);
     add(&mut served, 22, served::remote(IpFamily::V4), EndpointKind::Direct);
+    add_of_local_policy(&mut served, 23);
     served
+}
+
+/// This Node has no endpoint of it; the next group is for clients in other clusters.
+fn add_of_local_policy(served: &mut Served, number: u8) {
+    let family = IpFamily::V4;
+    served.add_group(family, number.into(), &[]);
+    let all = served.add_group(family, u32::from(number) + 1, &[served::remote(family)]).id;
+    let origin = Origin::Internal { other_clusters: Some(all) };
+    served.add_frontend(family, number.into(), cluster_ip(family, number), origin);
 }
 
 pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints: EndpointKind) {
@@ -82,7 +104,7 @@ pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints
     served.frontends.push(Frontend {
         protocol: Protocol::Tcp,
         destination: Destination::Address(SocketAddr::new(cluster_ip(family, number), 80)),
-        origin: Origin::Internal,
+        origin: Origin::Internal { other_clusters: None },
         group: id,
         affinity,
         endpoints,
@@ -93,6 +115,9 @@ pub(crate) fn add(served: &mut Served, number: u8, endpoint: Endpoint, endpoints
 /// What the ClusterSet adds to a Node.
 pub(crate) fn flows(pipeline: &Pipeline, role: &GatewayRole) -> Vec<Flow> {
     let mut flows = pipeline.gateway_role_flows(role);
+    if let GatewayRole::Gateway { admits: Admits::Listed, .. } = role {
+        flows.extend(pipeline.exported_flows(&exported()));
+    }
     flows.extend(pipeline.own_gateway_flow(own_gateway(role)));
     flows.extend(remote_clusters().iter().flat_map(|cluster| pipeline.remote_cluster_flows(role, cluster)));
     flows.extend(pipeline.untunnelled_flow(role, &untunnelled()));

@@ -17,10 +17,10 @@ const TO_B: [&str; 2] = ["10.10.0.11", "fd00:10::b"];
 const REACHES_B: &str = "Output: pod-b";
 const OF_NOBODY: &str = "PipelineRootClassifier > Classifier: drop";
 const OF_NOBODY_OVER_IPV6: &str = "PipelineRootClassifier > Classifier > SpoofGuard: drop";
-const OPENS_NOTHING: &str = "ConntrackState: drop";
+pub(crate) const OPENS_NOTHING: &str = "ConntrackState: drop";
 
 /// A TCP segment that comes through the tunnel from `far_end`.
-fn tunnelled(far_end: &str, mac: &str, source: &str, to: &str) -> String {
+pub(crate) fn tunnelled(far_end: &str, mac: &str, source: &str, to: &str) -> String {
     let outer = match far_end.contains(':') {
         true => format!("tun_ipv6_src={far_end},tun_ipv6_dst=fd00:18::1"),
         false => format!("tun_src={far_end},tun_dst=172.18.0.1"),
@@ -35,7 +35,7 @@ fn tunnelled(far_end: &str, mac: &str, source: &str, to: &str) -> String {
 }
 
 /// What becomes of a packet, in the end.
-fn end(bridge: &Bridge, state: &str, packet: &str) -> String {
+pub(crate) fn end(bridge: &Bridge, state: &str, packet: &str) -> String {
     let walk = bridge.walk_in(state, packet);
     walk.lines().last().unwrap_or_default().to_owned()
 }

@@ -91,6 +91,17 @@ fn the_gateway_of_the_service_finds_its_endpoint_on_another_node() {
 }
 
 #[test]
+fn a_service_of_local_policy_answers_other_clusters_from_any_node() {
+    let Some(bridge) = gateway_bridge() else { return };
+    let service = (cluster_ip(V4, 23), 80);
+    let first = enters(BETWEEN_CLUSTERS, REMOTE_GATEWAY, service, 2017);
+    let answer = returns(BETWEEN_CLUSTERS, ("10.10.1.10", 8080), (REMOTE_GATEWAY, 2017));
+    check("local_policy", &bridge, &[first, answer, acknowledges(&first)]);
+    let own = bridge.send(&opens(POD_A, [A, GATEWAY], ip("10.10.0.10"), service, 2018));
+    assert!(!own.reaches_output() && own.to_string().contains("controller(userdata=04)"), "{own}");
+}
+
+#[test]
 fn the_node_of_the_endpoint_answers_through_the_gateway_of_its_cluster() {
     let Some(bridge) = regular_bridge() else { return };
     let first = enters(VIRTUAL, REMOTE_GATEWAY, (ip("10.10.0.11"), 8080), 2004);

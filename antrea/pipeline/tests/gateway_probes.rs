@@ -8,7 +8,7 @@ use antrea_openflow::message::PacketIn;
 use antrea_ovs::openflow::{Connection, Unasked};
 use antrea_packet::{Echo, echo_reply_in_frame, echo_request_frame};
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster, VIRTUAL_MAC};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster, VIRTUAL_MAC};
 use antrea_pipeline::probe::GATEWAY_ECHO_USERDATA;
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ const THEIRS: Ipv4Addr = Ipv4Addr::new(172, 18, 2, 1);
 const ECHO: Echo = Echo { identifier: 0x1234, sequence: 7 };
 
 /// An echo request (8) or an answer (0) through the tunnel, from a Gateway's address to this one's.
-fn echo(kind: u8, far_end: &str, from: &str, mac: &str) -> String {
+pub(crate) fn echo(kind: u8, far_end: &str, from: &str, mac: &str) -> String {
     format!(
         "in_port=antrea-tun0,tun_src={far_end},tun_dst=172.18.0.1,dl_src=0a:00:00:00:00:02,dl_dst={mac},icmp,\
          nw_src={from},nw_dst=172.18.0.1,nw_ttl=64,icmp_type={kind},icmp_code=0"
@@ -68,7 +68,7 @@ fn nobody_asks_or_answers_in_the_name_of_another_clusters_gateway() {
 
 /// The switch of a Gateway in its own namespace.
 fn gateway(pipeline: &Pipeline, own: Ipv4Addr, peer: Ipv4Addr) -> Bridge {
-    let role = GatewayRole::Gateway { address: own };
+    let role = GatewayRole::Gateway { address: own, admits: Admits::Everything };
     let cluster = RemoteCluster { networks: Vec::new(), gateway: peer, former_gateways: Vec::new() };
     let groups = Served::by(&everything(DUAL), DUAL);
     let flows = [

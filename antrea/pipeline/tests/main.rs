@@ -13,6 +13,7 @@ mod foreign_macs;
 mod forged_tunnels;
 mod forgetting;
 mod former_pods;
+mod gateway_admission;
 mod gateway_passages;
 mod gateway_ports;
 mod gateway_probes;

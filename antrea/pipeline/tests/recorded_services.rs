@@ -78,7 +78,7 @@ fn frontend(text: &str, group: GroupId, family: IpFamily) -> Frontend {
         destination,
         origin: match kind {
             "node-port" | "external" => Origin::External { short_circuit },
-            _ => Origin::Internal,
+            _ => Origin::Internal { other_clusters: None },
         },
         group,
         affinity: match kind {

@@ -89,7 +89,7 @@ pub(crate) fn load_balancer_ip(family: IpFamily) -> IpAddr {
     }
 }
 
-const CLUSTER: Origin = Origin::Internal;
+const CLUSTER: Origin = Origin::Internal { other_clusters: None };
 const WORLD: Origin = Origin::External { short_circuit: None };
 
 impl Served {

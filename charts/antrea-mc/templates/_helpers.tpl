@@ -42,6 +42,21 @@ leader and of a member may be applied to one cluster.
 {{- ternary (printf "%s-%s" $root.Release.Namespace (index . 1)) (index . 1) (eq $root.Values.mode "leader") -}}
 {{- end -}}
 
+{{/*
+The Secret with a member's token, the one that the controller may read: that of the values, or at an upgrade the one that the
+ClusterSet names. An API server that does not know the kind yet cannot be asked for one, and helm template asks nobody.
+*/}}
+{{- define "antrea-mc.tokenSecret" -}}
+{{- $name := .Values.controller.member.tokenSecret | default .Values.clusterSet.tokenSecretName -}}
+{{- if .Capabilities.APIVersions.Has "multicluster.crd.antrea.io/v1alpha2/ClusterSet" -}}
+{{- range (lookup "multicluster.crd.antrea.io/v1alpha2" "ClusterSet" .Release.Namespace "").items -}}
+{{- $leader := first (dig "spec" "leaders" (list) .) | default (dict) -}}
+{{- if $leader.server }}{{ $name = $name | default $leader.secret }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $name | default "antrea-mc-leader-token" -}}
+{{- end -}}
+
 {{- define "antrea-mc.config" -}}
 {{- tpl (.Files.Get "conf/controller_manager_config.yaml") . | trim -}}
 {{- end -}}
@@ -76,6 +91,40 @@ capabilities:
   drop: ["ALL"]
 seccompProfile:
   type: RuntimeDefault
+{{- end -}}
+
+{{/*
+What makes an object a hook. Argument: list EVENTS WEIGHT POLICIES, where policies say when else the object is deleted than
+before the next of its kind, and when all hooks have succeeded.
+*/}}
+{{- define "antrea-mc.hook" -}}
+helm.sh/hook: {{ index . 0 }}
+helm.sh/hook-weight: {{ index . 1 | quote }}
+helm.sh/hook-delete-policy: {{ concat (list "before-hook-creation" "hook-succeeded") (rest . | rest) | join "," }}
+{{- end -}}
+
+{{/* A container that runs antctl mc. Argument: list $ NAME FLAGS, where flags are a dict; those that are true have no value. */}}
+{{- define "antrea-mc.antctl" -}}
+{{- $root := index . 0 -}}
+- name: {{ index . 1 }}
+  image: {{ include "antrea-mc.image" $root }}
+  imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+  command: ["antctl-mc"]
+  args:
+    - {{ index . 1 }}
+    {{- range $flag, $value := index . 2 }}
+    {{- if kindIs "bool" $value }}
+    - {{ printf "--%s" $flag | quote }}
+    {{- else }}
+    - {{ printf "--%s=%s" $flag $value | quote }}
+    {{- end }}
+    {{- end }}
+  resources:
+    requests:
+      cpu: "10m"
+      memory: "16Mi"
+  securityContext:
+    {{- include "antrea-mc.securityContext" $root | nindent 4 }}
 {{- end -}}
 
 {{/* Where Pods run, and how important they are. */}}

@@ -7,6 +7,8 @@
     controller.podCIDRs: []
     controller.gatewayIPPrecedence: private
     controller.endpointIPType: ClusterIP
+    controller.member.agentNamespace: kube-system
+    controller.member.tokenSecret: ""
     controller.member.tokenLifetime: 168h
     controller.member.excludedNamespaces: [kube-system, kube-public, kube-node-lease]
     clusterSet.leaderClusterID: ""
@@ -20,6 +22,12 @@
     controller.leader.namespaces: []
     controller.leader.memberLease: 5m
     controller.leader.memberSilence: 30s
+    controller.leader.memberTokenLifetime: 168h
+    controller.leader.memberLimits.exports: 2000
+    controller.leader.memberLimits.labelIdentities: 5000
+    controller.leader.memberLimits.bytes: 16Mi
+    controller.leader.memberLimits.objectBytes: 1Mi
+    controller.leader.memberLimits.endpointPorts: 100000
     memberCredentials: []
 {{- else if not .Values.clusterSet.tokenSecretName -}}
 - because: this cluster joins its own ClusterSet only with clusterSet.tokenSecretName
@@ -104,6 +112,11 @@
 {{- $areas := include "antrea-mc.areas" . | fromJsonArray -}}
 {{- if and (eq .Values.mode "both") (has .Release.Namespace $areas) -}}
 {{- $problems = append $problems (printf "commonArea.namespace: %s is the Namespace of the member, and a Namespace has one ClusterSet; choose another" .Release.Namespace) -}}
+{{- end -}}
+{{- $secret := .Values.controller.member.tokenSecret -}}
+{{- $joined := .Values.clusterSet.tokenSecretName -}}
+{{- if and $secret $joined (ne $secret $joined) -}}
+{{- $problems = append $problems (printf "clusterSet.tokenSecretName: the controller may read Secret %s alone, which controller.member.tokenSecret names; name the same" $secret) -}}
 {{- end -}}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.controller.leaderElection.leaderElect) -}}
 {{- $problems = append $problems "controller.leaderElection.leaderElect: several replicas would write the same objects; set it to true, or replicas to 1" -}}

@@ -23,6 +23,8 @@ pub const NAME: &str = "test-clusterset";
 pub const COMMON_AREA: &str = "antrea-multicluster";
 /// The cluster with the Common Area.
 pub const LEADER: ClusterId = ClusterId(1);
+/// The Secret with a member's token: the one that its controller may read.
+pub const TOKEN_SECRET: &str = "antrea-mc-leader-token";
 /// The annotation of Nodes that may be Gateways.
 pub const GATEWAY: &str = "multicluster.antrea.io/gateway";
 
@@ -123,9 +125,14 @@ impl Member {
         NodeId { cluster: self.cluster, number: 1 }
     }
 
-    /// The name of its ServiceAccount in the leader, and of its Secret.
+    /// The name of its ServiceAccount in the leader.
     pub fn token_name(&self) -> String {
         format!("{}-token", self.id())
+    }
+
+    /// The name of its MemberClusterAnnounce.
+    pub fn announce_name(&self) -> String {
+        format!("member-announce-from-{}", self.id())
     }
 
     /// As the leader: makes the ClusterSet.
@@ -180,7 +187,7 @@ impl Member {
         self.antctl.command(&join)
     }
 
-    /// Leaves the ClusterSet.
+    /// Leaves the ClusterSet, and waits until the leader knows.
     ///
     /// # Errors
     /// What antctl says.

@@ -34,14 +34,15 @@ const EXPORTERS: [(ClusterId, &str, Ipv4Addr); 2] = [
     (ClusterId(3), "pod-c", Ipv4Addr::new(10, 11, 12, 33)),
 ];
 
-/// CIDRs that the addresses of the document are from.
+/// CIDRs that the addresses of the document are from. Its Pods of B and C have public ones, which an admin of the leader
+/// would have to bind to the members: here they are private.
 const SETTINGS: [&str; 6] = [
     "c1:serviceCIDR=10.112.0.0/16",
     "c1:podCIDR=10.21.0.0/16",
     "c2:serviceCIDR=10.96.0.0/16",
-    "c2:podCIDR=172.170.0.0/16",
+    "c2:podCIDR=10.22.0.0/16",
     "c3:serviceCIDR=10.11.0.0/16",
-    "c3:podCIDR=172.10.0.0/16",
+    "c3:podCIDR=10.23.0.0/16",
 ];
 
 /// For what one cluster exports to be imported in another, and for its agents to follow.

@@ -1,15 +1,14 @@
 //! ClusterClaims, the older way to name a cluster and its ClusterSet.
 
 use antrea_e2e::kubectl::Kubectl;
-use antrea_e2e::multicluster::cluster_set::NAME;
+use antrea_e2e::multicluster::cluster_set::{NAME, TOKEN_SECRET};
 use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
 
 const NAMESPACE: &str = "kube-system";
-const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
 
 #[test]
 fn a_cluster_is_called_what_its_clusterclaim_says_for_good() {
@@ -41,7 +40,7 @@ fn a_cluster_is_called_what_its_clusterclaim_says_for_good() {
 /// The token of C as an object that can be written again.
 fn secret_of(stage: &Stage) -> Result<Value> {
     let c = stage.c()?;
-    let mut secret = c.kubectl.json(&["get", "secret", &c.token_name(), "-n", NAMESPACE])?;
+    let mut secret = c.kubectl.json(&["get", "secret", TOKEN_SECRET, "-n", NAMESPACE])?;
     if let Some(metadata) = secret["metadata"].as_object_mut() {
         metadata.retain(|key, _| ["name", "namespace", "labels", "annotations"].contains(&key.as_str()));
     }

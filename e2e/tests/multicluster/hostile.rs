@@ -171,7 +171,7 @@ impl<'a> Leader<'a> {
 
     /// How long after another the heartbeats of a member came.
     fn heartbeats(&self, member: &Member, over: &AtomicBool) -> Result<Vec<Duration>> {
-        let announce = format!("member-announce-from-{}", member.id());
+        let announce = member.announce_name();
         let path = r"jsonpath={.metadata.annotations.touch-ts}";
         let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
         let kubectl = &self.stage.a()?.kubectl;

@@ -1,12 +1,11 @@
 //! Two clusters with one ID and one token, as when one is made of a copy of the other: the first one is not disturbed.
 
-use antrea_e2e::install::NAMESPACE;
-use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
 
 #[test]
 fn a_second_cluster_with_the_same_id_is_refused_and_the_first_goes_on() {
@@ -37,8 +36,7 @@ fn a_second_cluster_with_the_same_id_is_refused_and_the_first_goes_on() {
 }
 
 fn ensure_it_is_refused(twin: &Member, first: &Member) -> Result<()> {
-    let set = ["clusterset", NAME, "-n", NAMESPACE];
-    let conflict = wait_for_condition(&twin.kubectl, &set, ("Conflict", "True", Some("DuplicateClusterID")))?;
+    let conflict = wait_for_condition(&twin.kubectl, &SET, ("Conflict", "True", Some("DuplicateClusterID")))?;
     let uid = ["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"];
     let message = conflict["message"].as_str().unwrap_or_default();
     for named in [first.id(), first.kubectl.text(&uid)?, twin.kubectl.text(&uid)?] {
@@ -47,13 +45,13 @@ fn ensure_it_is_refused(twin: &Member, first: &Member) -> Result<()> {
     Ok(())
 }
 
-/// The first cluster is still the member: the second one has tried meanwhile, as often as it does.
-fn wait_for_a_heartbeat(stage: &Stage, first: &Member) -> Result<()> {
-    let announce = format!("member-announce-from-{}", first.id());
+/// Waits until a cluster has been heard of once more. If another one has its ID, that has tried meanwhile, as often as it does.
+pub(super) fn wait_for_a_heartbeat(stage: &Stage, member: &Member) -> Result<()> {
+    let announce = member.announce_name();
     let path = r"jsonpath={.metadata.annotations.touch-ts}";
     let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
     let before = stage.a()?.kubectl.text(&get)?;
-    until(&format!("a heartbeat of {}", first.id()), || {
+    until(&format!("a heartbeat of {}", member.id()), || {
         let now = stage.a()?.kubectl.text(&get)?;
         ensure!(now != before, "the last one was at {now}");
         Ok(())

@@ -2,6 +2,7 @@
 
 mod areas;
 mod asking;
+mod authority;
 mod charts;
 mod claims;
 mod credentials;
@@ -10,8 +11,10 @@ mod failover;
 mod faults;
 mod gateways;
 mod hostile;
+mod hostile_member;
 mod identity;
 mod labels;
+mod let_in;
 mod membership;
 mod overlap;
 mod permissions;
@@ -25,4 +28,7 @@ mod skew;
 mod stage;
 mod standard;
 mod takeover;
+mod tunnels;
+mod upgrades;
 mod walk;
+mod writes;

@@ -1,14 +1,12 @@
 //! Two clusters with one network: the older member has it, nothing of the younger one's is imported, both are told.
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
 use antrea_e2e::multicluster::nginx::SERVICE;
 use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, change_release, on_the_stage, until, wait_for_condition};
 
 #[test]
 fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
@@ -17,7 +15,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
         let chart = product()?.multicluster.chart.display().to_string();
         let overlapping = format!("controller.serviceCIDR={}", half_of_the_network(stage, older)?);
         let upgrade = ["upgrade", "antrea-mc", &chart, "--reset-then-reuse-values", "--set", &overlapping];
-        helm(stage, younger, &upgrade)?;
+        change_release(stage, younger, &upgrade)?;
         for (member, reason, other) in
             [(younger, "NetworkRefused", older), (older, "NetworkContested", younger)]
         {
@@ -29,7 +27,7 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
             let answer = stage.example.ask()?;
             ensure!(answer == server, "{answer} answered, and {server} alone is imported");
         }
-        helm(stage, younger, &["rollback", "antrea-mc"])?;
+        change_release(stage, younger, &["rollback", "antrea-mc"])?;
         for member in [younger, older] {
             wait_for_no_conflict(stage, member)?;
         }
@@ -41,10 +39,10 @@ fn of_two_clusters_with_one_network_the_older_has_it_and_both_are_told() {
 }
 
 /// B and C, the one first that has been a member for longer.
-fn by_age(stage: &Stage) -> Result<(&Member, &Member)> {
+pub(super) fn by_age(stage: &Stage) -> Result<(&Member, &Member)> {
     let (b, c) = (stage.b()?, stage.c()?);
     let since = |member: &Member| {
-        let announce = format!("member-announce-from-{}", member.id());
+        let announce = member.announce_name();
         let path = "jsonpath={.metadata.creationTimestamp} {.clusterID}";
         let get = ["get", "memberclusterannounce", "-n", COMMON_AREA, &announce, "-o", path];
         stage.a()?.kubectl.text(&get)
@@ -61,8 +59,7 @@ fn half_of_the_network(stage: &Stage, of: &Member) -> Result<String> {
 
 /// Waits until the ClusterSets of a member and of the leader say with whom the member collides.
 fn wait_for_conflict(stage: &Stage, member: &Member, reason: &str, other: &Member) -> Result<()> {
-    let set = ["clusterset", NAME, "-n", NAMESPACE];
-    let own = wait_for_condition(&member.kubectl, &set, ("Conflict", "True", Some(reason)))?;
+    let own = wait_for_condition(&member.kubectl, &SET, ("Conflict", "True", Some(reason)))?;
     until(&format!("the leader to say {reason} of {}", member.id()), || {
         let said = said_of(stage, member)?;
         let told = [("its own ClusterSet", Some(&own)), ("the leader's", said.as_ref())];
@@ -76,9 +73,9 @@ fn wait_for_conflict(stage: &Stage, member: &Member, reason: &str, other: &Membe
     })
 }
 
-fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
+pub(super) fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
     until(&format!("the conflict of {} to be over", member.id()), || {
-        let set = member.kubectl.json(&["get", "clusterset", NAME, "-n", NAMESPACE])?;
+        let set = member.kubectl.json(&[&["get"], SET.as_slice()].concat())?;
         let own = super::stage::condition(&set, "Conflict");
         let said = said_of(stage, member)?;
         ensure!(own.is_null() && said.is_none(), "its own ClusterSet says {own}, the leader's {said:?}");
@@ -87,19 +84,16 @@ fn wait_for_no_conflict(stage: &Stage, member: &Member) -> Result<()> {
 }
 
 /// The condition `Conflict` of a member in the leader's ClusterSet.
-fn said_of(stage: &Stage, member: &Member) -> Result<Option<Value>> {
+pub(super) fn said_of(stage: &Stage, member: &Member) -> Result<Option<Value>> {
+    told_of(stage, member, "Conflict")
+}
+
+/// A condition of a member in the leader's ClusterSet.
+pub(super) fn told_of(stage: &Stage, member: &Member, kind: &str) -> Result<Option<Value>> {
     let set = stage.a()?.kubectl.json(&["get", "clusterset", NAME, "-n", COMMON_AREA])?;
     let statuses = set["status"]["clusterStatuses"].as_array().cloned().unwrap_or_default();
     let of_member = statuses.into_iter().find(|status| status["clusterID"] == member.id());
     let of_member = of_member.with_context(|| format!("the leader says nothing of {}", member.id()))?;
     let mut conditions = of_member["conditions"].as_array().cloned().unwrap_or_default().into_iter();
-    Ok(conditions.find(|condition| condition["type"] == "Conflict"))
-}
-
-/// Does something with the installation of a cluster, and waits until its controller is there again.
-fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
-    member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+    Ok(conditions.find(|condition| condition["type"] == kind))
 }

@@ -1,6 +1,6 @@
 //! What somebody can do who has the token of a member: everything is tried, and the table that comes of it is printed.
 
-mod attempt;
+pub(super) mod attempt;
 mod table;
 mod tries;
 
@@ -70,7 +70,7 @@ fn of_others(leader: &Member, member: &Member) -> Result<Vec<Value>> {
 }
 
 /// The first of these objects with such a spec.
-fn find(stage: &Stage, kind: &str, is_it: impl Fn(&Value) -> bool) -> Result<Value> {
+pub(super) fn find(stage: &Stage, kind: &str, is_it: impl Fn(&Value) -> bool) -> Result<Value> {
     let objects = stage.a()?.kubectl.json(&["get", kind, "-n", COMMON_AREA])?;
     let mut objects = objects["items"].as_array().cloned().unwrap_or_default().into_iter();
     let found = objects.find(|object| is_it(&object["spec"]));

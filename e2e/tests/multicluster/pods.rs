@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use antrea_e2e::command::Run as _;
-use antrea_e2e::install::{NAMESPACE, multicluster};
 use antrea_e2e::multicluster::cluster_set::Member;
 use antrea_e2e::multicluster::nginx::{self, SERVICE};
 use antrea_e2e::pods::{PORT, Pod};
@@ -12,53 +10,50 @@ use antrea_e2e::scenario::product;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{Stage, change_release, named_pods, on_the_stage, until, wait_for_condition};
 
 /// A Service whose endpoints somebody writes.
 const WRITTEN: &str = "written";
 /// Where no cluster is.
 const STRANGER: &str = "192.0.2.7";
 
+/// Both ask for clusters that name the networks of all their Pods.
 #[test]
-fn pods_reach_pods_of_other_clusters_at_their_addresses() {
-    on_the_stage("pods_reach_pods_of_other_clusters_at_their_addresses", |stage| {
-        let [b, c] = [stage.server(stage.b()?)?, stage.server(stage.c()?)?];
-        for (client, of, server) in [
-            (&stage.example.client, stage.a()?, &b),
-            (&stage.example.client, stage.a()?, &c),
-            (&b, stage.b()?, &c),
-        ] {
-            let address = SocketAddr::from((nginx::pod_ip(server)?, PORT));
-            until(&format!("{} to answer {}", server.name, client.name), || {
-                let answer = client.get(address, "/hostname")?;
-                ensure!(answer == server.name, "{answer} answered");
-                Ok(())
-            })?;
-            ensure_the_gateway_is_seen(stage, of, client, address)?;
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn with_pod_ips_the_endpoints_of_an_imported_service_are_pods() {
-    on_the_stage("with_pod_ips_the_endpoints_of_an_imported_service_are_pods", |stage| {
+fn pods_reach_pods_of_other_clusters_at_their_addresses_and_as_endpoints() {
+    on_the_stage("pods_reach_pods_of_other_clusters_at_their_addresses_and_as_endpoints", |stage| {
         let example = &stage.example;
         let pods: Vec<String> = [stage.b()?, stage.c()?]
             .iter()
             .map(|member| Ok(nginx::pod_ip(&stage.server(member)?)?.to_string()))
             .collect::<Result<_>>()?;
-        let chart = product()?.multicluster.chart.display().to_string();
-        let setting = ["--reset-then-reuse-values", "--set", "controller.endpointIPType=PodIP"];
-        helm(stage, &[&["upgrade", "antrea-mc", &chart], setting.as_slice()].concat())?;
-        stage.wait_for_endpoints(SERVICE, &pods)?;
-        example.wait_for_answers()?;
-        ensure_the_gateway_is_seen(stage, stage.a()?, &example.client, example.imported.into())?;
-        helm(stage, &["rollback", "antrea-mc"])?;
+        with_named_networks(stage, &["controller.endpointIPType=PodIP"], || {
+            ensure_pods_are_reached(stage)?;
+            stage.wait_for_endpoints(SERVICE, &pods)?;
+            example.wait_for_answers()?;
+            ensure_the_gateway_is_seen(stage, stage.a()?, &example.client, example.imported.into())
+        })?;
         stage
             .wait_for_endpoints(SERVICE, &[stage.exported_ip(stage.b()?)?, stage.exported_ip(stage.c()?)?])?;
         example.wait_for_answers()
     });
+}
+
+fn ensure_pods_are_reached(stage: &Stage) -> Result<()> {
+    let [b, c] = [stage.server(stage.b()?)?, stage.server(stage.c()?)?];
+    for (client, of, server) in [
+        (&stage.example.client, stage.a()?, &b),
+        (&stage.example.client, stage.a()?, &c),
+        (&b, stage.b()?, &c),
+    ] {
+        let address = SocketAddr::from((nginx::pod_ip(server)?, PORT));
+        until(&format!("{} to answer {}", server.name, client.name), || {
+            let answer = client.get(address, "/hostname")?;
+            ensure!(answer == server.name, "{answer} answered");
+            Ok(())
+        })?;
+        ensure_the_gateway_is_seen(stage, of, client, address)?;
+    }
+    Ok(())
 }
 
 #[test]
@@ -91,13 +86,31 @@ fn ensure_the_gateway_is_seen(stage: &Stage, of: &Member, client: &Pod, server: 
     Ok(())
 }
 
-/// Does something with the installation of every cluster, and waits until the controllers are there again.
-fn helm(stage: &Stage, words: &[&str]) -> Result<()> {
+/// Runs `test` while every cluster has these settings besides, and names the network of all its Pods.
+fn with_named_networks(stage: &Stage, settings: &[&str], test: impl FnOnce() -> Result<()>) -> Result<()> {
+    let chart = product()?.multicluster.chart.display().to_string();
+    change_releases(stage, |member| {
+        let named = named_pods(stage.lab.plan().cluster(member.cluster)?)?;
+        let mut words = vec!["upgrade".to_owned(), "antrea-mc".to_owned(), chart.clone()];
+        words.push("--reset-then-reuse-values".to_owned());
+        let named = format!("controller.podCIDRs={named}");
+        for setting in settings.iter().copied().chain([named.as_str()]) {
+            words.extend(["--set".to_owned(), setting.to_owned()]);
+        }
+        Ok(words)
+    })?;
+    test()?;
+    change_releases(stage, |_| Ok(vec!["rollback".to_owned(), "antrea-mc".to_owned()]))
+}
+
+/// Has helm change the release of Multi-cluster in every cluster, and waits until the controllers are there again.
+pub(super) fn change_releases(
+    stage: &Stage,
+    words: impl Fn(&Member) -> Result<Vec<String>> + Sync,
+) -> Result<()> {
     let on = |member: &Member| {
-        let mut helm = stage.lab.programs().command("helm")?;
-        helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
-        helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()?;
-        member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+        let words = words(member)?;
+        change_release(stage, member, &words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     all_at_once(stage.members(), on).map(drop)
 }

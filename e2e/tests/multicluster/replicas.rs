@@ -128,13 +128,13 @@ fn wait_for_replicas(kubectl: &Kubectl, replicas: usize) -> Result<()> {
 }
 
 /// Writes of a ResourceExport, one after the other, each of which the webhooks are asked about.
-struct Writes {
+pub(super) struct Writes {
     thread: thread::JoinHandle<Result<usize>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Writes {
-    fn start(stage: &Stage, leader: &Member) -> Result<Self> {
+    pub(super) fn start(stage: &Stage, leader: &Member) -> Result<Self> {
         let exports = leader.kubectl.json(&["get", "resourceexports", "-n", COMMON_AREA])?;
         let name = exports["items"][0]["metadata"]["name"].as_str().context("nothing is exported")?;
         let writer = Writer::new(stage, leader, name)?;
@@ -153,7 +153,7 @@ impl Writes {
     }
 
     /// Ends them: how many there were. An error when one was refused.
-    fn end(self) -> Result<usize> {
+    pub(super) fn end(self) -> Result<usize> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
     }

@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use antrea_e2e::install::{self, NAMESPACE, multicluster};
-use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
 use antrea_e2e::scenario::{Extent, PART_OF_TWO_VERSIONS};
@@ -15,15 +13,13 @@ use serde_json::{Value, json};
 
 use super::restarts::{service, under_traffic};
 use super::stage::{Stage, on_the_stage_of, until, wait_for_condition};
+use super::writes;
 
 /// The newer version's image.
 const NEXT: &str = "antrea/antrea-mc-controller:next";
 
 /// What the newer version's CustomResourceDefinitions have beside: kinds and where the field stands in `spec`.
 const FIELDS: [(&str, &str); 2] = [("resourceexports", "service"), ("resourceimports", "serviceImport")];
-
-/// For how long nobody may write an export while nothing changes.
-const QUIET: Duration = Duration::from_secs(15);
 
 #[test]
 fn leaders_and_members_of_this_version_and_the_next_work_together() {
@@ -136,26 +132,7 @@ fn field(leader: &Member, (kind, part): (&str, &str)) -> Result<Value> {
 
 /// While nothing changes nobody writes an export.
 fn ensure_nobody_repeats(leader: &Member) -> Result<()> {
-    let (mut last, mut since) = (writes(&leader.kubectl)?, Instant::now());
-    until(&format!("{QUIET:?} without a write of an export"), || {
-        let now = writes(&leader.kubectl)?;
-        if now != last {
-            (last, since) = (now, Instant::now());
-        }
-        ensure!(since.elapsed() >= QUIET, "the last one came {:?} ago", since.elapsed());
-        Ok(())
-    })
-}
-
-/// How many patches of ResourceExports, apart from their status, the API server has answered.
-fn writes(kubectl: &Kubectl) -> Result<u64> {
-    let metrics = kubectl.text(&["get", "--raw", "/metrics"])?;
-    let of_exports = metrics.lines().filter(|line| {
-        let words = ["verb=\"PATCH\"", "resource=\"resourceexports\"", "subresource=\"\""];
-        line.starts_with("apiserver_request_total{") && words.iter().all(|word| line.contains(word))
-    });
-    let number = |line: &str| line.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok());
-    of_exports.map(|line| number(line).with_context(|| format!("{line:?} is no number"))).sum()
+    writes::wait_for_quiet(&leader.kubectl, "PATCH resourceexports")
 }
 
 /// The imported objects of the example in each cluster.

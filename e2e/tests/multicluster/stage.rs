@@ -8,9 +8,9 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::install::{NAMESPACE, Product, multicluster};
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::lab::Lab;
-use antrea_e2e::multicluster::cluster_set::{self, Member};
+use antrea_e2e::multicluster::cluster_set::{self, Member, NAME};
 use antrea_e2e::multicluster::nginx::{self, Example, Server};
-use antrea_e2e::plan::{Install, Request};
+use antrea_e2e::plan::{ClusterPlan, Install, Request};
 use antrea_e2e::pods::Pod;
 use antrea_e2e::scenario::{Extent, is_wanted, product, request};
 use antrea_e2e::wait;
@@ -22,6 +22,9 @@ use crate::shared::{self, OnALab};
 /// A Common Area of A without ClusterSet.
 pub(super) const SECOND_AREA: &str = "second-area";
 
+/// The ClusterSet of a member, in the words of kubectl.
+pub(super) const SET: [&str; 4] = ["clusterset", NAME, "-n", NAMESPACE];
+
 /// For every cluster to do what another one says.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -30,6 +33,7 @@ static SHARED: Mutex<Option<Stage>> = Mutex::new(None);
 /// The clusters and everybody on them.
 pub(super) struct Stage {
     pub(super) lab: Lab,
+    product: Product,
     members: Vec<Member>,
     pub(super) example: Example,
 }
@@ -66,21 +70,28 @@ fn make() -> Result<Stage> {
         example.wait_for_answers()?;
         Ok((members, example))
     })?;
-    Ok(Stage { lab, members, example })
+    Ok(Stage { lab, product, members, example })
 }
 
-/// Pods reach Pods of other clusters, labels of Pods are exchanged, and the leader has a Common Area more.
+/// Pods reach Pods of other clusters, labels of Pods are exchanged, and the leader has a Common Area more. B and C export Pods
+/// in the networks that their Nodes name.
 fn with_everything_on(mut product: Product, request: &Request) -> Result<Product> {
     product.settings.push("multicluster.enablePodToPodConnectivity=true".to_owned());
     for cluster in request.plan(&[])?.clusters {
-        let pods = cluster.pod_cidrs.v4.with_context(|| format!("{} has no IPv4", cluster.id))?;
-        for setting in [format!("podCIDRs={{{pods}}}"), "enableStretchedNetworkPolicy=true".to_owned()] {
+        let pods = if cluster.id == cluster_set::LEADER { named_pods(&cluster)? } else { "auto".to_owned() };
+        for setting in [format!("podCIDRs={pods}"), "enableStretchedNetworkPolicy=true".to_owned()] {
             product.multicluster = product.multicluster.with(cluster.id, &format!("controller.{setting}"));
         }
     }
     let areas = format!("controller.leader.namespaces={{{SECOND_AREA}}}");
     product.multicluster = product.multicluster.with(cluster_set::LEADER, &areas);
     Ok(product)
+}
+
+/// The value of `controller.podCIDRs` that names the network of all Pods of a cluster.
+pub(super) fn named_pods(cluster: &ClusterPlan) -> Result<String> {
+    let pods = cluster.pod_cidrs.v4.with_context(|| format!("{} has no IPv4", cluster.id))?;
+    Ok(format!("{{{pods}}}"))
 }
 
 /// Three idle clusters slow what follows.
@@ -161,12 +172,29 @@ pub(super) fn wait_for_condition(
 
 /// Upgrades the release of a cluster, as its user does, with these settings besides those it has.
 pub(super) fn upgrade(stage: &Stage, member: &Member, settings: &[&str]) -> Result<()> {
-    let product = product()?.multicluster;
-    let mut helm = stage.lab.programs().command("helm")?;
-    helm.args(["upgrade", "antrea-mc", "--namespace", NAMESPACE, "--reuse-values", "--kubeconfig"]);
-    helm.arg(member.kubectl.kubeconfig()).arg(&product.chart).env("NO_PROXY", "*");
-    helm.args(settings.iter().flat_map(|setting| ["--set", setting])).run()?;
+    let chart = product()?.multicluster.chart.display().to_string();
+    let mut words = vec!["upgrade", "antrea-mc", &chart, "--reuse-values"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", *setting]));
+    change_release(stage, member, &words)
+}
+
+/// Installs Multi-cluster in a cluster as it was before somebody uninstalled it.
+pub(super) fn install(stage: &Stage, member: &Member) -> Result<()> {
+    let (programs, plan) = (stage.lab.programs(), stage.lab.plan().cluster(member.cluster)?);
+    multicluster::beside_antrea(programs, &member.kubectl, plan, &stage.product.multicluster)
+}
+
+/// Has helm change the release of Multi-cluster in a cluster, and waits until the controller is there again.
+pub(super) fn change_release(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    helm(stage, member, words)?;
     member.kubectl.rollout(NAMESPACE, multicluster::DEPLOYMENT, 120)
+}
+
+/// Runs helm on a cluster.
+pub(super) fn helm(stage: &Stage, member: &Member, words: &[&str]) -> Result<()> {
+    let mut helm = stage.lab.programs().command("helm")?;
+    helm.args(words).args(["--namespace", NAMESPACE, "--kubeconfig"]);
+    helm.arg(member.kubectl.kubeconfig()).env("NO_PROXY", "*").run()
 }
 
 /// How many replicas of its controller a cluster has, from now on.

@@ -135,7 +135,11 @@ fn take_over(lab: &Lab, product: &Product, leader: &Kubectl, member: &Kubectl) -
     let create = ["create", "membertoken", "tok5", "--cluster-id", "c5", "-n", AREA_NAMESPACE, "-o", &token];
     Antctl::new(&product.multicluster.programs, leader).text(&create)?;
     member.text(&["apply", "-n", install::NAMESPACE, "-f", &token])?;
-    install_controller(lab, product, member, install::NAMESPACE, &["mode=member"])
+    install_controller(lab, product, member, install::NAMESPACE, &["mode=member"])?;
+    // The chart has asked the API server which Secret the ClusterSet names: the controller may read that one.
+    let role = member.json(&["get", "role", "antrea-mc-controller", "-n", install::NAMESPACE])?;
+    ensure!(role["rules"].to_string().contains("\"tok5\""), "the controller may not read tok5: {role}");
+    Ok(())
 }
 
 fn install_controller(

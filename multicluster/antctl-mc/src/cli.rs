@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::deploy::Deploy;
 use crate::get::Get;
-use crate::values::{Lifetime, duration, id, lifetime};
+use crate::values::{Lifetime, duration, gateways, id, lifetime, networks};
 
 /// The command line of a ClusterSet.
 #[derive(Debug, Parser)]
@@ -137,12 +137,20 @@ pub(crate) struct Join {
 #[derive(Debug, Args)]
 pub(crate) struct Leave {
     /// The ID of the ClusterSet
-    #[arg(long, value_name = "ID")]
-    pub(crate) clusterset: String,
+    #[arg(long, value_name = "ID", required_unless_present = "keep")]
+    pub(crate) clusterset: Option<String>,
 
     /// The Namespace of the Multi-cluster controller in this cluster
     #[arg(short, long, default_value = "kube-system")]
     pub(crate) namespace: String,
+
+    /// Do not wait until the leader knows: it may go on with this cluster as a member that is silent
+    #[arg(long)]
+    pub(crate) now: bool,
+
+    /// Delete nothing: ClusterSets that are deleted later wait for no leader, as their controller is gone
+    #[arg(long, requires = "now", conflicts_with = "clusterset")]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Args)]
@@ -170,6 +178,16 @@ pub(crate) struct CreateMemberToken {
     #[arg(short, long)]
     pub(crate) namespace: String,
 
+    /// The networks of Services and Pods that the member may have, as 10.96.0.0/16,10.10.0.0/16: these and no others.
+    /// Without them it may have private ones
+    #[arg(long, value_name = "CIDR,...", value_parser = networks)]
+    pub(crate) networks: Option<String>,
+
+    /// Where the Gateways of the member may be, as 172.18.0.5,172.18.1.0/24: there and nowhere else, and no other member has
+    /// one there
+    #[arg(long, value_name = "ADDRESS|CIDR,...", value_parser = gateways)]
+    pub(crate) gateways: Option<String>,
+
     /// Write the manifest of the Secret for the member to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
@@ -187,6 +205,10 @@ pub(crate) struct DeleteMemberToken {
     /// The Namespace of the Common Area
     #[arg(short, long)]
     pub(crate) namespace: String,
+
+    /// End the membership of its cluster, too, and remove all that the cluster exported
+    #[arg(long)]
+    pub(crate) end_membership: bool,
 }
 
 #[derive(Debug, Args)]

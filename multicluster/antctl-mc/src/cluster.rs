@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use antrea_kit::kube_client::{Effect, bounded, status_code};
 use anyhow::{Context, Result, anyhow};
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Whom the API server notes as the writer.
 pub(crate) const FIELD_MANAGER: &str = "antctl-mc";
@@ -79,6 +80,16 @@ impl Cluster {
             .await
             .map_err(plain)
             .with_context(|| format!("cannot update {} {namespace}/{name}", K::kind(&())))
+    }
+
+    /// Changes part of an object (RFC 7396).
+    pub(crate) async fn patch<K: Kind>(&self, namespace: &str, name: &str, part: &Value) -> Result<K> {
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        bounded(self.api(namespace).patch(name, &parameters, &Patch::Merge(part)))
+            .await
+            .map_err(plain)
+            .with_context(|| format!("cannot change {} {namespace}/{name}", K::kind(&())))
     }
 
     /// Deletes an object; one that is not there is as good.

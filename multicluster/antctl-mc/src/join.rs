@@ -1,5 +1,5 @@
 //! `join`: makes this cluster a member of a ClusterSet, and waits until the leader knows it. Said once more with a
-//! new token, it renews the member's.
+//! new token, it renews the member's; with another address of the leader, the member goes there.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,9 +11,11 @@ use kube::ResourceExt;
 
 use crate::cli::Join;
 use crate::cluster::{Cluster, Created};
+use crate::controller_config::{ControllerConfig, upgrade_command};
 use crate::init::write_set;
 use crate::join_config::{self, JoinConfig};
 use crate::join_parameters::{self, JoinParameters, Token};
+use crate::leave::left_sets;
 use crate::objects::cluster_set;
 use crate::objects::secret;
 use crate::status::Standing;
@@ -24,9 +26,11 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(cluster: &Cluster, flags: &Join, out: &mut dyn Write) -> Result<()> {
     let parameters = join_parameters::merge(flags, read_config(flags)?)?;
-    let source = read_token(&parameters.token)?;
-    let set = parameters.cluster_set(&source.secret_name());
-    let there: Vec<ClusterSet> = cluster.list(Some(&parameters.namespace)).await?;
+    let config = ControllerConfig::of(cluster, &parameters.namespace).await?;
+    let readable = config.as_ref().and_then(ControllerConfig::token_secret);
+    let source = read_token(&parameters.token)?.called(readable, &parameters.namespace)?;
+    let there = left_sets(cluster, &parameters.namespace, out).await?;
+    let set = parameters.cluster_set(named(readable, &there).unwrap_or(source.secret_name()));
     let plan = cluster_set::plan(&set, &there)?;
     let mut created = Created::default();
     let written = async {
@@ -63,12 +67,32 @@ enum Source {
 }
 
 impl Source {
-    fn secret_name(&self) -> String {
+    fn secret_name(&self) -> &str {
         match self {
-            Self::Existing(name) => name.clone(),
-            Self::Manifest(secret) => secret.name_any(),
+            Self::Existing(name) => name,
+            Self::Manifest(secret) => secret.metadata.name.as_deref().unwrap_or_default(),
         }
     }
+
+    /// The same in the Secret that the controller may read, if it may read but one.
+    fn called(mut self, readable: Option<&str>, namespace: &str) -> Result<Self> {
+        match (&mut self, readable) {
+            (Self::Manifest(secret), Some(name)) => secret.metadata.name = Some(name.to_owned()),
+            (Self::Existing(name), Some(readable)) if name.as_str() != readable => bail!(
+                "the controller in Namespace {namespace} may read Secret {readable} alone: put the token there, or run \
+                 \"{}\" first",
+                upgrade_command(namespace, name)
+            ),
+            _ => {}
+        }
+        Ok(self)
+    }
+}
+
+/// The Secret that a ClusterSet names which is there: the controller reads the one that it may, whatever that says.
+fn named<'a>(readable: Option<&str>, there: &'a [ClusterSet]) -> Option<&'a str> {
+    readable?;
+    Some(there.first()?.spec.leaders.first()?.secret.as_str())
 }
 
 fn read_token(token: &Token) -> Result<Source> {
@@ -123,7 +147,8 @@ async fn wait_for_leader(cluster: &Cluster, parameters: &JoinParameters) -> Resu
         let set: Option<ClusterSet> = cluster.find(namespace, name).await?;
         let standing = set.as_ref().map(Standing::of);
         last = standing.as_ref().map(Standing::why).unwrap_or_default();
-        Ok(standing.filter(Standing::is_ready))
+        let is_current = set.as_ref().is_some_and(cluster_set::is_current);
+        Ok(standing.filter(|standing| is_current && standing.is_ready()))
     });
     if ready.await?.is_none() {
         bail!(

@@ -1,22 +1,22 @@
 //! `create membertoken` and `delete membertoken`, and the credential that they are about.
 
-use std::fs::{OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
+use antrea_shared_api::multicluster::well_known::annotation::{GATEWAYS, NETWORKS};
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::PostParams;
+use serde_json::json;
 
 use crate::cli::{CreateMemberToken, DeleteMemberToken};
 use crate::cluster::{Cluster, Created, Kind, plain};
+use crate::end_membership;
 use crate::objects::is_made_by_antctl;
-use crate::objects::member_token::{MemberToken, is_new, renewal_name, token_request};
+use crate::objects::member_token::{MemberToken, is_new, member, renewal_name, token_request};
 use crate::objects::secret::Credential;
 use crate::output;
 use crate::values::Lifetime;
@@ -50,11 +50,17 @@ async fn create_all(
     created: &mut Created,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let CreateMemberToken { name, cluster_id, namespace, output_file, lifetime } = options;
-    let token = MemberToken { name, namespace, cluster_id };
+    let CreateMemberToken { name, cluster_id, namespace, networks, gateways, output_file, lifetime } =
+        options;
+    let (networks, gateways) = (networks.as_deref(), gateways.as_deref());
+    let token_lifetime = lifetime.more_than_usual();
+    let token = MemberToken { name, namespace, cluster_id, networks, gateways, token_lifetime };
     let accounts: Vec<ServiceAccount> = cluster.list(Some(namespace)).await?;
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;
+    } else {
+        bind(cluster, token, (NETWORKS, "networks", networks), out).await?;
+        bind(cluster, token, (GATEWAYS, "Gateways", gateways), out).await?;
     }
     create_one(cluster, &token.role_binding(), created, out).await?;
     match lifetime {
@@ -66,9 +72,23 @@ async fn create_all(
     }
     if let Some(path) = output_file {
         let credential = credential(cluster, namespace, name, *lifetime).await?;
-        save(path, &output::yaml(&credential.manifest(name))?)?;
+        output::save(path, &output::yaml(&credential.manifest(name))?)?;
         writeln!(out, "Saved member token Secret to file: {}", path.display())?;
     }
+    Ok(())
+}
+
+/// Binds these networks or Gateways, if some are named, to a member that is there already, in the place of others.
+async fn bind(
+    cluster: &Cluster,
+    token: MemberToken<'_>,
+    (annotation, what, bound): (&str, &str, Option<&str>),
+    out: &mut dyn Write,
+) -> Result<()> {
+    let Some(bound) = bound else { return Ok(()) };
+    let annotations = json!({ "metadata": { "annotations": { annotation: bound } } });
+    cluster.patch::<ServiceAccount>(token.namespace, token.name, &annotations).await?;
+    writeln!(out, "ServiceAccount {:?} is bound to {what} {bound}", token.name)?;
     Ok(())
 }
 
@@ -134,22 +154,13 @@ async fn request(cluster: &Cluster, namespace: &str, name: &str, lifetime: Durat
     Ok(Credential { ca: ca.into_bytes(), namespace: namespace.to_owned(), token: token.into_bytes() })
 }
 
-/// Only the user may read it.
-fn save(path: &Path, text: &str) -> Result<()> {
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        file.set_permissions(Permissions::from_mode(0o600))?;
-        file.write_all(text.as_bytes())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
-}
-
 pub(crate) async fn delete(
     cluster: &Cluster,
     options: &DeleteMemberToken,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let DeleteMemberToken { name, namespace } = options;
+    let DeleteMemberToken { name, namespace, end_membership } = options;
+    let account: Option<ServiceAccount> = cluster.find(namespace, name).await?;
     let renewal = renewal_name(name);
     let found = [
         delete_one::<Secret>(cluster, namespace, name, out).await?,
@@ -159,7 +170,11 @@ pub(crate) async fn delete(
         delete_one::<ServiceAccount>(cluster, namespace, name, out).await?,
     ];
     ensure!(found.contains(&Found::Yes), "there is no member token {name:?} in Namespace {namespace}");
-    Ok(())
+    match account.as_ref().and_then(member) {
+        Some(id) if *end_membership => end_membership::end(cluster, namespace, id, out).await,
+        Some(id) => end_membership::tell(cluster, namespace, id, out).await,
+        None => Ok(()),
+    }
 }
 
 /// Whether there was an object.

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
-use antrea_mc_core::names::{Naming, Resource, export_name, import_name};
+use antrea_mc_core::names::{Names, Resource};
 use antrea_shared_api::multicluster::v1alpha1::{
     EndpointIpType, MemberClusterAnnounce, ResourceExport, TOUCH_TS,
 };
@@ -76,7 +76,7 @@ fn export(set: &ClusterSet, member: u32, number: u32, index: u32, kind: &str) ->
         "apiVersion": "multicluster.crd.antrea.io/v1alpha1",
         "kind": "ResourceExport",
         "metadata": {
-            "name": export_name(&id.parse::<ClusterId>()?, &resource, Naming::Unambiguous),
+            "name": Names::of_export(&id.parse::<ClusterId>()?, &resource).plain,
             "namespace": set.area,
             "labels": {
                 label::SOURCE_CLUSTER_ID: id,
@@ -88,7 +88,7 @@ fn export(set: &ClusterSet, member: u32, number: u32, index: u32, kind: &str) ->
         },
         "spec": {"clusterID": id, "namespace": NAMESPACE, "name": name, "kind": kind, field: payload},
     });
-    Ok(Export { object: serde_json::from_value(object)?, import: import_name(&resource) })
+    Ok(Export { object: serde_json::from_value(object)?, import: Names::of_import(&resource).plain })
 }
 
 fn service() -> Value {
@@ -125,7 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::net::IpAddr;
 
-    use antrea_mc_core::addresses::{Claims, PodConnectivity};
+    use antrea_mc_core::addresses::{Claims, GatewayBindings, PodConnectivity};
     use antrea_mc_core::export::Export as Claimed;
     use antrea_mc_core::wire::{Payload, claim_of_announce, parse_export};
     use antrea_shared_api::validation::Validate;
@@ -147,8 +147,9 @@ mod tests {
             Claimed { cluster, created: Timestamp::UNIX_EPOCH, payload: claim.unwrap() }
         };
         let claimed: Vec<_> = (0..members).map(claim).collect();
-        let (claims, refused) = Claims::settle(&claimed.iter().collect::<Vec<_>>());
-        assert!(refused.is_empty(), "{refused:?}");
+        let (claims, refused) =
+            Claims::settle(&claimed.iter().collect::<Vec<_>>(), &[], &[], &GatewayBindings::default());
+        assert!(refused.networks.is_empty(), "{refused:?}");
         claims
     }
 

@@ -1,5 +1,5 @@
 //! Whether the API server knows the kinds that the controller works with. Without those of Multi-cluster itself the
-//! controller is not ready; without those of core Antrea a member waits, and says so.
+//! controller is not ready; without those of core Antrea a member imports no policies, and says so.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -5,12 +5,12 @@ mod claims;
 mod cli;
 mod config;
 mod follow;
+mod front;
 mod identity;
 mod kinds;
 mod listen;
 mod merge;
 mod metrics;
-
 mod networks;
 mod roles;
 mod webhooks;

@@ -74,6 +74,11 @@ fn print(mode: Mode, version: &str, leadership: Leadership, censuses: &BTreeMap<
                 }
             }
         }
+        let name = "antrea_mc_merges_total";
+        page.counter(name, "How often the exports of a resource were merged.");
+        for (namespace, census) in censuses {
+            page.sample(name, &[("namespace", namespace)], census.merges);
+        }
     }
     page
 }
@@ -88,6 +93,7 @@ mod tests {
             members: BTreeMap::from([("Ready", 2), ("Silent", 1)]),
             exports: BTreeMap::from([("Service", 3)]),
             imports: BTreeMap::new(),
+            merges: 4,
         };
         let page = print(
             Mode::Leader,
@@ -114,6 +120,9 @@ antrea_mc_members{namespace=\"area\",standing=\"Silent\"} 1
 antrea_mc_resource_exports{namespace=\"area\",kind=\"Service\"} 3
 # HELP antrea_mc_resource_imports ResourceImports of a Common Area.
 # TYPE antrea_mc_resource_imports gauge
+# HELP antrea_mc_merges_total How often the exports of a resource were merged.
+# TYPE antrea_mc_merges_total counter
+antrea_mc_merges_total{namespace=\"area\"} 4
 "
         );
     }

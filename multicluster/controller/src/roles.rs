@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
-use antrea_mc_core::names::Naming;
 use antrea_mc_leader::{Censuses, LeaderConfig};
 use antrea_mc_member::Settings;
-use antrea_mc_member::export::Networks;
+use antrea_mc_member::export::{Networks, PodNetworks};
 use anyhow::Result;
 use futures::TryFutureExt;
 use futures::future::try_join_all;
@@ -18,7 +17,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::Mode;
-use crate::config::{Config, Member};
+use crate::config::{Config, Member, PodCidrs};
 use crate::follow::follow;
 use crate::identity::Identity;
 use crate::{claims, networks};
@@ -50,6 +49,7 @@ impl Roles {
         let leader = mode.leads().then(|| LeaderConfig {
             namespaces: common_areas(config, own),
             times: config.leader.times,
+            limits: config.leader.limits,
             censuses: Censuses::default(),
         });
         let member = mode.is_member().then(|| Membership {
@@ -129,34 +129,50 @@ impl Membership {
         if self.config.service_cidrs.is_none() {
             components.add("service-cidr", |stop| networks::run(client.clone(), found, stop));
         }
+        let (seen, nodes) = watch::channel(None);
+        components.add("pod-networks", |stop| networks::of_nodes(client.clone(), seen, self.pods(), stop));
         let (member, client) = (Arc::new(self.clone()), client.clone());
         components.add("member", |stop| {
             let start = move |networks: &Option<Vec<IpNet>>| {
                 let mut components = Components::new();
-                antrea_mc_member::add_to(&mut components, &client, &member.settings(networks.as_deref()?));
+                let settings = member.settings(networks.as_deref()?, nodes.clone());
+                antrea_mc_member::add_to(&mut components, &client, &settings);
                 Some(components)
             };
             follow(networks, start, stop)
         });
     }
 
-    fn settings(&self, service_cidrs: &[IpNet]) -> Settings {
+    fn pods(&self) -> PodNetworks {
+        match self.config.pod_cidrs {
+            PodCidrs::Named(_) => PodNetworks::Named,
+            PodCidrs::OfNodes => PodNetworks::OfNodes,
+        }
+    }
+
+    fn settings(&self, service_cidrs: &[IpNet], nodes: watch::Receiver<Option<Vec<IpNet>>>) -> Settings {
         let Member {
-            pod_cidrs,
             precedence,
             addresses,
             label_identities,
+            token_secret,
             token_lifetime,
             excluded_namespaces,
             ..
         } = &self.config;
+        let pod_cidrs = match &self.config.pod_cidrs {
+            PodCidrs::Named(networks) => networks.clone(),
+            PodCidrs::OfNodes => Vec::new(),
+        };
         Settings {
             namespace: self.namespace.clone(),
-            networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs: pod_cidrs.clone() },
+            networks: Networks { service_cidrs: service_cidrs.to_vec(), pod_cidrs },
+            pods: self.pods(),
+            nodes,
             addresses: *addresses,
             precedence: *precedence,
-            naming: Naming::Unambiguous,
             label_identities: *label_identities,
+            token_secret: token_secret.clone(),
             token_lifetime: *token_lifetime,
             excluded_namespaces: excluded_namespaces.clone(),
             version: self.version.to_owned(),

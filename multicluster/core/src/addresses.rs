@@ -1,16 +1,35 @@
 //! Which addresses a member may export: those in networks that it claims, and never those of others.
 //!
 //! A member of ours claims its networks; an upstream one claims nothing, and may export what nobody else has claimed.
-//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap.
+//! Only networks that endpoints or Pod-to-Pod connectivity use are claimed: others may overlap. Where Pods are exported and
+//! not reached otherwise, a network of Pods that another member has costs nothing but itself. What a member claims it has to
+//! be approved for ([`crate::bindings`]).
+
+mod cover;
+mod former;
+mod gateways;
+mod order;
+mod pods;
+mod prefixes;
+mod ranges;
+mod settled;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use jiff::Timestamp;
 
-use crate::export::{Export, by_age};
+use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
+
+pub use cover::since_when;
+pub use former::FormerNetwork;
+pub(crate) use gateways::Held as HeldGateway;
+pub use gateways::{GatewayBindings, GatewayClaim, GatewayRefused};
+use pods::PodNetwork;
+pub use settled::{Claims, Refused};
 
 /// Which addresses a member exports as endpoints (`endpointIPType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +67,32 @@ pub struct ClaimedNetwork {
     pub cidr: IpNet,
 }
 
-/// The networks of a member whose addresses other clusters use.
+/// The networks of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claim(Vec<ClaimedNetwork>);
+pub struct Claim {
+    /// Those whose addresses other clusters use.
+    claimed: Vec<ClaimedNetwork>,
+    /// What of them an admin bound to the member.
+    bound: Vec<ClaimedNetwork>,
+    /// What of them the leader wrote down as the member's, or of what they contain, and since when it is.
+    recorded: BTreeMap<ClaimedNetwork, Timestamp>,
+    /// Those of Pods that are exported, and not reached otherwise.
+    pods: Vec<PodNetwork>,
+    /// Of those, what another member has.
+    refused_pods: Vec<ClaimedNetwork>,
+    /// The others: they may overlap with those of other clusters.
+    unused: Vec<ClaimedNetwork>,
+    /// Whether the member says which networks it has. Its endpoints are in these then.
+    is_said: bool,
+    /// Whether nothing of it stands, because another member has part of it.
+    is_refused: bool,
+    /// Those that it may not have: they are neither private nor bound to the member.
+    unapproved: Vec<ClaimedNetwork>,
+    /// Of those that it may have: what it had before networks needed approval, and has only because of that.
+    held: Vec<ClaimedNetwork>,
+    /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
+    bound_endpoints: Vec<IpNet>,
+}
 
 impl Claim {
     /// What a member with these networks claims.
@@ -60,36 +102,118 @@ impl Claim {
         endpoints: EndpointAddresses,
         pods: PodConnectivity,
     ) -> Self {
-        let claimed = |network_use, cidrs: &[IpNet]| -> Vec<ClaimedNetwork> {
-            cidrs.iter().map(|cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() }).collect()
-        };
-        let mut networks = Vec::new();
-        if endpoints == EndpointAddresses::ClusterIps {
-            networks.extend(claimed(NetworkUse::Service, service_cidrs));
+        let mut claim = Self { is_said: true, ..Self::default() };
+        let services = networks(NetworkUse::Service, service_cidrs);
+        match endpoints {
+            EndpointAddresses::ClusterIps => claim.claimed.extend(services),
+            EndpointAddresses::PodIps => claim.unused.extend(services),
         }
         if endpoints == EndpointAddresses::PodIps || pods == PodConnectivity::On {
-            networks.extend(claimed(NetworkUse::Pod, pod_cidrs));
+            claim.claimed.extend(networks(NetworkUse::Pod, pod_cidrs));
+            claim
+        } else {
+            claim.and_exported_pods(pod_cidrs)
         }
-        Self(networks)
     }
 
-    /// The networks.
+    /// What a member claims that names no networks, and to which an admin bound these.
+    pub(crate) fn within(bound: &[IpNet]) -> Self {
+        Self { bound_endpoints: bound.to_vec(), ..Self::default() }
+    }
+
+    /// The claim without networks that the member may not have.
+    pub(crate) fn approved(mut self, approval: &Approval) -> Self {
+        let (mut unapproved, mut held) = (Vec::new(), Vec::new());
+        let mut may_have = |network: &ClaimedNetwork| match approval.of(&network.cidr) {
+            Approved::Bound | Approved::Private => true,
+            Approved::Held => {
+                held.push(*network);
+                true
+            }
+            Approved::No => {
+                unapproved.push(*network);
+                false
+            }
+        };
+        for networks in [&mut self.claimed, &mut self.unused] {
+            networks.retain(&mut may_have);
+        }
+        self.pods.retain(|pods| may_have(&pods.network));
+        let is_bound = |network: &ClaimedNetwork| approval.of(&network.cidr) == Approved::Bound;
+        self.bound = self.claimed.iter().filter(|network| is_bound(network)).copied().collect();
+        for pods in &mut self.pods {
+            pods.is_bound = is_bound(&pods.network);
+        }
+        Self { unapproved, held, ..self }
+    }
+
+    /// The claim without some networks.
+    pub(crate) fn without(mut self, leave_out: impl Fn(&ClaimedNetwork) -> bool) -> Self {
+        self.claimed.retain(|network| !leave_out(network));
+        self
+    }
+
+    /// Networks that the member may not have.
+    pub(crate) fn unapproved(&self) -> &[ClaimedNetwork] {
+        &self.unapproved
+    }
+
+    /// Networks that it has because it had them before they needed approval.
+    pub(crate) fn held(&self) -> &[ClaimedNetwork] {
+        &self.held
+    }
+
+    /// All networks, whether the member may have them or not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        let pods = self.pods.iter().map(|pods| &pods.network);
+        self.claimed.iter().chain(pods).chain(&self.unused).chain(&self.unapproved)
+    }
+
+    /// The networks that others use, but for those of Pods that are exported and not reached otherwise.
     pub fn networks(&self) -> impl Iterator<Item = &ClaimedNetwork> {
-        self.0.iter()
+        self.claimed.iter()
     }
 
-    /// Whether an endpoint with this address may be exported; a member that claims nothing may export any.
+    /// The networks that endpoints of the member may be in.
+    pub fn exported(&self) -> impl Iterator<Item = &ClaimedNetwork> {
+        self.claimed.iter().chain(self.pods.iter().map(|pods| &pods.network))
+    }
+
+    /// Whether a network is one of the member's, used by others or not.
+    pub fn has(&self, network: &IpNet) -> bool {
+        self.exported().chain(&self.unused).any(|own| own.cidr.contains(network))
+    }
+
+    /// Whether the member may export an endpoint with an address that nobody has.
+    fn check_unclaimed(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
+        if self.bound_endpoints.iter().any(|bound| bound.contains(&address)) {
+            return Ok(());
+        }
+        let cluster = cluster.clone();
+        let around =
+            |networks: &[ClaimedNetwork]| networks.iter().find(|of| of.cidr.contains(&address)).copied();
+        Err(match (around(&self.unapproved), around(&self.refused_pods)) {
+            (Some(network), _) => AddressRefused::NotBound { cluster, address, network },
+            (None, Some(network)) => AddressRefused::NotGranted { cluster, address, network },
+            (None, None) => AddressRefused::NotOwn { cluster, address },
+        })
+    }
+
+    /// Whether an endpoint with this address may be exported; a member that says nothing of its networks may export any.
     pub fn allows(&self, address: IpAddr) -> bool {
-        self.0.is_empty() || self.network_of(address).is_some()
-    }
-
-    fn network_of(&self, address: IpAddr) -> Option<ClaimedNetwork> {
-        self.0.iter().find(|network| network.cidr.contains(&address)).copied()
+        !self.is_said || self.exported().any(|network| network.cidr.contains(&address))
     }
 }
 
+fn networks<'a>(
+    network_use: NetworkUse,
+    cidrs: impl IntoIterator<Item = &'a IpNet>,
+) -> impl Iterator<Item = ClaimedNetwork> {
+    cidrs.into_iter().map(move |cidr| ClaimedNetwork { network_use, cidr: cidr.trunc() })
+}
+
 /// Why a member may not have a network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum ClaimRefused {
     /// Another member has part of it.
     #[error(
@@ -103,22 +227,63 @@ pub enum ClaimRefused {
         /// What that has.
         others: ClaimedNetwork,
     },
+    /// Another member had part of it a short time ago.
+    #[error(
+        "{claimed} overlaps {had}, which was that of cluster {cluster} less than a day ago: an admin of the leader may bind it"
+    )]
+    Former {
+        /// What is claimed.
+        claimed: ClaimedNetwork,
+        /// The other member.
+        cluster: ClusterId,
+        /// What that had.
+        had: IpNet,
+    },
     /// It contains addresses that no cluster can have.
     #[error(
-        "{0} contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster"
+        "{0} contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster"
     )]
     Unusable(ClaimedNetwork),
+    /// The Gateway of another member is in it.
+    #[error("{claimed} contains {address}, a Gateway of cluster {cluster}: name the networks of the cluster")]
+    Gateway {
+        /// What is claimed.
+        claimed: ClaimedNetwork,
+        /// The other member.
+        cluster: ClusterId,
+        /// Its Gateway.
+        address: IpAddr,
+    },
 }
 
 impl ClaimRefused {
-    /// Whose network it is, and what that member is told of `claimant`; nothing where it is nobody's.
+    /// What is claimed.
+    pub const fn claimed(&self) -> &ClaimedNetwork {
+        match self {
+            Self::Overlap { claimed, .. }
+            | Self::Former { claimed, .. }
+            | Self::Unusable(claimed)
+            | Self::Gateway { claimed, .. } => claimed,
+        }
+    }
+
+    /// Whose it is, and what that member is told of `claimant`; nothing where it is nobody's.
     pub(crate) fn told_to_owner(&self, claimant: &ClusterId) -> Option<(&ClusterId, String)> {
-        let Self::Overlap { claimed, cluster, others } = self else { return None };
-        let told = format!(
-            "{others} overlaps {claimed} of cluster {claimant}, which is refused: clusters of a ClusterSet need networks \
-             of their own"
-        );
-        Some((cluster, told))
+        match self {
+            Self::Overlap { claimed, cluster, others } => {
+                let told = format!(
+                    "{others} overlaps {claimed} of cluster {claimant}, which is refused: clusters of a ClusterSet need \
+                     networks of their own"
+                );
+                Some((cluster, told))
+            }
+            Self::Gateway { claimed, cluster, address, .. } => {
+                let told =
+                    format!("Gateway {address} is in {claimed} of cluster {claimant}, which is refused");
+                Some((cluster, told))
+            }
+            Self::Former { .. } | Self::Unusable(_) => None,
+        }
     }
 }
 
@@ -133,6 +298,26 @@ pub enum AddressRefused {
         /// The address.
         address: IpAddr,
     },
+    /// It is in a network of the exporter that it may not have.
+    #[error("{address} is in {network}, which no admin of the leader has bound to cluster {cluster}")]
+    NotBound {
+        /// The exporter.
+        cluster: ClusterId,
+        /// The address.
+        address: IpAddr,
+        /// What it is in.
+        network: ClaimedNetwork,
+    },
+    /// It is in a network of Pods that the exporter names, and of which another member has part.
+    #[error("{address} is in {network}, which cluster {cluster} does not have")]
+    NotGranted {
+        /// The exporter.
+        cluster: ClusterId,
+        /// The address.
+        address: IpAddr,
+        /// What it is in.
+        network: ClaimedNetwork,
+    },
     /// Another member has it.
     #[error("{address} is in {network} of cluster {owner}")]
     Foreign {
@@ -143,107 +328,25 @@ pub enum AddressRefused {
         /// What that has.
         network: ClaimedNetwork,
     },
+    /// Another member had it a short time ago.
+    #[error("{address} is in {network}, which was that of cluster {owner} less than a day ago")]
+    Former {
+        /// The address.
+        address: IpAddr,
+        /// The other member.
+        owner: ClusterId,
+        /// What that had.
+        network: IpNet,
+    },
     /// No cluster can have it.
-    #[error("{0} is a loopback, link-local, multicast or unspecified address")]
+    #[error("{0} is a loopback, link-local, multicast or reserved address")]
     Unusable(IpAddr),
 }
 
-/// The networks of all members that have announced some.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claims(BTreeMap<ClusterId, Claim>);
-
-impl Claims {
-    /// The claims of all members, and what is refused of them: the older claim of a network stands. A member with a
-    /// refused claim has none of its networks; it is not taken for one that claims nothing.
-    pub fn settle(claims: &[&Export<Claim>]) -> (Self, BTreeMap<ClusterId, Vec<ClaimRefused>>) {
-        let (mut settled, mut refused) = (Self::default(), BTreeMap::new());
-        for claim in by_age(claims) {
-            let problems = settled.problems(&claim.cluster, &claim.payload);
-            let accepted = if problems.is_empty() { claim.payload.clone() } else { Claim::default() };
-            settled.0.insert(claim.cluster.clone(), accepted);
-            if !problems.is_empty() {
-                refused.insert(claim.cluster.clone(), problems);
-            }
-        }
-        (settled, refused)
+impl From<ClaimedNetwork> for IpNet {
+    fn from(network: ClaimedNetwork) -> Self {
+        network.cidr
     }
-
-    /// Why `cluster` may not claim that now; nothing where it may.
-    pub fn problems(&self, cluster: &ClusterId, claim: &Claim) -> Vec<ClaimRefused> {
-        let mut problems: Vec<ClaimRefused> = claim
-            .0
-            .iter()
-            .filter(|network| !is_usable(&network.cidr))
-            .copied()
-            .map(ClaimRefused::Unusable)
-            .collect();
-        for (other, theirs) in self.0.iter().filter(|(other, _)| *other != cluster) {
-            for claimed in &claim.0 {
-                let overlaps = theirs.0.iter().filter(|network| overlap(&network.cidr, &claimed.cidr));
-                problems.extend(overlaps.map(|others| ClaimRefused::Overlap {
-                    claimed: *claimed,
-                    cluster: other.clone(),
-                    others: *others,
-                }));
-            }
-        }
-        problems
-    }
-
-    /// Whether `cluster` may export an endpoint with this address.
-    ///
-    /// # Errors
-    /// Why it may not.
-    pub fn check(&self, cluster: &ClusterId, address: IpAddr) -> Result<(), AddressRefused> {
-        if !is_usable_address(address) {
-            return Err(AddressRefused::Unusable(address));
-        }
-        if self.0.get(cluster).is_some_and(|own| own.network_of(address).is_some()) {
-            return Ok(());
-        }
-        let owner = self
-            .0
-            .iter()
-            .filter(|(other, _)| *other != cluster)
-            .find_map(|(other, claim)| claim.network_of(address).map(|network| (other.clone(), network)));
-        match owner {
-            Some((owner, network)) => Err(AddressRefused::Foreign { address, owner, network }),
-            None if self.0.contains_key(cluster) => {
-                Err(AddressRefused::NotOwn { cluster: cluster.clone(), address })
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-fn overlap(one: &IpNet, other: &IpNet) -> bool {
-    one.contains(other) || other.contains(one)
-}
-
-/// Networks whose addresses are no endpoints, as Kubernetes' validation of EndpointSlices has it.
-const UNUSABLE: [&str; 9] = [
-    "0.0.0.0/32",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "224.0.0.0/4",
-    "255.255.255.255/32",
-    "::/128",
-    "::1/128",
-    "fe80::/10",
-    "ff00::/8",
-];
-
-fn unusable() -> impl Iterator<Item = IpNet> {
-    UNUSABLE.iter().filter_map(|text| text.parse().ok())
-}
-
-fn is_usable(cidr: &IpNet) -> bool {
-    !unusable().any(|unusable| overlap(&unusable, cidr))
-}
-
-fn is_usable_address(address: IpAddr) -> bool {
-    let mapped = matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some());
-    !mapped && !unusable().any(|unusable| unusable.contains(&address))
 }
 
 impl fmt::Display for ClaimedNetwork {

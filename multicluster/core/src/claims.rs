@@ -1,27 +1,63 @@
-//! The networks that members claim: in their announces, or else, as upstream members do, in their ClusterInfo.
+//! The networks and Gateways that members claim: networks in their announces, or else, as upstream members do, in their
+//! ClusterInfo, where all Gateways are.
 
-use std::collections::BTreeMap;
+mod foreseen;
+mod said;
+#[cfg(test)]
+mod tests;
+mod unapproved;
 
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, MemberClusterAnnounce, ResourceExport};
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::addresses::{Claim, ClaimRefused, Claims, PodConnectivity};
-use crate::export::Export;
+use ipnet::IpNet;
+
+use crate::addresses::{Claim, Claims, GatewayBindings, Refused};
+use crate::bindings::{Approval, GatewayBinding};
 use crate::ids::ClusterId;
-use crate::wire::{claim_of_announce, claim_of_cluster_info};
+
+pub use foreseen::Foreseen;
+use said::Said;
+pub use said::{Networks, recorded, to_be_held};
+pub use unapproved::Unapproved;
+
+/// As much of what is refused to one member its neighbours are told.
+const TOLD_TO_OWNERS: usize = 64;
 
 /// What all members claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBook {
-    claimed: BTreeMap<ClusterId, Export<Claim>>,
-    /// Problems of the networks as they are written.
-    unreadable: BTreeMap<ClusterId, Vec<String>>,
+    said: BTreeMap<ClusterId, Said>,
+    /// Where admins say that Gateways may be, also those of clusters that are no members yet.
+    bound: BTreeMap<ClusterId, GatewayBinding>,
     settled: Claims,
-    /// Why claims do not stand.
-    refused: BTreeMap<ClusterId, Vec<String>>,
-    /// Which refused claims overlap with those that stand.
-    contested: BTreeMap<ClusterId, Vec<String>>,
+    /// What each member is told of claims that do not stand: its own, and those of others for what it has.
+    refused: Told,
+    contested: Told,
+    unapproved: BTreeMap<ClusterId, Unapproved>,
+    /// Whether members have said something else since claims were settled.
+    is_outdated: bool,
+}
+
+/// Sentences about claims that do not stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objections {
+    /// Of networks.
+    pub networks: Vec<String>,
+    /// Of networks of Pods that are exported and not reached otherwise.
+    pub pods: Vec<String>,
+    /// Of Gateways.
+    pub gateways: Vec<String>,
+}
+
+/// What is different once claims are settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Concerned {
+    /// Clusters whose networks, or those that they had a short time ago, are others than before.
+    pub networks: BTreeSet<ClusterId>,
+    /// Clusters whose Gateways are others than before.
+    pub gateways: BTreeSet<ClusterId>,
+    /// Clusters that are told something else.
+    pub told: BTreeSet<ClusterId>,
 }
 
 impl ClaimBook {
@@ -30,131 +66,148 @@ impl ClaimBook {
         &self.settled
     }
 
-    /// Why a member's claim does not stand; nothing where it does.
-    pub fn refused(&self, cluster: &ClusterId) -> &[String] {
-        self.refused.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    /// What does not stand of a member's claims.
+    pub fn refused(&self, cluster: &ClusterId) -> Option<&Objections> {
+        self.refused.get(cluster)
     }
 
-    /// Which refused claims of others overlap with that of a member.
-    pub fn contested(&self, cluster: &ClusterId) -> &[String] {
-        self.contested.get(cluster).map(Vec::as_slice).unwrap_or_default()
+    /// What is refused to others, as a member has it.
+    pub fn contested(&self, cluster: &ClusterId) -> Option<&Objections> {
+        self.contested.get(cluster)
     }
 
-    /// Takes in what a cluster says of its networks. Whether anything that matters to others changes.
-    pub fn update(
-        &mut self,
-        cluster: &ClusterId,
-        announce: Option<&MemberClusterAnnounce>,
-        info: Option<&ResourceExport>,
-    ) -> bool {
-        let (claim, problems) = claim_of(cluster, announce, info);
-        let same = self.claimed.get(cluster) == claim.as_ref()
-            && self.unreadable.get(cluster).map(Vec::as_slice).unwrap_or_default() == problems;
-        if same {
-            return false;
+    /// The networks that a member has for its Pods: where others reach them, or it exports some in them.
+    pub fn pod_networks(&self, cluster: &ClusterId) -> impl Iterator<Item = &IpNet> {
+        self.settled.standing(cluster).into_iter().flat_map(Claim::pod_networks)
+    }
+
+    /// Why a member does not have some of the networks that it names for the export of Pods alone; nothing where it names
+    /// none, or where no network of it stands.
+    pub fn refused_pods(&self, cluster: &ClusterId) -> Option<&[String]> {
+        let claim = self.said.get(cluster).and_then(|said| said.networks.as_ref());
+        let names_some = claim.is_some_and(|claim| claim.payload.names_exported_pods());
+        let refused = || self.refused(cluster).map(|refused| refused.pods.as_slice()).unwrap_or_default();
+        (names_some && !self.settled.is_refused(cluster)).then(refused)
+    }
+
+    /// Networks of a member that no admin has bound to it, where it needs that; nothing where it does not.
+    pub fn unapproved(&self, cluster: &ClusterId) -> Option<&Unapproved> {
+        self.unapproved.get(cluster)
+    }
+
+    /// Takes in what a cluster says of itself, and which networks it may have. Nothing is different before claims are
+    /// settled.
+    pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
+        let bound = approval.binding.gateways.clone();
+        let bound = Some(bound).filter(|bound| *bound != GatewayBinding::default());
+        let said = Said::new(cluster, networks, approval);
+        self.is_outdated |= set(&mut self.bound, cluster, bound) | set(&mut self.said, cluster, said);
+    }
+
+    /// Whether nobody has said anything else since claims were settled, as no heartbeat does.
+    pub const fn is_settled(&self) -> bool {
+        !self.is_outdated
+    }
+
+    /// Decides who has what, unless that is known; says what is different.
+    pub fn settle(&mut self) -> Concerned {
+        if !std::mem::take(&mut self.is_outdated) {
+            return Concerned::default();
         }
-        put(&mut self.claimed, cluster, claim);
-        put(&mut self.unreadable, cluster, Some(problems).filter(|problems| !problems.is_empty()));
-        self.settle()
-    }
-
-    /// What the claims of all clusters but one come to: what that one may not have, however old its own claim is.
-    pub fn settled_without(&self, cluster: &ClusterId) -> Claims {
-        let others = self.claimed.iter().filter(|(other, _)| *other != cluster).map(|(_, claim)| claim);
-        Claims::settle(&others.collect::<Vec<_>>()).0
-    }
-
-    /// Why the announce of `cluster` may not become `new`; nothing where it may. A claim of a network that an older
-    /// claim has is let in, and refused when claims are settled, so that both clusters are told. The claim of an older
-    /// announce would win: nobody loses a network to that.
-    pub fn not_to_be_announced(
-        &self,
-        cluster: &ClusterId,
-        old: Networks<'_>,
-        new: Networks<'_>,
-    ) -> Vec<ClaimRefused> {
-        let since = old.announce.map_or(Timestamp::MAX, |announce| created(&announce.metadata));
-        let loses_to = |other: &ClusterId| {
-            self.claimed.get(other).is_some_and(|theirs| (theirs.created, other) < (since, cluster))
+        let (settled, refused) = settle(self.said.values(), &self.bound);
+        let (refused, contested) = self.objections(refused);
+        let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
+        let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
+        let mut told = &differing(&self.refused, &refused) | &differing(&self.contested, &contested);
+        told.extend(differing(&self.unapproved, &unapproved));
+        let concerned = Concerned {
+            networks: &differing(self.settled.all_standing(), settled.all_standing())
+                | &differing(&self.settled.all_former(), &settled.all_former()),
+            gateways: differing(&self.settled.all_gateways(), &settled.all_gateways()),
+            told,
         };
-        let mut problems = new_problems(&self.settled_without(cluster), cluster, old, new);
-        problems
-            .retain(|problem| !matches!(problem, ClaimRefused::Overlap { cluster, .. } if loses_to(cluster)));
-        problems
+        (self.settled, self.refused, self.contested) = (settled, refused, contested);
+        self.unapproved = unapproved;
+        concerned
     }
 
-    fn settle(&mut self) -> bool {
-        let claims: Vec<&Export<Claim>> = self.claimed.values().collect();
-        let (settled, refused) = Claims::settle(&claims);
-        let mut reasons = self.unreadable.clone();
-        let mut contested = BTreeMap::<ClusterId, Vec<String>>::new();
-        for (cluster, refused) in refused {
-            for (owner, told) in refused.iter().filter_map(|problem| problem.told_to_owner(&cluster)) {
-                contested.entry(owner.clone()).or_default().push(told);
+    /// Whether what a member exports depends on the networks of others: it has none of its own, or tells of further ones.
+    pub fn depends_on_others(&self, cluster: &ClusterId) -> bool {
+        let Some(standing) = self.settled.standing(cluster) else { return true };
+        let mut told = self.said.get(cluster).map(|said| said.told.as_slice()).unwrap_or_default().iter();
+        let claimed = |network: &IpNet| standing.exported().any(|claimed| claimed.cidr.contains(network));
+        standing.exported().next().is_none() || !told.all(claimed)
+    }
+
+    fn objections(&self, refused: Refused) -> (Told, Told) {
+        let unreadable = |(cluster, said): (&ClusterId, &Said)| {
+            let (networks, gateways) = (&said.unreadable, &said.approval.binding.gateways.unreadable);
+            let objections = Objections {
+                networks: networks.clone(),
+                gateways: gateways.clone(),
+                ..Objections::default()
+            };
+            (objections != Objections::default()).then(|| (cluster.clone(), objections))
+        };
+        let mut reasons: Told = self.said.iter().filter_map(unreadable).collect();
+        let mut contested = Told::new();
+        for (cluster, refused) in refused.networks {
+            let told = refused.iter().take(TOLD_TO_OWNERS);
+            for (owner, told) in told.filter_map(|problem| problem.told_to_owner(&cluster)) {
+                contested.entry(owner.clone()).or_default().networks.push(told);
             }
-            reasons.entry(cluster).or_default().extend(refused.iter().map(ToString::to_string));
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().networks.extend(own);
         }
-        let changed = settled != self.settled || reasons != self.refused || contested != self.contested;
-        (self.settled, self.refused, self.contested) = (settled, reasons, contested);
-        changed
+        for (cluster, refused) in refused.pods {
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().pods.extend(own);
+        }
+        for (cluster, refused) in refused.gateways {
+            let told = refused.iter().take(TOLD_TO_OWNERS);
+            for (owner, told) in told.filter_map(|problem| problem.told_to_owner(&cluster)) {
+                contested.entry(owner.clone()).or_default().gateways.push(told);
+            }
+            let own = refused.iter().map(ToString::to_string);
+            reasons.entry(cluster).or_default().gateways.extend(own);
+        }
+        (reasons, contested)
     }
 }
 
-fn put<T>(map: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T>) {
+type Told = BTreeMap<ClusterId, Objections>;
+
+/// Puts a value in the place of the one that is there. Whether it is another one.
+fn set<T: PartialEq>(values: &mut BTreeMap<ClusterId, T>, cluster: &ClusterId, value: Option<T>) -> bool {
+    if values.get(cluster) == value.as_ref() {
+        return false;
+    }
     match value {
-        Some(value) => drop(map.insert(cluster.clone(), value)),
-        None => drop(map.remove(cluster)),
+        Some(value) => drop(values.insert(cluster.clone(), value)),
+        None => drop(values.remove(cluster)),
     }
+    true
 }
 
-/// Why `cluster` may not say `new` of its networks, beside what all others claim. What `old` claims already is not held
-/// against it.
-pub fn new_problems(
-    others: &Claims,
-    cluster: &ClusterId,
-    old: Networks<'_>,
-    new: Networks<'_>,
-) -> Vec<ClaimRefused> {
-    let problems = |networks: Networks<'_>| {
-        let (claim, _) = claim_of(cluster, networks.announce, networks.info);
-        claim.map(|claim| others.problems(cluster, &claim.payload)).unwrap_or_default()
-    };
-    let known = problems(old);
-    let mut problems = problems(new);
-    problems.retain(|problem| !known.contains(problem));
-    problems
+/// Settles the claims of members.
+fn settle<'a>(
+    said: impl Iterator<Item = &'a Said>,
+    bound: &BTreeMap<ClusterId, GatewayBinding>,
+) -> (Claims, Refused) {
+    let (mut networks, mut former, mut gateways) = (Vec::new(), Vec::new(), Vec::new());
+    for said in said {
+        networks.extend(&said.networks);
+        former.extend(said.former.iter().cloned());
+        gateways.extend(said.gateways.iter().cloned());
+    }
+    Claims::settle(&networks, &former, &gateways, &GatewayBindings::of(bound))
 }
 
-/// What a cluster says of its networks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Networks<'a> {
-    /// In its announce.
-    pub announce: Option<&'a MemberClusterAnnounce>,
-    /// In its ResourceExport of kind ClusterInfo.
-    pub info: Option<&'a ResourceExport>,
-}
-
-fn claim_of(
-    cluster: &ClusterId,
-    announce: Option<&MemberClusterAnnounce>,
-    info: Option<&ResourceExport>,
-) -> (Option<Export<Claim>>, Vec<String>) {
-    let networks: Option<&ClusterInfo> = info.and_then(|info| info.spec.cluster_info.as_ref());
-    // Whoever tells others of its Pods' networks wants to be reached there.
-    let pods = match networks {
-        Some(info) if !info.pod_cidrs.is_empty() => PodConnectivity::On,
-        _ => PodConnectivity::Off,
-    };
-    let of_announce = announce.map(|announce| (claim_of_announce(announce, pods), &announce.metadata));
-    let of_info = || Some((claim_of_cluster_info(networks?), &info?.metadata));
-    let from = of_announce.filter(|((claim, _), _)| claim.is_some()).or_else(of_info);
-    let Some(((claim, problems), metadata)) = from else { return (None, Vec::new()) };
-    let export =
-        claim.map(|payload| Export { cluster: cluster.clone(), created: created(metadata), payload });
-    (export, problems.iter().map(ToString::to_string).collect())
-}
-
-/// An object that was not created yet is younger than all others.
-fn created(metadata: &ObjectMeta) -> Timestamp {
-    metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0)
+/// The keys of what is not the same in both.
+fn differing<T: PartialEq>(
+    old: &BTreeMap<ClusterId, T>,
+    new: &BTreeMap<ClusterId, T>,
+) -> BTreeSet<ClusterId> {
+    let keys = old.keys().chain(new.keys());
+    keys.filter(|key| old.get(*key) != new.get(*key)).cloned().collect()
 }

@@ -10,6 +10,8 @@ use crate::membership::Standing;
 const CONNECTED: &str = "Connected";
 const DISCONNECTED: &str = "Disconnected";
 const NO_READY_CLUSTER: &str = "NoReadyCluster";
+/// Ours: fields of this version are dropped.
+const OLD_DEFINITIONS: &str = "DefinitionsAreOlder";
 /// Ours: the member's endpoints are withdrawn. A new leader process reads it back.
 const LEASE_EXPIRED: &str = "LeaseExpired";
 
@@ -30,6 +32,33 @@ pub fn status<'a>(members: impl IntoIterator<Item = (&'a ClusterId, Standing)>) 
         conditions: vec![of_all(members.len(), ready, unknown)],
         cluster_statuses: cluster_statuses.collect(),
         ..ClusterSetStatus::default()
+    }
+}
+
+/// Whether networks need approval, and it is written down what members had before.
+pub fn needs_approval(status: &ClusterSetStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    status.network_approval_since.is_some()
+        || conditions.any(|condition| condition.condition_type == condition_type::NETWORK_APPROVAL)
+}
+
+/// Whether a leader has led that knew nothing of approval: its members keep the networks that they had. A status that is not
+/// there is that of a ClusterSet that is new, or was restored without it: what is claimed then nobody is known to have had.
+pub fn was_led_without_approval(status: &ClusterSetStatus) -> bool {
+    let was_led = status.observed_generation != 0 || !status.cluster_statuses.is_empty();
+    was_led && !needs_approval(status)
+}
+
+/// The API server does not keep since when networks need approval.
+pub fn approval_is_not_kept() -> Condition {
+    Condition {
+        condition_type: condition_type::NETWORK_APPROVAL.to_owned(),
+        ..condition(
+            ConditionStatus::False,
+            OLD_DEFINITIONS,
+            "the CustomResourceDefinitions are older than the leader and drop status.networkApprovalSince: members keep no \
+             network that is neither private nor bound to them; apply those of this version",
+        )
     }
 }
 

@@ -1,25 +1,31 @@
 //! All ResourceExports of a ClusterSet, and what comes of them: a ResourceImport for each resource, and a word to each
 //! exporter.
 
+mod bounds;
+mod cluster_info;
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::ResourceImportSpec;
+use jiff::Timestamp;
 
 use crate::addresses::{AddressRefused, Claims};
 use crate::conflict::Conflict;
 use crate::ids::ClusterId;
 use crate::label_identity::LabelIdentities;
 use crate::names::Resource;
-use crate::wire::{ParsedExport, Problem, parse_export, resource_of};
+use crate::wire::{ParsedExport, Payload, Problem, parse_export, resource_of};
 
 /// The ResourceExports, by name.
 #[derive(Clone, Debug, Default)]
 pub struct CommonArea {
     exports: BTreeMap<String, Known>,
     by_resource: BTreeMap<Resource, BTreeSet<String>>,
+    /// Since when a ResourceExport first said that its Service is exported: it gets no older by what it says later.
+    first_said: BTreeMap<String, Timestamp>,
 }
 
 /// A ResourceExport, useless or not.
@@ -34,8 +40,11 @@ struct Known {
 pub struct Surroundings<'a> {
     /// Clusters whose lease is over: their endpoints are left out.
     pub withdrawn: &'a BTreeSet<ClusterId>,
-    /// Who may export which addresses.
+    /// Who has which networks and Gateways.
     pub claims: &'a Claims,
+    /// Since when clusters are members: none of their exports of Services is older. Those of others are no older than their
+    /// ResourceExports.
+    pub joined: &'a BTreeMap<ClusterId, Timestamp>,
     /// The numbers of labels.
     pub labels: &'a LabelIdentities,
     /// The Namespace of the Common Area.
@@ -56,12 +65,14 @@ pub struct Outcome {
 pub struct Verdict {
     /// Why nothing of the export counts; nothing where it does.
     pub refused: Option<String>,
-    /// What clusters disagree on.
-    pub conflicts: Vec<Conflict>,
+    /// What clusters disagree on: the same for all exporters.
+    pub conflicts: Arc<[Conflict]>,
     /// Fields that are left out.
     pub problems: Vec<Problem>,
     /// Addresses that are left out.
     pub addresses: Vec<AddressRefused>,
+    /// Networks and Gateways that are left out.
+    pub left_out: Vec<String>,
 }
 
 impl CommonArea {
@@ -72,11 +83,11 @@ impl CommonArea {
         if object.metadata.deletion_timestamp.is_some() {
             return self.delete(&name);
         }
-        let known = Known { resource: resource_of(object).ok(), parsed: parse_export(object) };
+        let known = Known { resource: resource_of(object).ok(), parsed: self.dated(&name, object) };
         if self.exports.get(&name) == Some(&known) {
             return BTreeSet::new();
         }
-        let mut stale = self.delete(&name);
+        let mut stale = self.take_out(&name);
         if let Some(resource) = &known.resource {
             self.by_resource.entry(resource.clone()).or_default().insert(name.clone());
             stale.extend(with_dependents(resource));
@@ -87,6 +98,23 @@ impl CommonArea {
 
     /// Forgets a ResourceExport; says which resources have to be merged anew.
     pub fn delete(&mut self, name: &str) -> BTreeSet<Resource> {
+        self.first_said.remove(name);
+        self.take_out(name)
+    }
+
+    /// What an export says, but for an age that is greater than it was.
+    fn dated(&mut self, name: &str, object: &api::ResourceExport) -> Result<ParsedExport, Problem> {
+        let mut parsed = parse_export(object)?;
+        let origin = object.spec.service.as_ref().and_then(|service| service.origin.as_ref());
+        let said = origin.and_then(|origin| origin.creation_timestamp.as_ref()).map(|time| time.0);
+        if let (Payload::Service(export), Some(said)) = (&mut parsed.payload, said) {
+            let first = self.first_said.entry(name.to_owned()).or_insert(said);
+            export.created = export.created.max(*first);
+        }
+        Ok(parsed)
+    }
+
+    fn take_out(&mut self, name: &str) -> BTreeSet<Resource> {
         let Some(resource) = self.exports.remove(name).and_then(|known| known.resource) else {
             return BTreeSet::new();
         };

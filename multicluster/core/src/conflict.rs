@@ -1,7 +1,7 @@
 //! What is said to exporters whose Services differ: the condition `Conflict` of KEP-1645.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use antrea_shared_api::mcs::conflict_reason;
 
@@ -176,8 +176,7 @@ impl ConflictCondition {
         }
         let mut reasons: Vec<&str> = conflicts.iter().map(Conflict::reason).collect();
         reasons.dedup();
-        let all: Vec<String> = conflicts.iter().map(Conflict::to_string).collect();
-        Self { reason: reasons.join(","), message: shortened(all.join("; ")) }
+        Self { reason: reasons.join(","), message: joined("", conflicts) }
     }
 
     /// Whether the condition is True.
@@ -186,11 +185,41 @@ impl ConflictCondition {
     }
 }
 
-pub(crate) fn shortened(mut text: String) -> String {
-    if text.len() > LONGEST_MESSAGE {
-        let end = (0..=LONGEST_MESSAGE - 4).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-        text.truncate(end);
-        text.push_str(" ...");
+/// The message of a condition, cut where it is longer than these are.
+pub fn shortened(text: String) -> String {
+    if text.len() > LONGEST_MESSAGE { cut(&text, LONGEST_MESSAGE) } else { text }
+}
+
+/// A text of so many bytes at most: the rest of a longer one is dots.
+pub fn cut(text: &str, longest: usize) -> String {
+    if text.len() <= longest {
+        return text.to_owned();
     }
-    text
+    let end = text.floor_char_boundary(longest.saturating_sub(4));
+    format!("{} ...", text.get(..end).unwrap_or_default())
+}
+
+/// What is said behind `before`, one thing after the other; what does not fit into a message is not even written.
+pub(crate) fn joined<T: fmt::Display>(before: &str, said: impl IntoIterator<Item = T>) -> String {
+    let (mut message, mut separator) = (Message(before.to_owned()), "");
+    for text in said {
+        if write!(message, "{separator}{text}").is_err() {
+            break;
+        }
+        separator = "; ";
+    }
+    shortened(message.0)
+}
+
+/// A message, which takes nothing more when it is too long.
+struct Message(String);
+
+impl fmt::Write for Message {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() > LONGEST_MESSAGE {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }

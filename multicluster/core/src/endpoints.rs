@@ -1,5 +1,6 @@
 //! Endpoints of a Service in one cluster, each once, in one order, however many subsets or slices they came in.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -36,20 +37,24 @@ pub type EndpointSet<'a> = (IpFamily, &'a [Port], &'a BTreeMap<IpAddr, Endpoint>
 pub struct Endpoints(BTreeMap<(IpFamily, Vec<Port>), BTreeMap<IpAddr, Endpoint>>);
 
 impl Endpoints {
-    /// Adds an endpoint; of two with the same address and ports one stays, the ready one if they differ in that.
-    pub fn insert(&mut self, mut ports: Vec<Port>, address: IpAddr, endpoint: Endpoint) {
+    /// Adds endpoints that have the same ports; of two with the same address one stays, the ready one if they differ in
+    /// that.
+    pub fn add(&mut self, mut ports: Vec<Port>, endpoints: impl IntoIterator<Item = (IpAddr, Endpoint)>) {
         ports.sort();
         ports.dedup();
-        let set = self.0.entry((IpFamily::of(&address), ports)).or_default();
-        match set.entry(address) {
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(endpoint);
-            }
-            std::collections::btree_map::Entry::Occupied(mut entry) if endpoint < *entry.get() => {
-                entry.insert(endpoint);
-            }
-            std::collections::btree_map::Entry::Occupied(_) => {}
+        let mut by_family: BTreeMap<IpFamily, Vec<(IpAddr, Endpoint)>> = BTreeMap::new();
+        for (address, endpoint) in endpoints {
+            by_family.entry(IpFamily::of(&address)).or_default().push((address, endpoint));
         }
+        for (family, endpoints) in by_family {
+            let set = self.0.entry((family, ports.clone())).or_default();
+            endpoints.into_iter().for_each(|(address, endpoint)| keep(set, address, endpoint));
+        }
+    }
+
+    /// Adds an endpoint in the same way.
+    pub fn insert(&mut self, ports: Vec<Port>, address: IpAddr, endpoint: Endpoint) {
+        self.add(ports, [(address, endpoint)]);
     }
 
     /// The sets of endpoints that share their ports, IPv4 first.
@@ -88,5 +93,17 @@ impl FromIterator<(Vec<Port>, IpAddr, Endpoint)> for Endpoints {
             all.insert(ports, address, endpoint);
         }
         all
+    }
+}
+
+fn keep(set: &mut BTreeMap<IpAddr, Endpoint>, address: IpAddr, endpoint: Endpoint) {
+    match set.entry(address) {
+        Entry::Vacant(entry) => {
+            entry.insert(endpoint);
+        }
+        Entry::Occupied(mut entry) if endpoint < *entry.get() => {
+            entry.insert(endpoint);
+        }
+        Entry::Occupied(_) => {}
     }
 }

@@ -13,7 +13,7 @@ pub struct InvalidId {
 }
 
 /// The ID of a cluster, unique in a ClusterSet. It stands in names of objects and in label values, so it is a DNS
-/// subdomain (RFC 1123) of up to 63 bytes.
+/// subdomain (RFC 1123) of up to 63 bytes. Webhooks let DNS labels in alone: those with dots are of upstream's members.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(Box<str>);
 

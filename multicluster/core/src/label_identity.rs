@@ -2,7 +2,8 @@
 //!
 //! A number stays with its labels as long as one cluster exports them, restarts of the leader included. Numbers that
 //! are free again come last: they go up to the highest and only then start anew, so that no member still knows one for
-//! other labels.
+//! other labels. A leader that restarts goes on behind the highest that is in use: one that was higher, and is free since, is
+//! given again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -7,6 +7,7 @@
 //! member's side: what becomes of a ServiceExport.
 
 pub mod addresses;
+pub mod bindings;
 pub mod claims;
 pub mod cluster_set;
 pub mod common_area;
@@ -15,9 +16,12 @@ pub mod endpoints;
 pub mod export;
 pub mod ids;
 pub mod label_identity;
+pub mod limits;
+mod looks;
 pub mod membership;
 pub mod merge;
 pub mod names;
+mod ports;
 pub mod service;
 pub mod service_export;
 pub mod wire;

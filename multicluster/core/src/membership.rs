@@ -11,6 +11,10 @@
 //! counts only while the leader listens: if the leader, or its watch, was away, silence is not the member's fault. And
 //! after that every member first has `silent_after` to be heard again. When a lease is over endpoints are withdrawn;
 //! nothing that the member exported is deleted, and its next heartbeat brings everything back.
+//!
+//! A cluster that exports something and has no announce has a lease, too. Members that are alive announce themselves
+//! within it, also after a backup without announces was restored. When it is over its exports are removed: nobody else
+//! would ever do that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -59,6 +63,10 @@ pub enum Event {
     },
     /// The announce is gone: the member has left.
     Leave(ClusterId),
+    /// A cluster exports something, and has not announced itself.
+    Exports(ClusterId),
+    /// It exports nothing any more, or has announced itself.
+    NoExports(ClusterId),
     /// The leader sees announces again, or for the first time: it has read all that there are, and watches them.
     Listening,
     /// The leader sees announces no more: its watch broke, or it lost its lease.
@@ -81,6 +89,8 @@ pub enum Change {
     },
     /// It has left: its exports are to be removed.
     Left(ClusterId),
+    /// It has not announced itself for the time of a lease: its exports are to be removed.
+    Abandoned(ClusterId),
 }
 
 #[derive(Clone, Debug)]
@@ -103,6 +113,8 @@ enum Hearing {
 pub struct Membership {
     times: LeaseTimes,
     members: BTreeMap<ClusterId, Member>,
+    /// How long the leader has listened while these clusters exported and had announced nothing.
+    unannounced: BTreeMap<ClusterId, Duration>,
     hearing: Hearing,
 }
 
@@ -113,7 +125,7 @@ impl Membership {
     /// Nobody is known, and nothing heard yet.
     pub fn new(times: LeaseTimes) -> Self {
         let times = LeaseTimes { lease: times.lease.max(times.silent_after), ..times };
-        Self { times, members: BTreeMap::new(), hearing: Hearing::Deaf }
+        Self { times, members: BTreeMap::new(), unannounced: BTreeMap::new(), hearing: Hearing::Deaf }
     }
 
     /// Takes in what happened; says what it changes, in the order of cluster IDs.
@@ -125,6 +137,12 @@ impl Membership {
             }
             Event::Leave(cluster) => {
                 changes.extend(self.members.remove(&cluster).map(|_| Change::Left(cluster)));
+            }
+            Event::Exports(cluster) => {
+                self.unannounced.entry(cluster).or_default();
+            }
+            Event::NoExports(cluster) => {
+                self.unannounced.remove(&cluster);
             }
             Event::Listening if matches!(self.hearing, Hearing::Deaf) => {
                 self.hearing = Hearing::Listening { since: now, counted: now };
@@ -140,6 +158,16 @@ impl Membership {
         self.members.iter().map(|(cluster, member)| (cluster, member.standing))
     }
 
+    /// How many clusters export and have announced nothing.
+    pub fn unannounced(&self) -> usize {
+        self.unannounced.len()
+    }
+
+    /// Whether a cluster is one of them.
+    pub fn is_unannounced(&self, cluster: &ClusterId) -> bool {
+        self.unannounced.contains_key(cluster)
+    }
+
     /// The members whose endpoints are withdrawn.
     pub fn withdrawn(&self) -> BTreeSet<ClusterId> {
         let expired = self.members().filter(|(_, standing)| *standing == Standing::Expired);
@@ -152,6 +180,7 @@ impl Membership {
         touch: Option<String>,
         earlier: Option<Standing>,
     ) -> Option<Change> {
+        self.unannounced.remove(&cluster);
         let Some(member) = self.members.get_mut(&cluster) else {
             let unknown = match self.hearing {
                 Hearing::Listening { .. } => Standing::Ready,
@@ -184,7 +213,15 @@ impl Membership {
             let standing = if fair { member.standing_after(times) } else { member.standing };
             stand(cluster.clone(), member, standing)
         });
-        late.collect()
+        let abandoned = self.unannounced.iter_mut().filter_map(|(cluster, unheard)| {
+            *unheard += passed;
+            (fair && *unheard >= times.lease).then(|| {
+                // What it exports from now on has a lease of its own.
+                *unheard = Duration::ZERO;
+                Change::Abandoned(cluster.clone())
+            })
+        });
+        late.chain(abandoned).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Names of objects in the Common Area and of what members make of them.
 //!
-//! Upstream joins the parts of a name by dashes, so `prod/web-api` and `prod-web/api` share one. Here two things never
-//! share a name: of all that would, the one without dashes in front of its last part keeps upstream's name, the others
-//! get a hash of their parts. Names that would be too long get one as well.
+//! Upstream joins the parts of a name by dashes, so `prod/web-api` and `prod-web/api` share one. Here the first of them has
+//! that name, and the second one with a hash of its parts. What is there keeps the name that it has. Names that would be
+//! too long get a hash as well.
 
 use antrea_shared_api::multicluster::well_known::DERIVED_PREFIX;
 use sha2::{Digest, Sha256};
@@ -33,31 +33,66 @@ pub enum Resource {
     LabelIdentity(String),
 }
 
-/// How a member names its ResourceExports.
+/// The two names that an object of the Common Area can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Upstream's, whose leaders accept no other. Two things may share it.
+    pub plain: String,
+    /// One with a hash, which nothing else has; the plain one where that cannot mean anything else.
+    pub hashed: String,
+}
+
+/// What has a name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// As upstream, whose leaders accept nothing else. Two Services of a cluster may share a name.
-    Upstream,
-    /// No two share a name.
-    Unambiguous,
+pub enum Holder {
+    /// Nothing.
+    Nobody,
+    /// That which is to be named.
+    Itself,
+    /// Something else.
+    Another,
 }
 
-/// The name of the ResourceExport in which `cluster` exports `resource`.
-pub fn export_name(cluster: &ClusterId, resource: &Resource, naming: Naming) -> String {
-    let (mut parts, kind) = parts(resource);
-    if !matches!(resource, Resource::ClusterInfo(_)) {
-        parts.insert(0, cluster.as_str());
+impl Names {
+    /// Of the ResourceExport in which `cluster` exports `resource`.
+    pub fn of_export(cluster: &ClusterId, resource: &Resource) -> Self {
+        let (mut parts, kind) = parts(resource);
+        if !matches!(resource, Resource::ClusterInfo(_)) {
+            parts.insert(0, cluster.as_str());
+        }
+        Self::of(&parts, kind)
     }
-    match naming {
-        Naming::Upstream => plain(&parts, kind),
-        Naming::Unambiguous => unambiguous(&parts, kind),
-    }
-}
 
-/// The name of the ResourceImport of `resource`.
-pub fn import_name(resource: &Resource) -> String {
-    let (parts, kind) = parts(resource);
-    unambiguous(&parts, kind)
+    /// Of the ResourceImport of `resource`.
+    pub fn of_import(resource: &Resource) -> Self {
+        let (parts, kind) = parts(resource);
+        Self::of(&parts, kind)
+    }
+
+    fn of(parts: &[&str], kind: &str) -> Self {
+        let plain = join(parts, kind);
+        // The hash of a LabelIdentity has no dash: what stands before it, dashes and all, is the cluster.
+        let is_ambiguous = parts.len() > 1 && !kind.is_empty() && parts.iter().any(|part| part.contains('-'));
+        if !is_ambiguous && plain.len() <= SUBDOMAIN {
+            return Self { hashed: plain.clone(), plain };
+        }
+        let hashed = hashed(&plain, &[parts, &[kind]].concat(), SUBDOMAIN);
+        if plain.len() > SUBDOMAIN { Self { plain: hashed.clone(), hashed } } else { Self { plain, hashed } }
+    }
+
+    /// Both, the plain one first.
+    pub fn both(&self) -> [&str; 2] {
+        [&self.plain, &self.hashed]
+    }
+
+    /// The name to use, where `holder` says what has one: that which it has, or the plain one unless something else has it.
+    pub fn choose(&self, holder: impl Fn(&str) -> Holder) -> &str {
+        match holder(&self.plain) {
+            Holder::Itself => &self.plain,
+            Holder::Nobody if holder(&self.hashed) != Holder::Itself => &self.plain,
+            Holder::Nobody | Holder::Another => &self.hashed,
+        }
+    }
 }
 
 /// The parts of a name, and the word that all names of the kind end with.
@@ -72,19 +107,8 @@ fn parts(resource: &Resource) -> (Vec<&str>, &'static str) {
     }
 }
 
-fn plain(parts: &[&str], kind: &str) -> String {
+fn join(parts: &[&str], kind: &str) -> String {
     parts.iter().chain([&kind]).filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-")
-}
-
-fn unambiguous(parts: &[&str], kind: &str) -> String {
-    let name = plain(parts, kind);
-    // The hash of a LabelIdentity has no dash: what stands before it, dashes and all, is the cluster.
-    let before_last = if kind.is_empty() { &[] } else { &parts[..parts.len().saturating_sub(1)] };
-    if before_last.iter().any(|part| part.contains('-')) || name.len() > SUBDOMAIN {
-        hashed(&name, &[parts, &[kind]].concat(), SUBDOMAIN)
-    } else {
-        name
-    }
 }
 
 /// The name of the Service that a member makes for the imported Service `name`, in the same Namespace.

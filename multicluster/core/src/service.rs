@@ -1,9 +1,11 @@
 //! A Service as one cluster exports it, and as all clusters import it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use antrea_types::{IpFamily, Protocol};
+
+use crate::looks::look;
 
 /// Whether a Service has an address of its own (`type` of a ServiceImport, KEP-1645).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub enum InternalTrafficPolicy {
 }
 
 /// A port of a Service, or of its endpoints. Clusters have the same port when name, protocol and number are the same.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port {
     /// Its name; empty where it is the only one.
     pub name: Box<str>,
@@ -78,20 +80,26 @@ pub struct ExportedService {
     pub properties: Option<Properties>,
 }
 
+impl Clone for Port {
+    fn clone(&self) -> Self {
+        look();
+        let (name, app_protocol) = (self.name.clone(), self.app_protocol.clone());
+        Self { name, protocol: self.protocol, port: self.port, app_protocol }
+    }
+}
+
 impl Port {
     /// Whether both are the same port.
     pub(crate) fn is(&self, other: &Self) -> bool {
+        look();
         (&self.name, self.protocol, self.port) == (&other.name, other.protocol, other.port)
     }
+}
 
-    /// Whether no Service can have both, unless they are the same: names and pairs of protocol and number are unique,
-    /// and a port without name stands alone.
-    pub(crate) fn excludes(&self, other: &Self) -> bool {
-        self.name == other.name
-            || (self.protocol, self.port) == (other.protocol, other.port)
-            || self.name.is_empty()
-            || other.name.is_empty()
-    }
+/// The ports of an endpoint that are those of a Service, by their names; nothing where it has ports, and none of these.
+pub(crate) fn named(ports: &[Port], names: &BTreeSet<Box<str>>) -> Option<Vec<Port>> {
+    let named: Vec<Port> = ports.iter().filter(|port| names.contains(&port.name)).cloned().collect();
+    (!named.is_empty() || ports.is_empty()).then_some(named)
 }
 
 impl fmt::Display for Port {

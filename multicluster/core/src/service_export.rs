@@ -1,9 +1,11 @@
 //! What a member does with a ServiceExport: what it exports, and what it says in the conditions.
 
+mod home;
 mod local;
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_shared_api::mcs::{ServiceExportSpec, export_condition, ready_reason, valid_reason};
 use antrea_shared_api::multicluster::ConditionStatus;
@@ -16,8 +18,35 @@ use crate::addresses::{Claim, EndpointAddresses};
 use crate::endpoints::Endpoints;
 use crate::service::ExportedService;
 
+pub use home::pods_at_home;
+
+/// Where a cluster has endpoints for others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Which addresses it exports.
+    pub addresses: EndpointAddresses,
+    /// The networks that these are in.
+    pub networks: Claim,
+    /// Why it exports no Pods, or not all of them, where that is so.
+    pub at_home: Option<PodsAtHome>,
+}
+
+/// Why Pods are endpoints in their own cluster alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodsAtHome {
+    /// The configuration does not say where they are.
+    NotNamed,
+    /// It says that Nodes do, and none does.
+    NoNode,
+    /// The leader takes no networks of Nodes.
+    OlderLeader,
+    /// It takes some, and not these, because of this.
+    Refused(String),
+}
+
 /// What becomes of a ServiceExport.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nobody keeps more than one")]
 pub enum Decision {
     /// This is exported. There may be no endpoints: the Service stays exported, and gets no connections.
     Export {
@@ -29,6 +58,11 @@ pub enum Decision {
         families_at_home: Vec<IpFamily>,
         /// Endpoints that the leader would not take from this cluster: they are in none of its networks.
         strangers: BTreeSet<IpAddr>,
+        /// Why it would not, where these are Pods in networks of the cluster.
+        at_home: Option<PodsAtHome>,
+        /// Whether session affinity takes all clients of another cluster for one: they come from its Gateway, and the
+        /// Service itself chooses their endpoint.
+        one_client: bool,
     },
     /// Nothing is exported, and what was is withdrawn.
     Withdraw(Invalid),
@@ -56,6 +90,8 @@ pub enum Progress {
     NoClusterSet,
     /// The leader has not answered yet; why, if that is known.
     Pending(Option<String>),
+    /// The leader cannot be asked now. What it has said before holds.
+    Kept,
     /// It is imported.
     Merged {
         /// What is known of conflicts.
@@ -94,37 +130,75 @@ pub struct ExportCondition {
 /// How many addresses a message names.
 const SHOWN: usize = 3;
 
-/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with these
-/// networks.
+/// What session affinity means for clients of other clusters.
+const ONE_CLIENT: &str = "; with sessionAffinity ClientIP all clients of another cluster count as one, as its \
+                          Gateway is what they come from";
+
+/// Decides what a ServiceExport exports of the Service and the EndpointSlices of its name, in a cluster with this reach.
 pub fn decide(
     export: &ServiceExportSpec,
     service: Option<&core::Service>,
     slices: &[&EndpointSlice],
-    addresses: EndpointAddresses,
-    networks: &Claim,
+    reach: &Reach,
 ) -> Decision {
-    let Some((service, spec)) = service.and_then(|service| Some((service, service.spec.as_ref()?))) else {
-        return Decision::Withdraw(Invalid::NoService);
+    let spec = match exportable(service) {
+        Ok(spec) => spec,
+        Err(invalid) => return Decision::Withdraw(invalid),
     };
-    let annotations = service.metadata.annotations.as_ref();
-    if spec.type_.as_deref() == Some("ExternalName") {
-        return Decision::Withdraw(Invalid::ExternalName);
-    }
-    if annotations.is_some_and(|annotations| annotations.contains_key(annotation::IMPORTED_SERVICE)) {
-        return Decision::Withdraw(Invalid::Imported);
-    }
+    let addresses = reach.addresses;
     let exported = local::service(export, spec);
     let Some(mut endpoints) = local::endpoints(spec, &exported.ports, slices, addresses) else {
         return Decision::Withdraw(Invalid::NoClusterIp);
     };
     let families = exported.properties.iter().flat_map(|properties| &properties.ip_families);
     let families_at_home = families.copied().filter(|family| *family != local::CROSSES).collect();
-    let strangers = endpoints.retain(|address| networks.allows(address));
-    Decision::Export { service: exported, endpoints, families_at_home, strangers }
+    let strangers = endpoints.retain(|address| reach.networks.allows(address));
+    let are_pods = local::exports_pods(spec, addresses) && !strangers.is_empty();
+    let at_home = reach.at_home.clone().filter(|_| are_pods);
+    let one_client = addresses == EndpointAddresses::ClusterIps && local::keeps_clients(spec);
+    Decision::Export { service: exported, endpoints, families_at_home, strangers, at_home, one_client }
 }
 
-/// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched, and
-/// `Conflict` goes when it is not among them.
+/// The addresses that other clusters connect to for a Service that is exported, whichever of its endpoints take connections
+/// now: those that [`decide`] exports are among them. `slices` are asked for where Pods are its endpoints.
+///
+/// # Errors
+/// When the slices cannot be read.
+pub fn reachable<E>(
+    service: Option<&core::Service>,
+    slices: impl FnOnce() -> Result<Vec<EndpointSlice>, E>,
+    addresses: EndpointAddresses,
+    networks: &Claim,
+) -> Result<BTreeSet<Ipv4Addr>, E> {
+    let Ok(spec) = exportable(service) else { return Ok(BTreeSet::new()) };
+    let all = match local::own_addresses(spec, addresses) {
+        Some(own) => own,
+        None => local::addresses_of_pods(&slices()?),
+    };
+    let carried = all.into_iter().filter(|address| networks.allows(*address));
+    let carried = carried.filter_map(|address| match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    });
+    Ok(carried.collect())
+}
+
+/// A Service that can be exported.
+fn exportable(service: Option<&core::Service>) -> Result<&core::ServiceSpec, Invalid> {
+    let service = service.ok_or(Invalid::NoService)?;
+    let spec = service.spec.as_ref().ok_or(Invalid::NoService)?;
+    if spec.type_.as_deref() == Some("ExternalName") {
+        return Err(Invalid::ExternalName);
+    }
+    let annotations = service.metadata.annotations.as_ref();
+    if annotations.is_some_and(|annotations| annotations.contains_key(annotation::IMPORTED_SERVICE)) {
+        return Err(Invalid::Imported);
+    }
+    Ok(spec)
+}
+
+/// The conditions that tell the user what became of a ServiceExport; conditions of other types are not touched.
+/// `Conflict` goes with what `Ready` said: when `Ready` is among them and `Conflict` is not.
 pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportCondition> {
     if let Decision::Withdraw(invalid) = decision {
         return withdrawn(*invalid);
@@ -136,6 +210,7 @@ pub fn conditions(decision: &Decision, progress: &Progress) -> Vec<ExportConditi
         "The Service can be exported",
     );
     let (ready, conflicts) = match progress {
+        Progress::Kept => return vec![valid],
         Progress::NoClusterSet => {
             (not_ready(ready_reason::PENDING, "this cluster is in no ClusterSet yet"), &Conflicts::Unknown)
         }
@@ -164,24 +239,53 @@ fn withdrawn(invalid: Invalid) -> Vec<ExportCondition> {
 
 fn exported(decision: &Decision, left_out: Option<&str>) -> ExportCondition {
     let mut message = "The Service is exported successfully".to_owned();
-    if let Decision::Export { endpoints, families_at_home, strangers, .. } = decision {
+    if let Decision::Export { endpoints, families_at_home, strangers, at_home, one_client, .. } = decision {
         for family in families_at_home {
             message.push_str(&format!("; {} crosses clusters, {family} does not", local::CROSSES));
         }
-        for stranger in strangers.iter().take(SHOWN) {
-            message.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
+        match at_home {
+            Some(PodsAtHome::Refused(why)) if endpoints.is_empty() => {
+                return not_ready(ready_reason::FAILED, why);
+            }
+            Some(PodsAtHome::Refused(why)) => message.push_str(&format!("; {why}")),
+            Some(why) => message.push_str(&format!("; its Pods are reached in this cluster alone, as {why}")),
+            None => message.push_str(&named_strangers(strangers)),
         }
-        if strangers.len() > SHOWN {
-            message.push_str(&format!("; nor are {} others", strangers.len() - SHOWN));
-        }
-        if endpoints.is_empty() {
+        if endpoints.is_empty() && at_home.is_none() {
             message.push_str("; it has no ready endpoints that other clusters can reach");
+        }
+        if *one_client {
+            message.push_str(ONE_CLIENT);
         }
     }
     if let Some(left_out) = left_out {
         message.push_str(&format!("; {left_out}"));
     }
     condition(export_condition::READY, ConditionStatus::True, ready_reason::EXPORTED, &message)
+}
+
+fn named_strangers(strangers: &BTreeSet<IpAddr>) -> String {
+    let mut text = String::new();
+    for stranger in strangers.iter().take(SHOWN) {
+        text.push_str(&format!("; {stranger} is in no network that this cluster has announced"));
+    }
+    if strangers.len() > SHOWN {
+        text.push_str(&format!("; nor are {} others", strangers.len() - SHOWN));
+    }
+    text
+}
+
+impl fmt::Display for PodsAtHome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotNamed => "podCIDRs names no network",
+            Self::NoNode => "no Node names a network of Pods",
+            Self::OlderLeader => {
+                "the leader is older and takes no networks of Nodes: name those of Pods in podCIDRs"
+            }
+            Self::Refused(why) => why,
+        })
+    }
 }
 
 fn not_ready(reason: &'static str, message: &str) -> ExportCondition {

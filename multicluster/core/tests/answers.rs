@@ -28,7 +28,8 @@ fn an_export_that_is_taken_is_answered_as_upstream_does() {
 
 #[test]
 fn one_that_is_refused_hears_why() {
-    let verdict = Verdict { refused: Some("why".to_owned()), conflicts: conflict(), ..Verdict::default() };
+    let verdict =
+        Verdict { refused: Some("why".to_owned()), conflicts: conflict().into(), ..Verdict::default() };
     let status = answer(&verdict);
     insta::assert_snapshot!(serde_json::to_string(&status.conditions).unwrap(), @r#"[{"type":"Failure","status":"False","reason":"ConvergeFailure","message":"why"},{"type":"Conflict","status":"True","reason":"PortConflict","message":"the export of cluster west is left out: its ports differ from those of cluster east, whose export is older"}]"#);
     let Progress::Refused(why, Conflicts::Some(reason, _)) = progress(Some(&status), Some(2), None) else {

@@ -1,21 +1,23 @@
 //! A Common Area: takes ResourceExports as YAML, and prints what comes of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, PodConnectivity};
+use antrea_mc_core::addresses::{Claim, Claims, EndpointAddresses, GatewayBindings, PodConnectivity};
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings};
 use antrea_mc_core::conflict::ConflictCondition;
 use antrea_mc_core::export::Export;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::label_identity::LabelIdentities;
-use antrea_mc_core::names::import_name;
+use antrea_mc_core::names::Names;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
 pub(crate) struct Area {
     area: CommonArea,
     pub(crate) withdrawn: BTreeSet<ClusterId>,
+    /// All exporters are members, and have been for as long as they like, unless it is said otherwise.
+    pub(crate) joined: BTreeMap<ClusterId, jiff::Timestamp>,
     pub(crate) claims: Claims,
     pub(crate) labels: LabelIdentities,
 }
@@ -25,6 +27,7 @@ impl Area {
         let mut area = Self {
             area: CommonArea::default(),
             withdrawn: BTreeSet::new(),
+            joined: BTreeMap::new(),
             claims: Claims::default(),
             labels: LabelIdentities::default(),
         };
@@ -35,6 +38,9 @@ impl Area {
     pub(crate) fn apply(&mut self, yaml: &str) {
         let object: ResourceExport =
             serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap();
+        if let Ok(cluster) = object.spec.cluster_id.parse() {
+            self.joined.entry(cluster).or_insert(jiff::Timestamp::UNIX_EPOCH);
+        }
         self.area.apply(&object);
     }
 
@@ -46,13 +52,15 @@ impl Area {
     pub(crate) fn text(&self) -> String {
         let surroundings = Surroundings {
             withdrawn: &self.withdrawn,
+            joined: &self.joined,
             claims: &self.claims,
             labels: &self.labels,
             namespace: "antrea-multicluster",
         };
         let mut text = String::new();
         for resource in self.area.resources() {
-            print(&mut text, &import_name(resource), &self.area.merge(resource, &surroundings)).unwrap();
+            let name = Names::of_import(resource).plain;
+            print(&mut text, &name, &self.area.merge(resource, &surroundings)).unwrap();
         }
         for (name, problem) in self.area.useless() {
             writeln!(text, "{name}: {problem}").unwrap();
@@ -74,7 +82,7 @@ pub(crate) fn service_cidrs(claims: &[(&str, &str)]) -> Claims {
         ),
     };
     let claims: Vec<Export<Claim>> = (0..).zip(claims).map(export).collect();
-    Claims::settle(&claims.iter().collect::<Vec<_>>()).0
+    Claims::settle(&claims.iter().collect::<Vec<_>>(), &[], &[], &GatewayBindings::default()).0
 }
 
 fn print(text: &mut String, name: &str, outcome: &Outcome) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! Damaged ResourceExports do no harm: they are refused, or what is left of them is imported, and others as before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_damage::Damage;
 use antrea_mc_core::addresses::Claims;
@@ -19,9 +19,13 @@ fn sample(yaml: &str) -> ResourceExport {
 }
 
 fn merge_all(area: &CommonArea) -> Vec<(Resource, Outcome)> {
-    let (withdrawn, claims, labels) = (BTreeSet::new(), Claims::default(), LabelIdentities::default());
-    let surroundings =
-        Surroundings { withdrawn: &withdrawn, claims: &claims, labels: &labels, namespace: "common" };
+    let surroundings = Surroundings {
+        withdrawn: &BTreeSet::new(),
+        joined: &BTreeMap::new(),
+        claims: &Claims::default(),
+        labels: &LabelIdentities::default(),
+        namespace: "common",
+    };
     area.resources().map(|resource| (resource.clone(), area.merge(resource, &surroundings))).collect()
 }
 

@@ -173,8 +173,56 @@ fn addresses_that_make_no_sense_are_left_out() {
     insta::assert_snapshot!(text(&area), @r#"
     shop-web-endpoints Endpoints shop/web
       east-shop-web-endpoints taken
-        without 127.0.0.1 is a loopback, link-local, multicast or unspecified address
+        without 127.0.0.1 is a loopback, link-local, multicast or reserved address
       west-shop-web-endpoints taken
         without spec.endpoints.subsets[0].addresses[0].ip: "web.example" is no IP address
     "#);
+}
+
+#[test]
+fn of_too_many_ports_and_endpoints_the_first_count_and_the_exporter_is_told() {
+    let ports: Vec<String> = (1..=1001).map(|port| format!("{{name: p{port}, port: {port}}}")).collect();
+    let ports = format!("[{}]", ports.join(", "));
+    let text = Area::of(&[service("east", 1, &format!("ports: {ports}"), "type: ClusterSetIP")]).text();
+    assert_eq!(text.matches("serviceImport.spec.ports:").count(), 1000);
+    assert!(
+        text.contains("without spec.service.serviceSpec.ports: there are 1001: the first 1000 count"),
+        "{text}"
+    );
+    let addresses: Vec<String> =
+        (0..20_001).map(|number| format!("{{ip: 10.{}.{}.1}}", number / 250, number % 250)).collect();
+    let subset = format!("subsets: [{{addresses: [{}], ports: {ports}}}]", addresses.join(", "));
+    let http = "[{name: p1, port: 1}]";
+    let text = Area::of(&[upstream_service("east", 1, http), endpoints("east", &subset)]).text();
+    assert_eq!(text.matches("{addresses: [10.").count(), 20, "each has a thousand ports");
+    for left_out in [
+        "without spec.endpoints.subsets[0].ports: there are 1001: the first 1000 count",
+        "without spec.endpoints: there are more than 20000 endpoints times ports, of which the first count",
+        "without spec.endpoints: there are more than 20000, of which the first count",
+    ] {
+        assert!(text.contains(left_out), "{left_out}");
+    }
+    let subset = format!("subsets: [{{addresses: [{}], ports: {http}}}]", addresses.join(", "));
+    let text = Area::of(&[upstream_service("east", 1, http), endpoints("east", &subset)]).text();
+    assert_eq!(text.matches("{addresses: [10.").count(), 20_000);
+}
+
+#[test]
+fn of_too_many_lists_of_ports_the_first_count_and_the_exporter_is_told() {
+    let slice = |number: usize, address: &str| {
+        let ports = format!("[{{name: http, port: {}}}]", 8_000 + number);
+        format!("{{addressType: IPv4, ports: {ports}, endpoints: [{{addresses: [{address}]}}]}}")
+    };
+    let told = "without spec.endpoints: there are more than 100 lists of ports, of which the first count";
+    let check = |lists: usize, imported: usize, is_told: usize| {
+        let lists = (0..lists).map(|number| slice(number, &format!("10.10.{number}.1")));
+        let slices: Vec<String> = lists.chain([slice(0, "10.11.0.1")]).collect();
+        let slices = format!("endpointSlices: [{}]", slices.join(", "));
+        let web = upstream_service("east", 1, "[{name: http, port: 80}]");
+        let text = Area::of(&[web, endpoints("east", &slices)]).text();
+        assert_eq!(text.matches("{addresses: [10.").count(), imported);
+        assert_eq!(text.matches(told).count(), is_told, "{text}");
+    };
+    check(100, 101, 0);
+    check(103, 101, 1);
 }

@@ -5,12 +5,17 @@
 mod addresses;
 mod answers;
 mod area;
+mod bindings;
+mod bounds;
+mod claims;
 mod damaged;
 mod endpoints;
 mod labels;
 mod laws;
+mod limits;
 mod membership;
 mod names;
+mod pods;
 mod properties;
 mod service_exports;
 mod services;

@@ -39,6 +39,7 @@ impl Leader {
                     writeln!(self.log, "{at} {cluster} {before:?} -> {now:?}")
                 }
                 Change::Left(cluster) => writeln!(self.log, "{at} {cluster} left"),
+                Change::Abandoned(cluster) => writeln!(self.log, "{at} {cluster} abandoned"),
             }
             .unwrap();
         }
@@ -168,6 +169,47 @@ fn a_new_leader_process_takes_over_what_the_earlier_one_knew() {
     120 silent Silent -> Expired
     145 expired Silent -> Expired
     ");
+}
+
+#[test]
+fn exports_of_nobody_end_after_a_lease_and_again_after_another() {
+    let mut leader = Leader::new();
+    leader.step(Event::Exports(id("west")));
+    leader.step(Event::Exports(id("north")));
+    leader.wait(60, &["east"]);
+    leader.step(Event::Exports(id("west")));
+    leader.step(Event::NoExports(id("north")));
+    leader.wait(180, &["east"]);
+    assert_eq!(leader.membership.unannounced(), 1);
+    insta::assert_snapshot!(leader.log(), @"
+    10 east Ready
+    120 west abandoned
+    240 west abandoned
+    ");
+}
+
+#[test]
+fn who_announces_itself_within_a_lease_keeps_its_exports() {
+    let mut leader = Leader::new();
+    leader.step(Event::Exports(id("west")));
+    leader.wait(110, &[]);
+    leader.beat("west");
+    leader.wait(110, &["west"]);
+    assert_eq!((leader.membership.unannounced(), leader.log().as_str()), (0, "110 west Ready\n"));
+}
+
+#[test]
+fn exports_of_nobody_stay_while_the_leader_hears_nothing() {
+    let mut leader = Leader::new();
+    leader.step(Event::Exports(id("west")));
+    leader.wait(100, &[]);
+    leader.step(Event::Deaf);
+    leader.wait(3600, &[]);
+    leader.step(Event::Listening);
+    leader.wait(29, &[]);
+    assert_eq!(leader.log(), "", "living members first have time to announce themselves");
+    leader.wait(1, &[]);
+    assert_eq!(leader.log(), "3730 west abandoned\n");
 }
 
 #[test]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use antrea_mc_core::ids::{ClusterId, NamespacedName};
 use antrea_mc_core::names::{
-    Naming, Resource, derived_policy_name, derived_service_name, endpoint_slice_name, export_name,
-    import_name,
+    Holder, Names, Resource, derived_policy_name, derived_service_name, endpoint_slice_name,
 };
 use proptest::prelude::*;
 
@@ -17,30 +16,81 @@ fn service(namespace: &str, name: &str) -> Resource {
     Resource::Service(NamespacedName::new(namespace, name).unwrap())
 }
 
+fn endpoints(namespace: &str, name: &str) -> Resource {
+    Resource::Endpoints(NamespacedName::new(namespace, name).unwrap())
+}
+
+fn export_name(id: &str, resource: &Resource) -> String {
+    Names::of_export(&cluster(id), resource).plain
+}
+
+fn import_name(resource: &Resource) -> String {
+    Names::of_import(resource).plain
+}
+
+/// The name that is chosen where something has these names already.
+fn chosen(names: &Names, its_own: &str, of_others: &str) -> String {
+    let holder = |name: &str| match name {
+        name if name == its_own => Holder::Itself,
+        name if name == of_others => Holder::Another,
+        _ => Holder::Nobody,
+    };
+    names.choose(holder).to_owned()
+}
+
 #[test]
-fn names_are_upstreams_where_they_mean_one_thing() {
-    let of_east = |resource| export_name(&cluster("east"), &resource, Naming::Unambiguous);
-    assert_eq!(of_east(service("default", "web-api")), "east-default-web-api-service");
-    assert_eq!(of_east(Resource::ClusterInfo(cluster("east"))), "east-clusterinfo");
-    assert_eq!(of_east(Resource::LabelIdentity("3c62ea4851ac2068".to_owned())), "east-3c62ea4851ac2068");
+fn the_names_of_the_seed_are_those_that_are_written() {
+    assert_eq!(export_name("cluster-a", &service("ns", "foo")), "cluster-a-ns-foo-service");
+    assert_eq!(export_name("cluster-a", &endpoints("ns", "foo")), "cluster-a-ns-foo-endpoints");
+    assert_eq!(import_name(&service("ns", "foo")), "ns-foo-service");
+    assert_eq!(import_name(&endpoints("ns", "foo")), "ns-foo-endpoints");
+    let of_export = Names::of_export(&cluster("cluster-a"), &service("ns", "foo"));
+    assert_eq!(chosen(&of_export, "", ""), "cluster-a-ns-foo-service");
+    assert_eq!(chosen(&Names::of_import(&service("my-ns", "foo")), "", ""), "my-ns-foo-service");
+}
+
+#[test]
+fn names_are_upstreams() {
+    assert_eq!(export_name("east", &service("default", "web-api")), "east-default-web-api-service");
+    assert_eq!(export_name("east", &Resource::ClusterInfo(cluster("east"))), "east-clusterinfo");
+    let labels = Resource::LabelIdentity("3c62ea4851ac2068".to_owned());
+    assert_eq!(export_name("east-1", &labels), "east-1-3c62ea4851ac2068");
     assert_eq!(import_name(&service("default", "nginx")), "default-nginx-service");
     assert_eq!(
         import_name(&Resource::ClusterInfo(cluster("test-cluster-east"))),
         "test-cluster-east-clusterinfo"
     );
     assert_eq!(import_name(&Resource::Policy("strict-x".to_owned())), "strict-x-antreaclusternetworkpolicy");
-    assert_eq!(import_name(&Resource::LabelIdentity("3c62ea4851ac2068".to_owned())), "3c62ea4851ac2068");
+    assert_eq!(import_name(&labels), "3c62ea4851ac2068");
     assert_eq!(derived_service_name("nginx"), "antrea-mc-nginx");
     assert_eq!(derived_policy_name("strict"), "antrea-mc-strict");
 }
 
 #[test]
-fn names_that_upstream_gives_twice_get_a_hash() {
-    assert_eq!(import_name(&service("prod", "web-api")), "prod-web-api-service");
-    insta::assert_snapshot!(import_name(&service("prod-web", "api")), @"prod-web-api-service-bd16e6199b930c7d");
-    let of = |id, naming| export_name(&cluster(id), &service("prod", "api"), naming);
-    insta::assert_snapshot!(of("east-1", Naming::Unambiguous), @"east-1-prod-api-service-9a8917294af3dd27");
-    assert_eq!(of("east-1", Naming::Upstream), "east-1-prod-api-service");
+fn a_name_that_something_else_has_gets_a_hash() {
+    let names = Names::of_import(&service("prod-web", "api"));
+    insta::assert_snapshot!(&names.hashed, @"prod-web-api-service-bd16e6199b930c7d");
+    assert_eq!(chosen(&names, "", "prod-web-api-service"), names.hashed);
+    let of_export = Names::of_export(&cluster("east-1"), &service("prod", "api"));
+    insta::assert_snapshot!(&of_export.hashed, @"east-1-prod-api-service-9a8917294af3dd27");
+    assert_eq!(chosen(&of_export, "", "east-1-prod-api-service"), of_export.hashed);
+}
+
+#[test]
+fn what_is_there_keeps_its_name() {
+    let names = Names::of_import(&service("prod-web", "api"));
+    assert_eq!(chosen(&names, &names.hashed, ""), names.hashed, "though nothing has the plain one any more");
+    assert_eq!(chosen(&names, &names.plain, ""), names.plain);
+}
+
+#[test]
+fn names_that_can_mean_one_thing_alone_never_get_a_hash() {
+    for resource in
+        [service("prod", "api"), Resource::Policy("a-b".to_owned()), Resource::ClusterInfo(cluster("a-b"))]
+    {
+        let names = Names::of_import(&resource);
+        assert_eq!(chosen(&names, "", &names.plain), names.plain);
+    }
 }
 
 #[test]
@@ -87,6 +137,16 @@ fn resource() -> impl Strategy<Value = Resource> {
     ]
 }
 
+/// The name that something gets beside others with names.
+fn name_of<T: PartialEq>(there: &BTreeMap<String, T>, names: &Names, own: &T) -> String {
+    let holder = |name: &str| match there.get(name) {
+        None => Holder::Nobody,
+        Some(holder) if holder == own => Holder::Itself,
+        Some(_) => Holder::Another,
+    };
+    names.choose(holder).to_owned()
+}
+
 fn is_subdomain(name: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
@@ -107,10 +167,10 @@ proptest! {
         for (id, resource) in resources {
             // Each cluster exports what it says of itself only.
             let id = match &resource { Resource::ClusterInfo(own) => own.clone(), _ => cluster(&id) };
-            let name = export_name(&id, &resource, Naming::Unambiguous);
+            let name = name_of(&exports, &Names::of_export(&id, &resource), &(id.clone(), resource.clone()));
             prop_assert!(is_subdomain(&name), "{}", name);
             prop_assert_eq!(exports.entry(name).or_insert((id.clone(), resource.clone())), &(id.clone(), resource.clone()));
-            let name = import_name(&resource);
+            let name = name_of(&imports, &Names::of_import(&resource), &resource);
             prop_assert!(is_subdomain(&name), "{}", name);
             prop_assert_eq!(imports.entry(name).or_insert(resource.clone()), &resource);
             if let Resource::Service(of) = &resource {

@@ -102,3 +102,59 @@ fn an_upstream_member_says_nothing_that_could_conflict() {
       west-shop-web-service taken
     ");
 }
+
+#[test]
+fn what_no_service_can_have_is_left_out_by_name() {
+    let odd = "ports: [{name: http, port: 80, appProtocol: no protocol}], trafficDistribution: Whatever, \
+               sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 86401}}";
+    let area = Area::of(&[service("east", 1, odd, "type: ClusterSetIP")]);
+    insta::assert_snapshot!(area.text(), @r#"
+    shop-web-service ServiceImport shop/web
+      serviceImport.spec.ports: {name: http, protocol: TCP, port: 80}
+      serviceImport.spec.type: ClusterSetIP
+      serviceImport.spec.sessionAffinity: ClientIP
+      serviceImport.spec.internalTrafficPolicy: Cluster
+      serviceImport.status.clusters: {cluster: east}
+      east-shop-web-service taken
+        without spec.service.serviceSpec.ports[0].appProtocol: "no protocol" is not a qualified name, as app or example.org/app
+        without spec.service.serviceSpec.trafficDistribution: "Whatever" is none of PreferClose, PreferSameZone, PreferSameNode
+        without spec.service.serviceSpec.sessionAffinityConfig.clientIP.timeoutSeconds: 86401 is not from 1 to 86400
+    "#);
+}
+
+#[test]
+fn a_service_without_affinity_has_no_time_of_it() {
+    let none =
+        "ports: [{port: 80}], sessionAffinity: None, sessionAffinityConfig: {clientIP: {timeoutSeconds: 10}}";
+    let text = Area::of(&[service("east", 1, none, "type: ClusterSetIP")]).text();
+    assert!(text.contains("sessionAffinity: None") && !text.contains("timeoutSeconds"), "{text}");
+}
+
+#[test]
+fn of_too_many_annotations_none_are_imported() {
+    let origin = |bytes| format!("type: ClusterSetIP, annotations: {{key: {}}}", "x".repeat(bytes));
+    let text = |bytes| Area::of(&[service("east", 1, "ports: [{port: 80}]", &origin(bytes))]).text();
+    assert!(text(60_000).contains("serviceImport.metadata.annotations.key: xxx"));
+    let without = text(70_000);
+    assert!(!without.contains("xxx"), "{without}");
+    let named = "without spec.service.origin.annotations: have more than 65536 bytes";
+    assert!(without.contains(named), "{without}");
+}
+
+#[test]
+fn of_more_than_64_labels_or_annotations_none_are_imported() {
+    for field in ["labels", "annotations"] {
+        let text = |number: usize| {
+            let all: Vec<String> = (0..number).map(|key| format!("k{key}: v")).collect();
+            let origin = format!("type: ClusterSetIP, {field}: {{{}}}", all.join(", "));
+            Area::of(&[service("east", 1, "ports: [{port: 80}]", &origin)]).text()
+        };
+        assert!(text(64).contains(&format!("serviceImport.metadata.{field}.k63: v")));
+        let without = text(65);
+        assert!(without.contains("east-shop-web-service taken") && !without.contains("k63"), "{without}");
+        let named = format!(
+            "without spec.service.origin.{field}: there are 65, of 64 that there may be, and none counts"
+        );
+        assert!(without.contains(&named), "{without}");
+    }
+}

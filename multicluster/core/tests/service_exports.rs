@@ -1,10 +1,15 @@
 //! What becomes of a ServiceExport in its own cluster.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fmt::Write;
+use std::net::Ipv4Addr;
 
 use antrea_mc_core::addresses::EndpointAddresses::{self, ClusterIps, PodIps};
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::service_export::{Conflicts, Decision, Progress, conditions, decide};
+use antrea_mc_core::service_export::{
+    Conflicts, Decision, PodsAtHome, Progress, Reach, conditions, decide, reachable,
+};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use k8s_openapi::api::core::v1::Service;
@@ -23,14 +28,41 @@ fn read<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).map_err(|error| format!("{error}: {yaml}")).unwrap()
 }
 
-fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
-    let export: ServiceExport = read(export);
-    let service: Option<Service> = (!service.is_empty()).then(|| read(service));
-    let slices: Vec<EndpointSlice> = slices.iter().map(|slice| read(slice)).collect();
+fn reach(addresses: EndpointAddresses) -> Reach {
     let networks = |text: &str| vec![text.parse().unwrap()];
     let networks =
         Claim::new(&networks("10.96.0.0/16"), &networks("10.10.0.0/16"), addresses, PodConnectivity::On);
-    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), addresses, &networks)
+    Reach { addresses, networks, at_home: None }
+}
+
+fn objects(service: &str, slices: &[&str]) -> (Option<Service>, Vec<EndpointSlice>) {
+    ((!service.is_empty()).then(|| read(service)), slices.iter().map(|slice| read(slice)).collect())
+}
+
+/// What is decided. Gateways let other clusters in to whatever is exported.
+fn decision(export: &str, service: &str, slices: &[&str], addresses: EndpointAddresses) -> Decision {
+    let open = reached(service, slices, addresses);
+    let decision = decision_within(&reach(addresses), export, service, slices);
+    match &decision {
+        Decision::Export { endpoints, .. } => {
+            let mut exported = endpoints.iter().map(|(_, address, _)| address.to_string());
+            assert!(exported.all(|address| open.contains(&address.parse::<Ipv4Addr>().unwrap())), "{open:?}");
+        }
+        Decision::Withdraw(_) => assert_eq!(open, BTreeSet::new()),
+    }
+    decision
+}
+
+fn decision_within(reach: &Reach, export: &str, service: &str, slices: &[&str]) -> Decision {
+    let export: ServiceExport = read(export);
+    let (service, slices) = objects(service, slices);
+    decide(&export.spec, service.as_ref(), &slices.iter().collect::<Vec<_>>(), reach)
+}
+
+fn reached(service: &str, slices: &[&str], addresses: EndpointAddresses) -> BTreeSet<Ipv4Addr> {
+    let (service, slices) = objects(service, slices);
+    let slices = || Ok::<_, Infallible>(slices);
+    reachable(service.as_ref(), slices, addresses, &reach(addresses).networks).unwrap()
 }
 
 /// What is exported, and the conditions once the leader has taken it.
@@ -146,6 +178,53 @@ fn endpoints_outside_of_the_clusters_networks_are_left_out_and_named() {
     ");
 }
 
+const HEADLESS: &str =
+    "spec: {clusterIP: None, clusterIPs: [None], ipFamilies: [IPv4], ports: [{name: http, port: 80}]}";
+
+/// What `Ready` says of a Service in a cluster that exports Pods in these networks, and why in no others.
+fn ready(pods: &[&str], at_home: PodsAtHome, service: &str, addresses: EndpointAddresses) -> String {
+    let pods: Vec<ipnet::IpNet> = pods.iter().map(|network| network.parse().unwrap()).collect();
+    let networks = Claim::new(&["10.96.0.0/16".parse().unwrap()], &pods, addresses, PodConnectivity::Off);
+    let reach = Reach { addresses, networks, at_home: Some(at_home) };
+    let said = said(&decision_within(&reach, EXPORT, service, &[SLICE]), &merged(Conflicts::Unknown));
+    said.lines().nth(1).unwrap().trim_start_matches("Ready=").to_owned()
+}
+
+#[test]
+fn pods_that_stay_at_home_are_told_in_one_sentence() {
+    for (at_home, why) in [
+        (PodsAtHome::NotNamed, "podCIDRs names no network"),
+        (PodsAtHome::NoNode, "no Node names a network of Pods"),
+        (
+            PodsAtHome::OlderLeader,
+            "the leader is older and takes no networks of Nodes: name those of Pods in podCIDRs",
+        ),
+    ] {
+        let told = format!(
+            "True Exported The Service is exported successfully; its Pods are reached in this cluster alone, as {why}"
+        );
+        assert_eq!(ready(&[], at_home.clone(), HEADLESS, ClusterIps), told);
+        assert_eq!(ready(&[], at_home.clone(), SERVICE, PodIps), told);
+        let cluster_ip = ready(&[], at_home, SERVICE, ClusterIps);
+        assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
+    }
+}
+
+#[test]
+fn what_the_leader_refuses_of_pods_fails_where_nothing_else_is_exported() {
+    let refused = PodsAtHome::Refused("10.10.0.0/24 is of cluster east".to_owned());
+    assert_eq!(
+        ready(&[], refused.clone(), HEADLESS, ClusterIps),
+        "False Failed 10.10.0.0/24 is of cluster east"
+    );
+    assert_eq!(
+        ready(&["10.10.0.0/31"], refused.clone(), HEADLESS, ClusterIps),
+        "True Exported The Service is exported successfully; 10.10.0.0/24 is of cluster east"
+    );
+    let cluster_ip = ready(&[], refused, SERVICE, ClusterIps);
+    assert_eq!(cluster_ip, "True Exported The Service is exported successfully");
+}
+
 #[test]
 fn its_properties_and_those_of_the_export_go_along() {
     let export = "{metadata: {name: web}, spec: {exportedLabels: {team: a}, exportedAnnotations: {note: b}}}";
@@ -159,9 +238,42 @@ fn its_properties_and_those_of_the_export_go_along() {
     subsets: [{addresses:[{ip:10.96.2.22}],ports:[{name:http,port:80,protocol:TCP}]}]
     endpointSlices: [{addressType:IPv4,ports:[{name:http,port:80,protocol:TCP}],endpoints:[{addresses:[10.96.2.22]}]}]
     Valid=True Valid The Service can be exported
-    Ready=True Exported The Service is exported successfully
+    Ready=True Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster count as one, as its Gateway is what they come from
     Conflict=False NoConflicts
     ");
+}
+
+/// Of Pods that are not ready yet other clusters hear later.
+#[test]
+fn an_exported_service_is_reached_whichever_endpoints_are_ready() {
+    let check = |service: &str, slices: &[&str], addresses, expected: &[&str]| {
+        let reached = reached(service, slices, addresses);
+        assert_eq!(reached.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    };
+    check(SERVICE, &[SLICE], ClusterIps, &["10.96.2.22"]);
+    check(SERVICE, &[], ClusterIps, &["10.96.2.22"]);
+    let pods = ["10.10.0.1", "10.10.0.2", "10.10.0.3"];
+    check(SERVICE, &[SLICE, SLICE], PodIps, &pods);
+    check(&SERVICE.replace("10.96.2.22", "None"), &[SLICE], ClusterIps, &pods);
+    check(SERVICE, &[], PodIps, &[]);
+    check(SERVICE, &[&SLICE.replace("10.10.0.1]", "172.18.0.5]")], PodIps, &pods[1..]);
+    check(&SERVICE.replace("10.96.2.22", "10.97.0.1"), &[SLICE], ClusterIps, &[]);
+}
+
+#[test]
+fn a_service_whose_clients_stay_says_what_that_means_for_other_clusters() {
+    let service = SERVICE.replace("clusterIP:", "sessionAffinity: ClientIP, clusterIP:");
+    let says = |service: &str, addresses| {
+        let said = check(EXPORT, service, &[SLICE], addresses);
+        said.contains("Exported The Service is exported successfully; with sessionAffinity ClientIP all clients of another cluster")
+    };
+    assert!(says(&service, ClusterIps));
+    assert!(!says(&service, PodIps), "their own cluster chooses the Pod");
+    assert!(
+        !says(&service.replace("10.96.2.22", "None"), ClusterIps),
+        "it is headless: names choose the Pod"
+    );
+    assert!(!says(SERVICE, ClusterIps));
 }
 
 #[test]
@@ -236,6 +348,7 @@ fn conditions_say_how_far_it_has_come() {
     Valid=True Valid The Service can be exported
     Ready=False Pending the leader has not taken the export yet
     ");
+    assert_eq!(said(&decision, &Progress::Kept), "Valid=True Valid The Service can be exported\n");
     insta::assert_snapshot!(said(&decision, &Progress::Refused("why".to_owned(), conflict.clone())), @"
     Valid=True Valid The Service can be exported
     Ready=False Failed why

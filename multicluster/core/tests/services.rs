@@ -260,3 +260,38 @@ fn a_useless_export_is_refused_and_hides_no_other() {
     let unknown = service("west", 1, HTTP, IP).replace("kind: Service", "kind: Pod");
     insta::assert_snapshot!(check(&[unknown]), @r#"west-shop-web-service: spec.kind: "Pod" is not exported; kinds are Service, Endpoints, ClusterInfo, AntreaClusterNetworkPolicy, LabelIdentity, ExternalEntity"#);
 }
+
+#[test]
+fn no_export_is_older_than_the_membership_of_its_cluster() {
+    let mut area =
+        Area::of(&[service("east", 5, HTTP, IP), service("west", 1, &HTTP.replace("80", "81"), IP)]);
+    let port = |area: &Area| {
+        let text = area.text();
+        ["port: 80}", "port: 81}"]
+            .into_iter()
+            .find(|port| text.contains(&format!("TCP, {port}")))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(port(&area), "port: 81}");
+    area.joined.insert("west".parse().unwrap(), "2026-01-01T00:06:00Z".parse().unwrap());
+    assert_eq!(port(&area), "port: 80}");
+    area.joined.insert("east".parse().unwrap(), "2026-01-01T00:07:00Z".parse().unwrap());
+    assert_eq!(port(&area), "port: 81}");
+}
+
+#[test]
+fn an_export_gets_younger_by_what_it_says_and_never_older() {
+    let other = |minute| service("west", minute, &HTTP.replace("80", "81"), IP);
+    let mut area = Area::of(&[service("east", 5, HTTP, IP), other(9)]);
+    let first = area.text();
+    area.apply(&other(1));
+    assert_eq!(area.text(), first);
+    area.apply(&service("east", 30, HTTP, IP));
+    assert_ne!(area.text(), first, "that of west counts now");
+    area.apply(&service("east", 5, HTTP, IP));
+    assert_eq!(area.text(), first, "it is as old as it was");
+    area.delete("west-shop-web-service");
+    area.apply(&other(1));
+    assert_ne!(area.text(), first, "another export may be older");
+}

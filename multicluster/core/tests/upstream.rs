@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_mc_core::addresses::Claims;
 use antrea_mc_core::common_area::{CommonArea, Surroundings};
 use antrea_mc_core::label_identity::{LabelId, LabelIdentities};
-use antrea_mc_core::names::{Naming, export_name, import_name};
+use antrea_mc_core::names::Names;
 use antrea_mc_core::wire::resource_of;
 use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport};
 use serde_json::{Map, Value, json};
@@ -44,6 +44,7 @@ fn check(yaml: &str) {
     recorded.exports.iter().for_each(|export| drop(area.apply(export)));
     let surroundings = Surroundings {
         withdrawn: &BTreeSet::new(),
+        joined: &BTreeMap::new(),
         claims: &Claims::default(),
         labels: &labels(&recorded),
         namespace: "antrea-multicluster",
@@ -53,7 +54,7 @@ fn check(yaml: &str) {
         .map(|resource| {
             let outcome = area.merge(resource, &surroundings);
             assert!(outcome.exporters.values().all(|verdict| verdict.refused.is_none()), "{outcome:?}");
-            (import_name(resource), seen_by_upstream(json!(outcome.import)))
+            (Names::of_import(resource).plain, seen_by_upstream(json!(outcome.import)))
         })
         .collect();
     let theirs: BTreeMap<String, Value> = recorded
@@ -123,7 +124,6 @@ fn exports_have_upstreams_names() {
         let resource = resource_of(&export).unwrap();
         let cluster = export.spec.cluster_id.parse().unwrap();
         let name = export.metadata.name.unwrap();
-        assert_eq!(export_name(&cluster, &resource, Naming::Unambiguous), name);
-        assert_eq!(export_name(&cluster, &resource, Naming::Upstream), name);
+        assert_eq!(Names::of_export(&cluster, &resource).plain, name);
     }
 }

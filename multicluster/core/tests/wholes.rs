@@ -70,7 +70,7 @@ fn networks_of_others_are_refused() {
       clusterinfo.serviceCIDR: 10.96.0.0/16
       east-clusterinfo taken
     no north-clusterinfo
-      north-clusterinfo refused: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Service CIDR 0.0.0.0/0 overlaps Service CIDR 10.96.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own
+      north-clusterinfo refused: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster; Service CIDR 0.0.0.0/0 overlaps Service CIDR 10.96.0.0/16 of cluster east: clusters of a ClusterSet need networks of their own
     no south-clusterinfo
       south-clusterinfo refused: spec.clusterInfo.clusterID: "east" is not spec.clusterID "south"
     no west-clusterinfo

@@ -8,12 +8,15 @@ use antrea_mc_core::membership::Standing;
 /// How much there is in a Common Area.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Members, by how they stand: `Announced`, `Ready`, `Silent`, `Expired`.
+    /// Members, by how they stand: `Announced`, `Ready`, `Silent`, `Expired`; `Unannounced` are clusters that export something
+    /// and have no announce.
     pub members: BTreeMap<&'static str, usize>,
     /// ResourceExports, by kind.
     pub exports: BTreeMap<&'static str, usize>,
     /// ResourceImports, by kind.
     pub imports: BTreeMap<&'static str, usize>,
+    /// How often the exports of a resource were merged since the leader began.
+    pub merges: usize,
 }
 
 /// What the leader counted last, by the Namespace of the Common Area; nothing while nobody leads.
@@ -48,6 +51,9 @@ pub(crate) fn count(words: impl Iterator<Item = &'static str>) -> BTreeMap<&'sta
     }
     counts
 }
+
+/// Of a cluster that exports something and has no announce.
+pub(crate) const UNANNOUNCED: &str = "Unannounced";
 
 pub(crate) const fn standing(standing: Standing) -> &'static str {
     match standing {

@@ -1,7 +1,9 @@
 //! The difference between what an object says and what it should say, as a JSON Merge Patch (RFC 7396).
 //!
 //! The leader is the only writer of these parts, so a patch needs no version: a member that reports a status at the same
-//! time does not get in its way. A field that is not there any more has to be named, or else it would stay.
+//! time does not get in its way. What takes something from a member that nobody gives back names the version that it was
+//! decided on: a leader that was held up may not know yet that another one leads. A field that is not there any more has to
+//! be named, or else it would stay.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -15,6 +17,8 @@ pub(crate) struct Change<T> {
     pub(crate) wanted: T,
     /// What makes it say so.
     pub(crate) patch: Value,
+    /// The only version of the object that it may be made to, where there is one.
+    pub(crate) version: Option<String>,
 }
 
 impl<T: Serialize> Change<T> {
@@ -23,7 +27,7 @@ impl<T: Serialize> Change<T> {
         let (Ok(from), Ok(to)) = (serde_json::to_value(present), serde_json::to_value(&wanted)) else {
             return None;
         };
-        Some(Self { name: name.to_owned(), wanted, patch: difference(&from, &to) })
+        Some(Self { name: name.to_owned(), wanted, patch: difference(&from, &to), version: None })
     }
 }
 

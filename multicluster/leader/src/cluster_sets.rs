@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
-use antrea_mc_core::cluster_set::{earlier_standing, status};
+use antrea_mc_core::cluster_set::{
+    approval_is_not_kept, earlier_standing, needs_approval, status, was_led_without_approval,
+};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::Standing;
 use antrea_shared_api::multicluster::v1alpha2::{ClusterSet, ClusterSetStatus};
@@ -16,8 +17,9 @@ use jiff::Timestamp;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{conflict, dated};
+use crate::condition::{Told, dated, whole_seconds};
 use crate::objects::{Objects, Record, version_of};
 
 /// A ClusterSet in a Namespace that is another's Common Area.
@@ -38,11 +40,17 @@ impl Record for ClusterSet {
 pub(crate) struct ClusterSets {
     known: Objects<ClusterSet>,
     answers: Answers<ClusterSetStatus>,
+    /// The API server drops since when networks need approval.
+    drops_approval: bool,
 }
 
 impl ClusterSets {
     pub(crate) const fn is_complete(&self) -> bool {
         self.known.is_complete()
+    }
+
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
     }
 
     /// Takes in what the watch tells.
@@ -51,13 +59,19 @@ impl ClusterSets {
         self.known.learn(event);
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet) {
+    /// Takes in what became of `action`, which was sent in the round `asked`. Whether it is news that the API server drops
+    /// since when networks need approval.
+    pub(crate) fn learn_answer(&mut self, action: &Action, answer: ClusterSet, asked: u64) -> bool {
+        let dropped_before = self.drops_approval;
         if let Action::WriteClusterSetStatus(asked) = action {
             let got = answer.status.clone().unwrap_or_default();
+            if asked.wanted.network_approval_since.is_some() {
+                self.drops_approval = got.network_approval_since.is_none();
+            }
             self.answers.note(&asked.name, asked.wanted.clone(), got);
         }
-        self.known.learn_answer(answer);
+        self.known.learn_answer(answer, asked);
+        self.drops_approval && !dropped_before
     }
 
     /// The names of all.
@@ -70,22 +84,35 @@ impl ClusterSets {
         earlier_standing(self.first()?.status.as_ref()?, cluster)
     }
 
+    /// Whether members had networks before these needed approval, and nobody has written down which.
+    pub(crate) fn was_led_without_approval(&self) -> bool {
+        let status = self.first().and_then(|set| set.status.as_ref());
+        status.is_some_and(was_led_without_approval)
+    }
+
     /// What brings the status of a ClusterSet in line, if something has to.
     pub(crate) fn plan(
         &self,
         name: &str,
         members: &BTreeMap<&ClusterId, Standing>,
-        claims: &ClaimBook,
+        (told, approvals): (&Told<'_>, &Approvals),
         now: Timestamp,
     ) -> Option<Action> {
         let set = self.known.get(name).filter(|set| leads(set))?;
         let first = self.first()?;
-        let said =
-            if first.name() == name { of_members(members, claims) } else { not_the_first(first.name()) };
+        let is_first = first.name() == name;
+        let mut said = if is_first { of_members(members, told) } else { not_the_first(first.name()) };
         let present = set.status.clone().unwrap_or_default();
+        let was_dropped = self.drops_approval || needs_approval(&present);
+        if is_first && present.network_approval_since.is_none() && was_dropped {
+            said.conditions.push(approval_is_not_kept());
+        }
+        let before = self.answers.meant(name, &present);
+        let begins = (is_first && approvals.are_recorded()).then(|| whole_seconds(now));
         let wanted = ClusterSetStatus {
             observed_generation: set.metadata.generation.unwrap_or_default(),
-            ..with_times(said, self.answers.meant(name, &present), now)
+            network_approval_since: before.network_approval_since.clone().or(begins),
+            ..with_times(said, before, now)
         };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
@@ -109,10 +136,10 @@ fn leads(set: &ClusterSet) -> bool {
         .any(|leader| leader.cluster_id == own || own.is_empty() && leader.server.is_empty())
 }
 
-fn of_members(members: &BTreeMap<&ClusterId, Standing>, claims: &ClaimBook) -> ClusterSetStatus {
+fn of_members(members: &BTreeMap<&ClusterId, Standing>, told: &Told<'_>) -> ClusterSetStatus {
     let mut status = status(members.iter().map(|(cluster, standing)| (*cluster, *standing)));
     for (said, cluster) in status.cluster_statuses.iter_mut().zip(members.keys()) {
-        said.conditions.extend(conflict(claims, cluster));
+        said.conditions.extend(told.conditions(cluster));
     }
     status
 }

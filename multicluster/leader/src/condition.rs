@@ -1,35 +1,161 @@
-//! Since when conditions are so.
+//! What members are told, and since when it is so.
 
-use antrea_mc_core::claims::ClaimBook;
+use std::collections::BTreeMap;
+
+use antrea_mc_core::addresses::ClaimedNetwork;
+use antrea_mc_core::claims::{ClaimBook, Unapproved};
+use antrea_mc_core::conflict::shortened;
 use antrea_mc_core::ids::ClusterId;
-use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
+use antrea_mc_core::limits::{Limit, Limits};
+use antrea_shared_api::multicluster::well_known::bind_command;
+use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type, contested};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// Networks of a member are refused.
+/// Networks or Gateways of a member are refused.
 const NETWORK_REFUSED: &str = "NetworkRefused";
-/// Networks of a member stand, and are refused to another that claims them as well.
-const NETWORK_CONTESTED: &str = "NetworkContested";
+const GATEWAY_REFUSED: &str = "GatewayRefused";
+/// Pods are exported in all networks that the member names for that.
+const GRANTED: &str = "Granted";
+/// Networks are left out, because no admin has bound them to the member.
+const NOT_BOUND: &str = "NotBound";
+/// They would be, if the member had not had them before that was needed.
+const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
+/// As many networks are bound by a command, and as many refusals told: a member that claims more has to look at its configuration.
+const NAMED: usize = 64;
+/// As many networks are listed before such a command.
+const LISTED: usize = 16;
 
-/// Whether the networks of a member overlap with those of others, without a time; nothing where they do not.
-pub(crate) fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
-    let (reason, why) = match claims.refused(cluster) {
-        [] => (NETWORK_CONTESTED, claims.contested(cluster)),
-        refused => (NETWORK_REFUSED, refused),
+/// What is known of members and has to be told to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'a> {
+    /// Of the Common Area.
+    pub(crate) namespace: &'a str,
+    /// Who has which networks and Gateways.
+    pub(crate) claims: &'a ClaimBook,
+    /// How much a member may export.
+    pub(crate) limits: &'a Limits,
+    /// Members that have reached limits.
+    pub(crate) full: &'a BTreeMap<ClusterId, Vec<Limit>>,
+}
+
+impl Told<'_> {
+    /// What is wrong with a member, without times.
+    pub(crate) fn conditions(&self, cluster: &ClusterId) -> Vec<Condition> {
+        let unapproved = self.claims.unapproved(cluster);
+        let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
+        let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
+        let pods = self.claims.refused_pods(cluster).map(pod_networks);
+        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).chain(pods).collect()
+    }
+}
+
+/// Whether a member exports Pods in all networks that it names for that alone, and why it does not. The rest of what it
+/// exports is not concerned.
+fn pod_networks(refused: &[String]) -> Condition {
+    if refused.is_empty() {
+        return holds(condition_type::POD_NETWORKS, GRANTED, String::new());
+    }
+    let refused = refused.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let message = format!("{refused}; Pods in it, as those of headless Services, are not exported");
+    let status = ConditionStatus::False;
+    Condition { status, ..holds(condition_type::POD_NETWORKS, NETWORK_REFUSED, message) }
+}
+
+/// Which limits a member has reached. What it exports stays, and may shrink.
+fn export_limit(limits: &Limits, reached: &[Limit]) -> Option<Condition> {
+    let (reason, _) = of_limit(limits, *reached.first()?);
+    let said: Vec<String> = reached.iter().map(|limit| of_limit(limits, *limit).1).collect();
+    let message = format!("the member exports as much as it may: {}", said.join("; "));
+    Some(holds(condition_type::EXPORT_LIMIT, reason, message))
+}
+
+fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
+    match limit {
+        Limit::Exports => (
+            "TooManyExports",
+            format!("{} Services, endpoints and ClusterInfos (leader.memberLimits.exports)", limits.exports),
+        ),
+        Limit::LabelIdentities => (
+            "TooManyLabels",
+            format!("{} sets of labels (leader.memberLimits.labelIdentities)", limits.label_identities),
+        ),
+        Limit::Bytes => ("TooLarge", format!("{} bytes (leader.memberLimits.bytes)", limits.bytes)),
+        Limit::EndpointPorts => (
+            "TooManyEndpoints",
+            format!("{} endpoints times ports (leader.memberLimits.endpointPorts)", limits.endpoint_ports),
+        ),
+    }
+}
+
+/// Which networks of a member no admin has bound to it, and the command that does.
+fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
+    let Unapproved { left_out, held, unreadable, wanted, account } = networks;
+    let mut said = Vec::new();
+    if !left_out.is_empty() {
+        said.push(format!("no admin of the leader has bound to cluster {cluster}: {}", listed(left_out)));
+    }
+    if !held.is_empty() {
+        said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
+    }
+    said.extend(unreadable.iter().take(LISTED).cloned());
+    let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
+    let command = match account {
+        Some(account) => bind_command(namespace, account, &wanted),
+        None => format!(
+            "antctl mc create membertoken NAME --cluster-id {cluster} --namespace {namespace} --networks {wanted}"
+        ),
     };
-    (!why.is_empty()).then(|| Condition {
-        condition_type: condition_type::CONFLICT.to_owned(),
+    let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
+    let message = format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; "));
+    holds(condition_type::NETWORK_UNAPPROVED, reason, message)
+}
+
+fn listed(networks: &[ClaimedNetwork]) -> String {
+    let named = networks.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match networks.len().saturating_sub(LISTED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// Whether networks or Gateways of a member are those of others as well, without a time; nothing where they are not. What
+/// is refused comes first, and what is said of the first is the reason.
+fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
+    let refused = claims.refused(cluster).cloned().unwrap_or_default();
+    let others = claims.contested(cluster).cloned().unwrap_or_default();
+    let said = [
+        (NETWORK_REFUSED, refused.networks),
+        (GATEWAY_REFUSED, refused.gateways),
+        (contested::NETWORK, others.networks),
+        (contested::GATEWAY, others.gateways),
+    ];
+    let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
+    let all = said.iter().flat_map(|(_, why)| why).take(NAMED);
+    let message = all.map(String::as_str).collect::<Vec<_>>().join("; ");
+    Some(holds(condition_type::CONFLICT, reason, message))
+}
+
+fn holds(condition_type: &str, reason: &str, message: String) -> Condition {
+    Condition {
+        condition_type: condition_type.to_owned(),
         status: ConditionStatus::True,
         reason: reason.to_owned(),
-        message: why.join("; "),
+        message: shortened(message),
         last_transition_time: None,
-    })
+    }
+}
+
+/// The moment as objects have it, in seconds.
+pub(crate) fn whole_seconds(now: Timestamp) -> Time {
+    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }
 
 /// The conditions with the times since when their status is so: that of their like among `present`, or `now`, in
 /// seconds.
 pub(crate) fn dated(conditions: Vec<Condition>, present: &[Condition], now: Timestamp) -> Vec<Condition> {
-    let whole = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));
+    let whole = whole_seconds(now);
     let date = |condition: Condition| {
         let before = present.iter().find(|before| before.condition_type == condition.condition_type);
         let since = before

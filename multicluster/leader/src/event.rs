@@ -1,24 +1,32 @@
 //! What the leader learns: events of its watches, and answers to its requests.
 
 use antrea_kit::watch::WatchEvent;
-use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceImport};
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
+use crate::approvals::KnownAccount;
 use crate::export::Export;
+use crate::imports::Import;
 
 /// Everything that can wake the leader up.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Of the watch of ClusterSets.
     ClusterSet(WatchEvent<ClusterSet>),
+    /// Of the watch of ServiceAccounts.
+    Account(WatchEvent<KnownAccount>),
     /// Of the watch of MemberClusterAnnounces.
     Announce(WatchEvent<MemberClusterAnnounce>),
     /// Of the watch of ResourceExports.
     Export(WatchEvent<Export>),
     /// Of the watch of ResourceImports.
-    Import(WatchEvent<Box<ResourceImport>>),
+    Import(WatchEvent<Box<Import>>),
     /// All announces as they are just now: the leader hears its members.
-    Heard(Vec<MemberClusterAnnounce>),
+    Heard {
+        /// The round in which they were asked for.
+        asked: u64,
+        announces: Vec<MemberClusterAnnounce>,
+    },
     /// Announces cannot be read.
     Deaf,
     /// Time has passed; every second or so.
@@ -35,7 +43,7 @@ pub(crate) enum Answer {
     /// After its status or finalizers were written.
     Export(Box<Export>),
     /// After it was created or replaced.
-    Import(Box<ResourceImport>),
+    Import(Box<Import>),
     /// After something was deleted: the watch tells when it is gone.
     Nothing,
 }

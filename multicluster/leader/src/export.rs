@@ -1,5 +1,6 @@
 //! A ResourceExport, as the leader keeps it.
 
+use antrea_mc_core::limits::Size;
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::resource_of;
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, ResourceExport, ResourceExportStatus};
@@ -11,7 +12,8 @@ use crate::objects::{Record, version_of};
 /// A ResourceExport, without what it exports as soon as that is taken in.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
-    pub(crate) object: Option<Box<ResourceExport>>,
+    /// What is not taken in yet, and how large it is with what nobody needs.
+    pub(crate) object: Option<Box<(ResourceExport, Size)>>,
     pub(crate) target: Target,
     pub(crate) version: u64,
     pub(crate) kind: ExportKind,
@@ -34,6 +36,8 @@ impl Record for Export {
 
 impl From<ResourceExport> for Export {
     fn from(mut object: ResourceExport) -> Self {
+        let size = Size::of(&object);
+        object.metadata.managed_fields = None;
         let metadata = &object.metadata;
         Self {
             target: target(metadata),
@@ -44,7 +48,7 @@ impl From<ResourceExport> for Export {
             kind: object.spec.kind.clone(),
             resource: resource_of(&object).ok(),
             status: object.status.take().unwrap_or_default(),
-            object: Some(Box::new(object)),
+            object: Some(Box::new((object, size))),
         }
     }
 }

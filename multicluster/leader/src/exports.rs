@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::common_area::{CommonArea, Outcome, Surroundings, Verdict};
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage, Used, exporter};
 use antrea_mc_core::names::Resource;
 use antrea_mc_core::wire::{Payload, export_conditions, parse_export, resource_of};
 use antrea_shared_api::multicluster::Condition;
@@ -31,6 +32,8 @@ pub(crate) struct Stale {
     pub(crate) infos: BTreeSet<String>,
     /// Clusters that export less than before.
     pub(crate) fewer: BTreeSet<String>,
+    /// Clusters that export more or less than before.
+    pub(crate) used: BTreeSet<String>,
 }
 
 /// The ResourceExports of a Common Area.
@@ -41,16 +44,23 @@ pub(crate) struct Exports {
     labels: LabelExports,
     infos: BTreeMap<String, ResourceExport>,
     by_cluster: BTreeMap<String, BTreeSet<String>>,
+    usage: Usage,
     clusters: BTreeMap<String, String>,
     said: BTreeMap<String, Vec<Condition>>,
     answers: Answers<ResourceExportStatus>,
     /// Exports of clusters that have left.
     orphans: BTreeSet<String>,
+    /// Those of them that are being deleted, and are there still.
+    ended: BTreeSet<String>,
 }
 
 impl Exports {
     pub(crate) const fn is_complete(&self) -> bool {
         self.known.is_complete()
+    }
+
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
     }
 
     /// Takes in what the watch tells; names the exports that it is about.
@@ -61,12 +71,17 @@ impl Exports {
         (names, stale)
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Export) -> (BTreeSet<String>, Stale) {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(
+        &mut self,
+        action: &Action,
+        answer: Export,
+        asked: u64,
+    ) -> (BTreeSet<String>, Stale) {
         if let Action::WriteExportStatus(asked) = action {
             self.answers.note(&asked.name, asked.wanted.clone(), answer.status.clone());
         }
-        let names = self.known.learn_answer(answer);
+        let names = self.known.learn_answer(answer, asked);
         let stale = self.take_in(&names);
         (names, stale)
     }
@@ -81,7 +96,7 @@ impl Exports {
         self.common_area.merge(resource, surroundings)
     }
 
-    /// Notes what is said to exporters; names those to whom that is news.
+    /// Notes what is said to exporters; names those to whom that is news, or has not been said of their export as it is now.
     pub(crate) fn say(&mut self, outcome: &Outcome) -> BTreeSet<String> {
         let mut news = BTreeSet::new();
         for (name, verdict) in &outcome.exporters {
@@ -89,6 +104,8 @@ impl Exports {
             let said = export_conditions(&known.kind, verdict);
             if self.said.get(name) != Some(&said) {
                 self.said.insert(name.clone(), said);
+                news.insert(name.clone());
+            } else if known.status.observed_generation != known.generation {
                 news.insert(name.clone());
             }
         }
@@ -105,6 +122,11 @@ impl Exports {
         self.names_of(cluster).filter_map(|name| self.known.get(name)?.resource.as_ref())
     }
 
+    /// What an export is part of.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<&Resource> {
+        self.known.get(name)?.resource.as_ref()
+    }
+
     /// All labels with their clusters.
     pub(crate) const fn labels(&self) -> &LabelExports {
         &self.labels
@@ -113,6 +135,11 @@ impl Exports {
     /// The export in which a cluster says what it is.
     pub(crate) fn info_of(&self, cluster: &str) -> Option<&ResourceExport> {
         self.infos.get(cluster)
+    }
+
+    /// Clusters that export something.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
+        self.by_cluster.keys().filter_map(|cluster| cluster.parse().ok())
     }
 
     /// Clusters that say what they are.
@@ -140,12 +167,19 @@ impl Exports {
         self.by_cluster.contains_key(cluster)
     }
 
+    /// How much a cluster exports.
+    pub(crate) fn used(&self, cluster: &str) -> Used {
+        self.usage.of(cluster)
+    }
+
     /// What brings an export in line, if something has to.
     pub(crate) fn plan(&self, name: &str, now: Timestamp) -> Option<Action> {
         let known = self.known.get(name)?;
         if known.is_deleted {
+            // A member that is gone needs none, and takes none off any more.
+            let is_ended = self.ended.contains(name);
             let mut kept = known.finalizers.clone();
-            kept.retain(|finalizer| !is_leaders(finalizer));
+            kept.retain(|finalizer| !is_leaders(finalizer) && !is_ended);
             let released = kept.len() < known.finalizers.len();
             return released.then(|| Action::KeepExportFinalizers(known.target.clone(), kept));
         }
@@ -170,7 +204,10 @@ impl Exports {
         for name in names {
             let known = self.known.get_mut(name).filter(|known| !known.is_deleted);
             match known.and_then(|known| known.object.take()) {
-                Some(object) => self.add(name, *object, &mut stale),
+                Some(taken) => {
+                    let (object, size) = *taken;
+                    self.add(name, object, size, &mut stale);
+                }
                 None if self.known.get(name).is_none_or(|known| known.is_deleted) => {
                     self.remove(name, &mut stale);
                 }
@@ -180,11 +217,14 @@ impl Exports {
         stale
     }
 
-    fn add(&mut self, name: &str, object: ResourceExport, stale: &mut Stale) {
-        let cluster = object.spec.cluster_id.clone();
+    fn add(&mut self, name: &str, object: ResourceExport, size: Size, stale: &mut Stale) {
+        let cluster = exporter(&object.spec).to_owned();
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);
         }
+        self.ended.remove(name);
+        self.usage.set(name, Some(size));
+        stale.used.insert(cluster.clone());
         self.clusters.insert(name.to_owned(), cluster.clone());
         self.by_cluster.entry(cluster.clone()).or_default().insert(name.to_owned());
         stale.resources.extend(self.common_area.apply(&object));
@@ -207,7 +247,13 @@ impl Exports {
         stale.labels.push(self.labels.set(name, None));
         self.said.remove(name);
         self.answers.forget(name);
-        self.orphans.remove(name);
+        if self.orphans.remove(name) {
+            self.ended.insert(name.to_owned());
+        }
+        if self.known.get(name).is_none() {
+            self.ended.remove(name);
+        }
+        self.usage.set(name, None);
         let Some(cluster) = self.clusters.remove(name) else { return };
         if let Some(names) = self.by_cluster.get_mut(&cluster) {
             names.remove(name);
@@ -219,6 +265,7 @@ impl Exports {
             self.infos.remove(&cluster);
             stale.infos.insert(cluster.clone());
         }
+        stale.used.insert(cluster.clone());
         stale.fewer.insert(cluster);
     }
 }

@@ -1,13 +1,13 @@
 //! ResourceImports: those that are wanted, and those that are there.
 //!
-//! The name of a ResourceImport follows from what it imports. One with another name is somebody else's, and is left
-//! alone; one with the right name is the leader's, whoever made or edited it.
+//! What a ResourceImport imports gives it one of two names. One with another name is somebody else's, and is left alone;
+//! one with such a name is the leader's, also if somebody else made or edited it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::ids::NamespacedName;
-use antrea_mc_core::names::{Resource, import_name};
+use antrea_mc_core::names::{Holder, Names, Resource};
 use antrea_shared_api::labels::identity_name;
 use antrea_shared_api::multicluster::v1alpha1::{ImportKind, ResourceImport, ResourceImportSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -17,21 +17,48 @@ use crate::answers::Answers;
 use crate::change::Change;
 use crate::objects::{Objects, Record, version_of};
 
-impl Record for ResourceImport {
+/// A ResourceImport, as the leader keeps it: without its status, in which members may say much.
+#[derive(Clone, Debug)]
+pub(crate) struct Import {
+    target: Target,
+    version: u64,
+    is_deleted: bool,
+    spec: ResourceImportSpec,
+}
+
+impl Record for Import {
     fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
+        &self.target.name
     }
 
     fn version(&self) -> u64 {
-        version_of(&self.metadata)
+        self.version
     }
+}
+
+impl From<ResourceImport> for Import {
+    fn from(object: ResourceImport) -> Self {
+        Self {
+            target: target(&object.metadata),
+            version: version_of(&object.metadata),
+            is_deleted: object.metadata.deletion_timestamp.is_some(),
+            spec: object.spec,
+        }
+    }
+}
+
+/// An import as it should be.
+#[derive(Clone, Debug)]
+struct Wanted {
+    resource: Resource,
+    spec: ResourceImportSpec,
 }
 
 /// The ResourceImports of a Common Area.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Imports {
-    wanted: BTreeMap<String, ResourceImportSpec>,
-    known: Objects<Box<ResourceImport>>,
+    wanted: BTreeMap<String, Wanted>,
+    known: Objects<Box<Import>>,
     answers: Answers<ResourceImportSpec>,
 }
 
@@ -40,26 +67,35 @@ impl Imports {
         self.known.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.known.round()
+    }
+
     /// What is there.
     pub(crate) fn specs(&self) -> impl Iterator<Item = &ResourceImportSpec> {
         self.known.iter().map(|(_, import)| &import.spec)
     }
 
     /// Takes in what the watch tells; names the imports that it is about.
-    pub(crate) fn learn(&mut self, event: WatchEvent<Box<ResourceImport>>) -> BTreeSet<String> {
+    pub(crate) fn learn(&mut self, event: WatchEvent<Box<Import>>) -> BTreeSet<String> {
         self.answers.learn(&event);
         self.known.learn(event)
     }
 
-    /// Takes in what became of `action`.
-    pub(crate) fn learn_answer(&mut self, action: &Action, answer: Box<ResourceImport>) -> BTreeSet<String> {
-        let asked = match action {
+    /// Takes in what became of `action`, which was sent in the round `asked`.
+    pub(crate) fn learn_answer(
+        &mut self,
+        action: &Action,
+        answer: Box<Import>,
+        asked: u64,
+    ) -> BTreeSet<String> {
+        let wanted = match action {
             Action::CreateImport(import) => Some(&import.spec),
             Action::ChangeImport(change) => Some(&change.wanted),
             _ => None,
         };
-        if let Some(asked) = asked
-            && self.answers.note(answer.name(), asked.clone(), answer.spec.clone())
+        if let Some(wanted) = wanted
+            && self.answers.note(answer.name(), wanted.clone(), answer.spec.clone())
         {
             tracing::warn!(
                 import = answer.name(),
@@ -67,31 +103,51 @@ impl Imports {
                  of this version"
             );
         }
-        self.known.learn_answer(answer)
+        self.known.learn_answer(answer, asked)
     }
 
     /// From now on, `import` is what the exports of `resource` come to. Gives the name, if that is news.
     pub(crate) fn want(&mut self, resource: &Resource, import: Option<ResourceImportSpec>) -> Option<String> {
-        let name = import_name(resource);
-        if self.wanted.get(&name) == import.as_ref() {
+        let names = Names::of_import(resource);
+        let is_it = |name: &&str| self.wanted.get(*name).is_some_and(|wanted| wanted.resource == *resource);
+        let wanted = names.both().into_iter().find(is_it);
+        let Some(spec) = import else {
+            if let Some(name) = wanted {
+                self.wanted.remove(name);
+                self.answers.forget(name);
+            }
+            // It may be there though nobody wanted it, and was not withdrawn before that was certain.
+            let is_there = |name: &&str| self.holder(name, resource) == Holder::Itself;
+            return wanted.or_else(|| names.both().into_iter().find(is_there)).map(str::to_owned);
+        };
+        let name = wanted.unwrap_or_else(|| names.choose(|name| self.holder(name, resource)));
+        if self.wanted.get(name).is_some_and(|wanted| wanted.spec == spec) {
             return None;
         }
-        match import {
-            Some(import) => {
-                self.wanted.insert(name.clone(), import);
-            }
-            None => {
-                self.wanted.remove(&name);
-                self.answers.forget(&name);
-            }
+        self.wanted.insert(name.to_owned(), Wanted { resource: resource.clone(), spec });
+        Some(name.to_owned())
+    }
+
+    /// What the import of this name imports.
+    pub(crate) fn resource_of(&self, name: &str) -> Option<Resource> {
+        resource(&self.known.get(name)?.spec)
+    }
+
+    /// What has a name: what is wanted under it, or else what is there.
+    fn holder(&self, name: &str, own: &Resource) -> Holder {
+        let wanted = self.wanted.get(name).map(|wanted| wanted.resource.clone());
+        let known = || resource(&self.known.get(name).filter(|known| is_leaders(known))?.spec);
+        match wanted.or_else(known) {
+            None => Holder::Nobody,
+            Some(resource) if resource == *own => Holder::Itself,
+            Some(_) => Holder::Another,
         }
-        Some(name)
     }
 
     /// What brings an import in line, if something has to.
     pub(crate) fn plan(&self, namespace: &str, name: &str) -> Option<Action> {
-        let (wanted, known) = (self.wanted.get(name), self.known.get(name));
-        if known.is_some_and(|known| known.metadata.deletion_timestamp.is_some()) {
+        let (wanted, known) = (self.wanted.get(name).map(|wanted| &wanted.spec), self.known.get(name));
+        if known.is_some_and(|known| known.is_deleted) {
             return None;
         }
         match (wanted, known) {
@@ -109,7 +165,7 @@ impl Imports {
                 }
                 Some(Action::ChangeImport(Box::new(Change::new(name, &known.spec, wanted)?)))
             }
-            (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(target(&known.metadata))),
+            (None, Some(known)) if is_leaders(known) => Some(Action::DeleteImport(known.target.clone())),
             (None, _) => None,
         }
     }
@@ -123,10 +179,9 @@ pub(crate) fn target(metadata: &ObjectMeta) -> Target {
     }
 }
 
-/// Whether an import has the name that a leader, ours or upstream's, gives what it imports.
-fn is_leaders(import: &ResourceImport) -> bool {
-    let ours = resource(&import.spec).is_some_and(|resource| import_name(&resource) == import.name());
-    ours || upstream_name(&import.spec).as_deref() == Some(import.name())
+/// Whether an import has a name that a leader, ours or upstream's, gives what it imports.
+fn is_leaders(import: &Import) -> bool {
+    resource(&import.spec).is_some_and(|of| Names::of_import(&of).both().contains(&import.name()))
 }
 
 /// What an import imports.
@@ -145,14 +200,4 @@ fn resource(spec: &ResourceImportSpec) -> Option<Resource> {
         }
         ImportKind::Other(_) => None,
     }
-}
-
-/// The name that upstream gives an import, where ours may be another.
-fn upstream_name(spec: &ResourceImportSpec) -> Option<String> {
-    let kind = match spec.kind {
-        ImportKind::ServiceImport => "service",
-        ImportKind::Endpoints => "endpoints",
-        _ => return None,
-    };
-    Some(format!("{}-{}-{kind}", spec.namespace, spec.name))
 }

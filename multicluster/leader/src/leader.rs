@@ -1,11 +1,14 @@
 //! The leader's loop: learns, decides, sends, for each Common Area on its own.
 
+use std::future::ready;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
 use antrea_kit::keeper::stream;
 use antrea_kit::logging::chain;
 use antrea_kit::watch::watch;
+use antrea_mc_core::limits::Limits;
 use antrea_mc_core::membership::LeaseTimes;
 use anyhow::Result;
 use futures::future::{BoxFuture, try_join_all};
@@ -15,15 +18,18 @@ use jiff::Timestamp;
 use kube::runtime::watcher::Config;
 use kube::{Client, Resource};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
-use crate::area::Area;
+use crate::approvals::KnownAccount;
+use crate::area::{Area, Rounds, TURN};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
 use crate::export::Export;
+use crate::imports::Import;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};
 
@@ -44,6 +50,8 @@ pub struct LeaderConfig {
     pub namespaces: Vec<String>,
     /// How long members may be silent.
     pub times: LeaseTimes,
+    /// How much each of them may export.
+    pub limits: Limits,
     /// Where it says how much there is, once a second.
     pub censuses: Censuses,
 }
@@ -53,12 +61,12 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times, censuses } = config;
+    let LeaderConfig { namespaces, times, limits, censuses } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
         let told = (namespace.as_str(), &censuses);
-        lead(Area::new(namespace, times), requests, told, stop.clone()).instrument(span)
+        lead(Area::new(namespace, times, limits), requests, told, stop.clone()).instrument(span)
     });
     let ended = try_join_all(areas).await.map(drop);
     censuses.clear();
@@ -72,26 +80,30 @@ async fn lead(
     stop: CancellationToken,
 ) -> Result<()> {
     let (set_events, sets) = mpsc::channel(BUFFER);
+    let (account_events, accounts) = mpsc::channel(BUFFER);
     let (announce_events, announces) = mpsc::channel(BUFFER);
     let (export_events, exports) = mpsc::channel(BUFFER);
     let (import_events, imports) = mpsc::channel(BUFFER);
     let (heard_events, heard) = mpsc::channel(1);
     let events = select_all([
         stream(sets).map(Event::ClusterSet).boxed(),
+        stream(accounts).map(Event::Account).boxed(),
         stream(announces).map(Event::Announce).boxed(),
         stream(exports).map(Event::Export).boxed(),
         stream(imports).map(Event::Import).boxed(),
         stream(heard).boxed(),
     ]);
-    let Requests { sets, announces, exports, imports } = requests.clone();
+    let Requests { sets, accounts, announces, exports, imports } = requests.clone();
     let config = Config::default;
+    let round = AtomicU64::new(0);
     tokio::select! {
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
+        ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
-        ended = watch(exports, config(), |object| plain(object).map(Export::from), export_events, stop.clone()) => ended,
-        ended = watch(imports, config(), |object| plain(object).map(Box::new), import_events, stop.clone()) => ended,
-        () = hear(&requests, heard_events) => Ok(()),
-        () = Leader::new(area, requests.clone()).follow(events, told) => Ok(()),
+        ended = watch(exports, config(), |object| Some(Export::from(object)), export_events, stop.clone()) => ended,
+        ended = watch(imports, config(), |object| Some(Box::new(Import::from(object))), import_events, stop.clone()) => ended,
+        () = hear(&requests, &round, heard_events) => Ok(()),
+        () = Leader::new(area, requests.clone()).follow(events, told, &round) => Ok(()),
     }
 }
 
@@ -101,14 +113,15 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-/// Reads all announces again and again.
-async fn hear(requests: &Requests, events: mpsc::Sender<Event>) {
+/// Reads all announces again and again; `round` says how often the watch has listed them.
+async fn hear(requests: &Requests, round: &AtomicU64, events: mpsc::Sender<Event>) {
     let mut ticks = interval(HEARING);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        let asked = round.load(Ordering::Relaxed);
         let event = match timeout(HEARING, requests.list_announces()).await {
-            Ok(Ok(announces)) => Event::Heard(announces),
+            Ok(Ok(announces)) => Event::Heard { asked, announces },
             Ok(Err(_)) | Err(_) => Event::Deaf,
         };
         if events.send(event).await.is_err() {
@@ -121,6 +134,7 @@ async fn hear(requests: &Requests, events: mpsc::Sender<Event>) {
 struct Outcome {
     task: Task,
     action: Action,
+    asked: Rounds,
     answer: Result<Answer>,
 }
 
@@ -141,10 +155,11 @@ impl Leader {
         mut self,
         mut events: impl Stream<Item = Event> + Unpin,
         (namespace, censuses): (&str, &Censuses),
+        round: &AtomicU64,
     ) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut settles = None;
+        let (mut settles, mut is_over) = (None, true);
         loop {
             tokio::select! {
                 event = events.next() => match event {
@@ -157,11 +172,16 @@ impl Leader {
                     censuses.set(namespace, self.area.census());
                 }
                 () = wait_until(settles) => {}
+                () = ready(()), if !is_over => {}
             }
+            round.store(self.area.rounds().announces, Ordering::Relaxed);
             let at = now();
             self.queue.add(self.area.settle(at), at);
-            self.send(at);
+            is_over = self.send(at) && self.area.is_settled();
             settles = self.queue.settles(at);
+            if !is_over {
+                yield_now().await;
+            }
         }
     }
 
@@ -174,29 +194,31 @@ impl Leader {
         }
     }
 
-    /// Sends what is due at an instant.
-    fn send(&mut self, at: std::time::Instant) {
-        while let Some(task) = self.queue.next(at) {
+    /// Sends what is due at an instant. Whether that was all of it.
+    fn send(&mut self, at: std::time::Instant) -> bool {
+        for _ in 0..TURN {
+            let Some(task) = self.queue.next(at) else { return true };
             let Some(action) = self.area.plan(&task, Timestamp::now()) else {
                 self.queue.succeeded(&task);
                 continue;
             };
-            let requests = self.requests.clone();
+            let (requests, asked) = (self.requests.clone(), self.area.rounds());
             let request = async move {
                 let answer = requests.send(&action).await;
-                Outcome { task, action, answer }
+                Outcome { task, action, asked, answer }
             };
             self.under_way.push(request.boxed());
         }
+        false
     }
 
-    fn finish(&mut self, Outcome { task, action, answer }: Outcome) {
+    fn finish(&mut self, Outcome { task, action, asked, answer }: Outcome) {
         let error = match answer {
             Ok(answer) => {
                 log(&action);
                 self.queue.answered();
                 self.queue.succeeded(&task);
-                return self.area.learn_answer(&action, answer, now());
+                return self.area.learn_answer(&action, answer, asked, now());
             }
             Err(error) => error,
         };
@@ -225,4 +247,27 @@ async fn wait_until(at: Option<std::time::Instant>) {
 /// By the clock that tests can stop.
 fn now() -> std::time::Instant {
     Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_turn_plans_more_than_256() {
+        let silent = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
+        let requests = Requests::new(&Client::new(silent, "default"), "area");
+        let mut leader = Leader::new(Area::new("area", LeaseTimes::default(), Limits::default()), requests);
+        let at = now();
+        // Nothing is to be done about them.
+        leader.queue.add((0..600).map(|number| Task::Import(format!("web-{number}"))), at);
+        assert_eq!([(); 4].map(|()| leader.send(at)), [false, false, true, true]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The leader of ClusterSets: everything in a Common Area that is not the members' own.
 //!
 //! ```text
+//! ServiceAccount ────────► approvals: who may have which networks
 //! MemberClusterAnnounce ─► members ─► standings, claims ──┐
 //! ResourceExport ────────► exports ───────────────────────┴─► merge ─► ResourceImports, answers to exporters
 //! ResourceImport ────────► imports: what is really there
@@ -12,6 +13,7 @@
 
 mod action;
 mod answers;
+mod approvals;
 mod area;
 mod census;
 mod change;
@@ -27,11 +29,13 @@ mod members;
 mod objects;
 mod offline;
 mod queue;
+mod record;
 mod requests;
 #[cfg(test)]
 mod tests;
 
+pub use antrea_mc_core::limits::Limits;
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use census::{Census, Censuses};
 pub use leader::{LeaderConfig, run};
-pub use offline::{Merged, merge};
+pub use offline::{Given, Merged, merge};

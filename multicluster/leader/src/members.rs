@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::membership::{Change as MemberChange, Event, LeaseTimes, Membership, Standing};
 use antrea_shared_api::multicluster::v1alpha1::{
@@ -16,10 +15,12 @@ use tracing::warn;
 
 use crate::action::Action;
 use crate::answers::Answers;
+use crate::approvals::Approvals;
 use crate::change::Change;
-use crate::condition::{conflict, dated};
+use crate::condition::{Told, dated};
 use crate::imports::target;
 use crate::objects::{Objects, Record, version_of};
+use crate::record;
 
 impl Record for MemberClusterAnnounce {
     fn name(&self) -> &str {
@@ -56,21 +57,26 @@ impl Members {
         self.announces.is_complete()
     }
 
+    pub(crate) const fn round(&self) -> u64 {
+        self.announces.round()
+    }
+
     /// Takes in what the watch tells; names the announces that it is about.
     pub(crate) fn learn(&mut self, event: WatchEvent<MemberClusterAnnounce>) -> BTreeSet<String> {
         self.answers.learn(&event);
         self.announces.learn(event)
     }
 
-    /// Takes in an announce that was read or written; names it if that is news. One that has lost its last finalizer is
-    /// gone, whether or not the watch has told so: what the cluster exports from then on is that of a new member.
-    pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce) -> BTreeSet<String> {
+    /// Takes in an announce that was read or written in the round `asked`; names it if that is news. One that has lost
+    /// its last finalizer is gone, whether or not the watch has told so: what the cluster exports from then on is that
+    /// of a new member.
+    pub(crate) fn learn_answer(&mut self, announce: MemberClusterAnnounce, asked: u64) -> BTreeSet<String> {
         let metadata = &announce.metadata;
         let has_finalizers = metadata.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
         if metadata.deletion_timestamp.is_some() && !has_finalizers {
             return self.announces.learn(WatchEvent::Deleted(announce));
         }
-        self.announces.learn_answer(announce)
+        self.announces.learn_answer(announce, asked)
     }
 
     /// Takes in what became of `action`.
@@ -145,6 +151,16 @@ impl Members {
         self.leaving.iter()
     }
 
+    /// How many clusters export something, and have not announced themselves.
+    pub(crate) fn unannounced(&self) -> usize {
+        self.membership.unannounced()
+    }
+
+    /// Whether a cluster is one of them.
+    pub(crate) fn is_unannounced(&self, cluster: &ClusterId) -> bool {
+        self.membership.is_unannounced(cluster)
+    }
+
     /// All clusters that have announced themselves.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = ClusterId> {
         self.announces.iter().filter_map(|(name, _)| cluster_of(name))
@@ -172,18 +188,32 @@ impl Members {
         done.then(|| Action::KeepAnnounceFinalizers(target(metadata), finalizers))
     }
 
-    /// What tells a member of its networks, if it has not been told.
-    pub(crate) fn plan_status(&self, name: &str, claims: &ClaimBook, now: Timestamp) -> Option<Action> {
+    /// What tells a member of its networks and Gateways, if it has not been told.
+    pub(crate) fn plan_status(
+        &self,
+        name: &str,
+        told: &Told<'_>,
+        approvals: &Approvals,
+        now: Timestamp,
+    ) -> Option<Action> {
         let cluster = cluster_of(name)?;
         let announce = self.announce_of(&cluster).filter(|of| of.metadata.deletion_timestamp.is_none())?;
         let present = announce.status.clone().unwrap_or_default();
-        let said = conflict(claims, &cluster).into_iter().collect();
         let before = self.answers.meant(name, &present);
-        let wanted = MemberClusterAnnounceStatus { conditions: dated(said, &before.conditions, now) };
+        let wanted = MemberClusterAnnounceStatus {
+            conditions: dated(told.conditions(&cluster), &before.conditions, now),
+            gateways: record::gateways(told.claims, &cluster, &before.gateways, now),
+            networks: record::networks(told.claims, &cluster, &before.networks, now),
+            held_networks: approvals.record(&cluster, &before.held_networks),
+            pod_cidrs: record::pod_networks(told.claims, &cluster),
+        };
         if self.answers.satisfy(name, &wanted, &present) {
             return None;
         }
-        Change::new(name, &present, wanted).map(Action::WriteAnnounceStatus)
+        let version = announce.metadata.resource_version.clone();
+        let version = version.filter(|_| record::has_less(&present, &wanted));
+        let change = Change::new(name, &present, wanted)?;
+        Some(Action::WriteAnnounceStatus(Change { version, ..change }))
     }
 }
 

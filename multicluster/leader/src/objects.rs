@@ -37,11 +37,13 @@ pub(crate) struct Objects<T> {
     known: Option<BTreeMap<String, T>>,
     /// The newest version that the watch has told of.
     seen: u64,
+    /// How often all of them have been listed.
+    round: u64,
 }
 
 impl<T> Default for Objects<T> {
     fn default() -> Self {
-        Self { known: None, seen: 0 }
+        Self { known: None, seen: 0, round: 0 }
     }
 }
 
@@ -49,6 +51,11 @@ impl<T: Record> Objects<T> {
     /// Whether the first list is there.
     pub(crate) const fn is_complete(&self) -> bool {
         self.known.is_some()
+    }
+
+    /// How often all of them have been listed.
+    pub(crate) const fn round(&self) -> u64 {
+        self.round
     }
 
     /// An object.
@@ -75,17 +82,17 @@ impl<T: Record> Objects<T> {
         }
     }
 
-    /// Takes in an object that a request was answered. What the watch has told of already, maybe even that it is gone
-    /// by now, stays.
-    pub(crate) fn learn_answer(&mut self, object: T) -> BTreeSet<String> {
-        if object.version() != 0 && object.version() <= self.seen {
-            return BTreeSet::new();
-        }
-        self.put(object)
+    /// Takes in an object that a request of the round `asked` was answered. What the watch has told of already, maybe
+    /// even that it is gone by now, stays. A list does not tell of what is gone: an answer of an earlier round may have
+    /// been given before it, and counts for nothing. What came after the list the watch tells.
+    pub(crate) fn learn_answer(&mut self, object: T, asked: u64) -> BTreeSet<String> {
+        let is_told = object.version() != 0 && object.version() <= self.seen;
+        if is_told || asked < self.round { BTreeSet::new() } else { self.put(object) }
     }
 
     fn resync(&mut self, all: Vec<T>) -> BTreeSet<String> {
-        self.seen = all.iter().map(Record::version).max().unwrap_or(0).max(self.seen);
+        self.round += 1;
+        self.seen = all.iter().map(Record::version).max().unwrap_or(0);
         let all: BTreeMap<String, T> =
             all.into_iter().map(|object| (object.name().to_owned(), object)).collect();
         let before = self.known.take().unwrap_or_default();
@@ -154,7 +161,7 @@ mod tests {
     #[test]
     fn an_old_event_of_the_watch_does_not_undo_an_answer() {
         let mut objects = listed(&[("a", 1)]);
-        objects.learn_answer(("a", 5));
+        objects.learn_answer(("a", 5), objects.round());
         assert!(objects.learn(WatchEvent::Applied(("a", 3))).is_empty());
         assert!(objects.learn(WatchEvent::Deleted(("a", 4))).is_empty());
         assert_eq!(known(&objects), "a@5");
@@ -165,8 +172,27 @@ mod tests {
         let mut objects = listed(&[("a", 1)]);
         objects.learn(WatchEvent::Applied(("a", 2)));
         objects.learn(WatchEvent::Deleted(("a", 3)));
-        assert!(objects.learn_answer(("a", 2)).is_empty());
+        assert!(objects.learn_answer(("a", 2), objects.round()).is_empty());
         assert_eq!(known(&objects), "");
+    }
+
+    #[test]
+    fn an_answer_to_a_question_from_before_a_list_brings_nothing_back() {
+        let mut objects = listed(&[("a", 1)]);
+        let asked = objects.round();
+        objects.learn(WatchEvent::Resynced(vec![("b", 2)]));
+        assert!(objects.learn_answer(("a", 5), asked).is_empty());
+        assert_eq!(known(&objects), "b@2");
+        objects.learn_answer(("a", 6), objects.round());
+        assert_eq!(known(&objects), "a@6 b@2", "this one was asked for after the list");
+    }
+
+    #[test]
+    fn a_list_counts_also_after_the_api_server_has_lost_what_is_newer() {
+        let mut objects = listed(&[("a", 9)]);
+        objects.learn(WatchEvent::Resynced(vec![("a", 2)]));
+        objects.learn_answer(("a", 4), objects.round());
+        assert_eq!(known(&objects), "a@4");
     }
 
     #[test]
@@ -181,7 +207,7 @@ mod tests {
     fn nothing_is_known_before_the_first_list() {
         let mut objects = Objects::default();
         objects.learn(WatchEvent::Applied(("a", 1)));
-        objects.learn_answer(("b", 1));
+        objects.learn_answer(("b", 1), objects.round());
         assert!(!objects.is_complete());
         assert_eq!(known(&objects), "");
     }

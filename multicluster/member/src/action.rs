@@ -36,9 +36,19 @@ impl Action {
         match self {
             Self::Patch(key, patch) => Some(Self::Patch(key.clone(), bound_difference(answer, patch)?)),
             Self::PatchStatus(key, patch) => {
-                Some(Self::PatchStatus(key.clone(), bound_difference(answer, patch)?))
+                Some(Self::PatchStatus(key.clone(), bound_difference(answer, &unversioned(patch))?))
             }
             Self::Create(..) | Self::Delete(..) => None,
+        }
+    }
+
+    /// Whether both ask for the same, be it over different versions of the object or at different times.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::PatchStatus(key, patch), Self::PatchStatus(other, others)) => {
+                key == other && timeless(unversioned(patch)) == timeless(unversioned(others))
+            }
+            _ => self == other,
         }
     }
 
@@ -94,9 +104,41 @@ pub fn ensure(kind: Kind, actual: Option<&Value>, wanted: &Value) -> Option<Acti
     Some(Action::Patch(key, bound_difference(actual, &wanted)?))
 }
 
-/// Brings the status of an object about that is there.
+/// Brings the status of an object about that is there. A list of conditions that others write to is written over the
+/// version that was read: what they say meanwhile is not lost.
 pub fn ensure_status(key: &Key, actual: &Value, status: &Value) -> Option<Action> {
-    Some(Action::PatchStatus(key.clone(), bound_difference(actual, &json!({ "status": status }))?))
+    let mut patch = bound_difference(actual, &json!({ "status": status }))?;
+    let is_shared = matches!(key.kind, Kind::ServiceExport | Kind::ServiceImport);
+    if is_shared && at(&patch, "/status/conditions").is_some() {
+        let version = text(actual, "/metadata/resourceVersion");
+        if !version.is_empty() {
+            patch["metadata"]["resourceVersion"] = version.into();
+        }
+    }
+    Some(Action::PatchStatus(key.clone(), patch))
+}
+
+/// A patch of whichever version of the object is there.
+fn unversioned(patch: &Value) -> Value {
+    let mut patch = patch.clone();
+    if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("resourceVersion");
+    }
+    patch
+}
+
+/// Conditions without the times at which they changed.
+fn timeless(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(name, _)| name != "lastTransitionTime")
+            .map(|(name, value)| (name, timeless(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Value::Array(items) => items.into_iter().map(timeless).collect::<Vec<_>>().into(),
+        value => value,
+    }
 }
 
 /// A patch that names the UID is refused where the object was deleted and made anew by somebody else.
@@ -222,6 +264,21 @@ mod tests {
         check(&json!({}), &json!({"a": [], "b": {"c": null}, "d": null}), &Value::Null);
         check(&json!({"a": [], "b": {}}), &json!({"a": null, "b": null}), &Value::Null);
         check(&json!({"a": [1]}), &json!({"a": []}), &json!({"a": []}));
+    }
+
+    #[test]
+    fn a_list_of_conditions_is_written_over_the_version_that_was_read() {
+        let actual = json!({ "metadata": { "uid": "one", "resourceVersion": "7" } });
+        let version =
+            |kind, status: &Value| match ensure_status(&Key::new(kind, "shop", "web"), &actual, status) {
+                Some(Action::PatchStatus(_, patch)) => text(&patch, "/metadata/resourceVersion").to_owned(),
+                other => panic!("{other:?}"),
+            };
+        let conditions = json!({ "conditions": [{ "type": "Ready" }] });
+        assert_eq!(version(Kind::ServiceExport, &conditions), "7");
+        assert_eq!(version(Kind::ServiceImport, &conditions), "7");
+        assert_eq!(version(Kind::ServiceImport, &json!({ "clusters": [{ "cluster": "east" }] })), "");
+        assert_eq!(version(Kind::ClusterSet, &conditions), "", "nobody else writes it");
     }
 
     #[test]

@@ -33,15 +33,50 @@ pub struct Tick<S> {
     pub changed: Vec<S>,
 }
 
-/// A part of a member: decides subject by subject what objects should be like.
-pub trait Area: Send + 'static {
+/// What may be taken now of what the leader has refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lifted {
+    /// What it took before.
+    #[default]
+    Nothing,
+    /// A little of it: there is room for that.
+    Few,
+    /// All of it.
+    All,
+}
+
+impl Lifted {
+    /// What follows from a change of an export: the leader limits how much a member exports.
+    pub fn by_room(objects: &Objects, change: &Change) -> Self {
+        let is_export = change.key.kind == Kind::ResourceExport;
+        let is_gone = is_export && change.before.is_some() && objects.get(&change.key).is_none();
+        if is_gone { Self::Few } else { Self::Nothing }
+    }
+}
+
+/// A part of a member: decides subject by subject what objects should be like. Two that are equal decide the same.
+pub trait Area: PartialEq + Send + 'static {
     /// What is decided together.
     type Subject: Clone + fmt::Display + Ord + Send + Sync;
     /// Why something cannot be done.
     type Problem: Clone + fmt::Display + PartialEq + Send + Sync;
 
-    /// The kinds that decisions are made of. Nothing is decided before all of them are known.
+    /// Takes over what the one before it has learned that counts still: the leader, or the way to it, was another.
+    fn remember(&mut self, _before: &Self) {}
+
+    /// The kinds that decisions are made of.
     fn kinds(&self) -> &'static [Kind];
+
+    /// The kinds that decisions on a subject are made of. Nothing is decided on it before all of them are known.
+    fn kinds_of(&self, _subject: &Self::Subject) -> &'static [Kind] {
+        self.kinds()
+    }
+
+    /// The kinds that subjects depend on and that name none: all subjects of their objects are those of other objects, too.
+    /// They are left out where all objects are looked at.
+    fn surroundings(&self) -> &'static [Kind] {
+        &[]
+    }
 
     /// Takes in the time, which only grows. Most decisions do not depend on it.
     fn tick(&mut self, _objects: &Objects, _now: Duration) -> Tick<Self::Subject> {
@@ -55,7 +90,12 @@ pub trait Area: Send + 'static {
     fn interrupted(&mut self, _now: Duration) {}
 
     /// Takes in that the leader refuses what was sent about a subject, and why, or that it does not any more.
-    fn answered(&mut self, _subject: &Self::Subject, _refusal: Option<String>) {}
+    fn answered(&mut self, _objects: &Objects, _subject: &Self::Subject, _refusal: Option<String>) {}
+
+    /// What the leader may take now that it has refused: what it takes depends on what has changed.
+    fn lifts_refusals(&self, _objects: &Objects, _change: &Change) -> Lifted {
+        Lifted::Nothing
+    }
 
     /// The subjects that a change concerns.
     fn subjects(&self, objects: &Objects, change: &Change) -> Vec<Self::Subject>;

@@ -1,9 +1,17 @@
 //! Conditions: their time changes when their status does, and only then.
 
+use antrea_mc_core::conflict::cut;
+use antrea_shared_api::multicluster::ConditionStatus;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::objects::{at, text};
+
+/// The longest message of a leader that is written here: it may have another one for each object, as often as it likes.
+const LONGEST: usize = 1024;
+/// The longest reason that API servers take, and what stands in the place of one that they do not.
+const LONGEST_REASON: usize = 1024;
+const UNSPECIFIED: &str = "Unspecified";
 
 /// A condition that is to be in an object's status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +36,37 @@ impl Condition {
     ) -> Self {
         Self { condition_type, status: status.into(), reason: reason.into(), message: message.into() }
     }
+
+    /// A condition that a leader has, in words that an API server takes: otherwise nothing of the status would be written. The
+    /// message says whose it is, as it may ask its reader to do something.
+    pub fn of_leader(condition_type: &'static str, status: &str, reason: &str, message: &str) -> Self {
+        let status = if ConditionStatus::KNOWN.contains(&status) { status } else { "Unknown" };
+        let message = match message {
+            "" => String::new(),
+            message => format!("the leader says: {}", said(message)),
+        };
+        Self::new(condition_type, status, reason_said(reason), message)
+    }
+}
+
+/// What a leader says, cut where it is too long.
+pub fn said(message: &str) -> String {
+    cut(message, LONGEST)
+}
+
+/// The reason that a leader gives, or another one where an API server would refuse that.
+pub fn reason_said(reason: &str) -> &str {
+    if is_reason(reason) { reason } else { UNSPECIFIED }
+}
+
+/// Whether a text is a reason as Kubernetes has them in conditions.
+fn is_reason(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    bytes.len() <= LONGEST_REASON
+        && bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.last().is_some_and(is_word)
+        && bytes.iter().all(|byte| is_word(byte) || b",:".contains(byte))
 }
 
 /// The conditions of `object` as they should be, those of others included. `now` is when a status changed.

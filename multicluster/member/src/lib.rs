@@ -13,6 +13,7 @@ mod event;
 pub mod export;
 pub mod gateway;
 pub mod import;
+mod kept;
 pub mod kind;
 pub mod leader;
 pub mod objects;
@@ -21,4 +22,5 @@ mod send;
 mod watches;
 pub mod withdrawals;
 
-pub use parts::{LabelIdentities, Settings, add_to};
+pub use export::LabelIdentities;
+pub use parts::{Settings, add_to};

@@ -6,7 +6,6 @@ use std::time::Duration;
 use antrea_kit::components::Components;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::names::Naming;
 use antrea_shared_api::multicluster::well_known::{DERIVED_PREFIX, label};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
@@ -14,29 +13,36 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::engine::{self, Part};
-use crate::export::{Exporter, LabelExporter, Membership, Networks};
+use crate::export::{
+    Exported, ExportedPods, Exporter, LabelExporter, LabelIdentities, Membership, Networks, PodNetworks,
+};
 use crate::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
-use crate::import::{Importer, MANAGED_BY};
+use crate::import::{Beyond, ImportLimits, Importer};
 use crate::kind::Kind;
-use crate::leader::{self, Connect, Facts, Joined, Leader, Link};
-use crate::watches::Watched;
+use crate::leader::{self, Connect, Facts, Joined, Leader, Link, Tokens};
+use crate::objects::SERVICE_LABEL;
+use crate::watches::{Keep, Watched};
 use crate::withdrawals::Withdrawals;
 
 /// What a member is told by its configuration and learned of its cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The Namespace of the controller: of ClusterSet, Secret, Gateway and ClusterInfoImports.
     pub namespace: String,
     /// The networks of the cluster. The families of ClusterIPs are those of the Service CIDRs, in their order.
     pub networks: Networks,
+    /// Which networks Pods are exported in (`podCIDRs`).
+    pub pods: PodNetworks,
+    /// The networks of Pods that the Nodes of the cluster name; nothing before they are known.
+    pub nodes: watch::Receiver<Option<Vec<IpNet>>>,
     /// Which addresses are exported (`endpointIPType`).
     pub addresses: EndpointAddresses,
     /// Which address of the Gateway's Node other clusters use (`gatewayIPPrecedence`).
     pub precedence: NodeIpKind,
-    /// How the leader wants ResourceExports to be named.
-    pub naming: Naming,
     /// Whether labels of Pods are exported (`enableStretchedNetworkPolicy`).
     pub label_identities: LabelIdentities,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names (`member.tokenSecret`).
+    pub token_secret: Option<String>,
     /// How long the tokens last that the leader is asked for (`member.tokenLifetime`); API servers give no less than 10
     /// minutes.
     pub token_lifetime: Duration,
@@ -44,15 +50,6 @@ pub struct Settings {
     pub excluded_namespaces: BTreeSet<String>,
     /// The version of the controller, for the leader.
     pub version: String,
-}
-
-/// Whether other clusters' policies can select Pods of this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LabelIdentities {
-    /// Labels of Pods stay in the cluster.
-    Kept,
-    /// They are exported.
-    Exported,
 }
 
 /// Starts the components of a member.
@@ -64,25 +61,26 @@ pub(crate) fn add(components: &mut Components, client: &Client, settings: &Setti
     let (known, leader) = watch::channel(Leader::Unknown);
     let facts = Facts {
         networks: settings.networks.clone(),
+        pods: settings.pods,
+        nodes: settings.nodes.clone(),
         addresses: settings.addresses,
         version: settings.version.clone(),
     };
-    let (namespace, lifetime) = (settings.namespace.clone(), settings.token_lifetime);
+    let tokens = Tokens { secret: settings.token_secret.clone(), lifetime: settings.token_lifetime };
+    let namespace = settings.namespace.clone();
     components.add("leader-connection", |stop| {
-        leader::run(client.clone(), namespace, facts, lifetime, connect, known, stop)
+        leader::run(client.clone(), namespace, facts, tokens, connect, known, stop)
     });
     let (settings, client) = (|| settings.clone(), || client.clone());
     components.add("importer", |stop| engine::run(Imports(settings()), client(), leader.clone(), stop));
     components.add("exporter", |stop| engine::run(Exports(settings()), client(), leader.clone(), stop));
     components.add("gateway", |stop| engine::run(Gateways(settings()), client(), leader.clone(), stop));
-    if settings().label_identities == LabelIdentities::Exported {
-        components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
-    }
+    components.add("label-exporter", |stop| engine::run(Labels(settings()), client(), leader, stop));
 }
 
-struct Imports(Settings);
-struct Exports(Settings);
-struct Gateways(Settings);
+pub(crate) struct Imports(pub(crate) Settings);
+pub(crate) struct Exports(pub(crate) Settings);
+pub(crate) struct Gateways(pub(crate) Settings);
 struct Labels(Settings);
 
 /// The name of a cluster that is in no ClusterSet, where something wants one; nothing is exported under it.
@@ -94,13 +92,13 @@ impl Part for Imports {
     type Area = Importer;
 
     fn local(&self) -> Vec<Watched> {
-        let slices = format!("endpointslice.kubernetes.io/managed-by={MANAGED_BY}");
+        let keep = Keep::ForImports(self.0.addresses);
         vec![
             Watched::all(Kind::Namespace),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::Service) },
-            Watched { labels: Some(slices), ..Watched::all(Kind::EndpointSlice) },
+            Watched { keep, ..Watched::all(Kind::Service) },
+            Watched { keep, ..slices_of_services() },
             Watched::all(Kind::Tier),
-            Watched { prefix: DERIVED_PREFIX, ..Watched::all(Kind::ClusterNetworkPolicy) },
+            Watched { keep: Keep::Prefix(DERIVED_PREFIX), ..Watched::all(Kind::ClusterNetworkPolicy) },
             Watched::all(Kind::ServiceImport),
             Watched::of(Kind::ClusterInfoImport, &self.0.namespace),
             Watched::all(Kind::LabelIdentity),
@@ -115,7 +113,7 @@ impl Part for Imports {
         let (cluster, area) = match leader {
             Leader::Unknown => return None,
             Leader::None => (nobody()?, String::new()),
-            Leader::Away(cluster, _) => (cluster.clone(), String::new()),
+            Leader::Away { cluster, area, .. } => (cluster.clone(), area.clone()),
             Leader::Joined(joined) if joined.link == Link::Connecting => return None,
             Leader::Joined(joined) => (joined.cluster.clone(), joined.area.clone()),
         };
@@ -124,7 +122,12 @@ impl Part for Imports {
             namespace: self.0.namespace.clone(),
             area,
             families: families(&self.0.networks.service_cidrs),
+            addresses: self.0.addresses,
+            own_networks: own_networks(&self.0.networks, leader),
             excluded: self.0.excluded_namespaces.clone(),
+            labels: self.0.label_identities,
+            limits: ImportLimits::of(&self.0.networks.service_cidrs),
+            beyond: Beyond::default(),
             withdrawals: Withdrawals::default(),
         })
     }
@@ -135,55 +138,78 @@ impl Part for Exports {
 
     fn local(&self) -> Vec<Watched> {
         vec![
-            Watched::all(Kind::Service),
-            Watched {
-                labels: Some("kubernetes.io/service-name".to_owned()),
-                ..Watched::all(Kind::EndpointSlice)
-            },
+            Watched { keep: Keep::Exported, ..Watched::all(Kind::Service) },
+            Watched { keep: Keep::Exported, ..slices_of_services() },
             Watched::all(Kind::ServiceExport),
             Watched::of(Kind::Gateway, &self.0.namespace),
         ]
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        vec![own_exports(leader, "!=")]
     }
 
     fn area(&self, leader: &Leader) -> Option<Exporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
+        let (cluster, membership) = membership(leader)?;
         Some(Exporter {
             cluster,
             namespace: self.0.namespace.clone(),
             addresses: self.0.addresses,
             networks: self.0.networks.clone(),
+            pods: exported_pods(leader)?,
+            nodes: match self.0.pods {
+                PodNetworks::Named => Vec::new(),
+                // Before they are known, Pods that are exported would be taken for others.
+                PodNetworks::OfNodes => self.0.nodes.borrow().clone()?,
+            },
             membership,
             excluded: self.0.excluded_namespaces.clone(),
             refusals: BTreeMap::new(),
+            refused_once: BTreeSet::new(),
             withdrawals: Withdrawals::default(),
+            exported: Exported::default(),
         })
     }
 }
 
 /// The part of the leader in exports, and who exports; nothing before the leader has said whether this cluster is the
 /// member of its ID, and not another that would lose its exports.
-fn membership(settings: &Settings, leader: &Leader) -> Option<(ClusterId, Membership)> {
-    let joined = |area: &str, unreachable| Membership::Joined {
-        area: area.to_owned(),
-        naming: settings.naming,
-        unreachable,
-    };
+fn membership(leader: &Leader) -> Option<(ClusterId, Membership)> {
+    let joined = |area: &str, unreachable| Membership::Joined { area: area.to_owned(), unreachable };
     Some(match leader {
         Leader::Unknown => return None,
         Leader::None => (nobody()?, Membership::None),
-        Leader::Away(cluster, why) => (cluster.clone(), joined("", Some(why.clone()))),
+        Leader::Away { cluster, area, why } => (cluster.clone(), joined(area, Some(why.clone()))),
         Leader::Joined(leader) if leader.link == Link::Connecting => return None,
         Leader::Joined(leader) => (leader.cluster.clone(), joined(&leader.area, leader.link.fault())),
     })
 }
 
-/// The exports of this cluster.
-fn own_exports(leader: &Joined) -> Watched {
-    let own = format!("{}={}", label::SOURCE_CLUSTER_ID, leader.cluster);
+fn slices_of_services() -> Watched {
+    Watched { labels: Some(SERVICE_LABEL.to_owned()), ..Watched::all(Kind::EndpointSlice) }
+}
+
+/// The networks that no other cluster has, whatever the leader says. Nothing is imported while there is no way to it.
+fn own_networks(networks: &Networks, leader: &Leader) -> Vec<IpNet> {
+    let nodes = match leader {
+        Leader::Joined(joined) => joined.nodes.as_slice(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => &[],
+    };
+    [networks.service_cidrs.as_slice(), &networks.pod_cidrs, nodes].concat()
+}
+
+/// The Pods that the leader takes, none where there is no way to it; nothing while nobody knows.
+fn exported_pods(leader: &Leader) -> Option<ExportedPods> {
+    match leader {
+        Leader::Joined(joined) => joined.pods.clone(),
+        Leader::Unknown | Leader::None | Leader::Away { .. } => Some(ExportedPods::default()),
+    }
+}
+
+/// The exports of this cluster whose kind is LabelIdentity (`=`), or is not (`!=`): there may be thousands of those.
+fn own_exports(leader: &Joined, is: &str) -> Watched {
+    let own =
+        format!("{}={},{}{is}LabelIdentity", label::SOURCE_CLUSTER_ID, leader.cluster, label::SOURCE_KIND);
     Watched { labels: Some(own), ..Watched::of(Kind::ResourceExport, &leader.area) }
 }
 
@@ -191,16 +217,19 @@ impl Part for Labels {
     type Area = LabelExporter;
 
     fn local(&self) -> Vec<Watched> {
-        vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)]
+        match self.0.label_identities {
+            LabelIdentities::Kept => Vec::new(),
+            LabelIdentities::Exported => vec![Watched::all(Kind::Namespace), Watched::all(Kind::Pod)],
+        }
     }
 
     fn remote(&self, leader: &Joined) -> Vec<Watched> {
-        vec![own_exports(leader)]
+        vec![own_exports(leader, "=")]
     }
 
     fn area(&self, leader: &Leader) -> Option<LabelExporter> {
-        let (cluster, membership) = membership(&self.0, leader)?;
-        Some(LabelExporter { cluster, membership })
+        let (cluster, membership) = membership(leader)?;
+        Some(LabelExporter { cluster, membership, labels: self.0.label_identities })
     }
 }
 
@@ -219,7 +248,7 @@ impl Part for Gateways {
         let participation = match leader {
             Leader::Unknown => return None,
             Leader::None => Participation::None,
-            Leader::Away(..) | Leader::Joined(_) => Participation::Member,
+            Leader::Away { .. } | Leader::Joined(_) => Participation::Member,
         };
         Some(Election {
             namespace: self.0.namespace.clone(),

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_core::names::Naming;
-use antrea_mc_member::export::{Exporter, Membership, Networks};
+use antrea_mc_member::export::{Exported, ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
@@ -20,14 +19,14 @@ pub(crate) fn exporter() -> Exporter {
             service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
             pod_cidrs: vec!["10.10.0.0/16".parse().unwrap()],
         },
-        membership: Membership::Joined {
-            area: "area".to_owned(),
-            naming: Naming::Upstream,
-            unreachable: None,
-        },
+        pods: ExportedPods { networks: vec!["10.10.0.0/16".parse().unwrap()], at_home: None },
+        nodes: Vec::new(),
+        membership: Membership::Joined { area: "area".to_owned(), unreachable: None },
         excluded: BTreeSet::new(),
         refusals: BTreeMap::new(),
+        refused_once: BTreeSet::new(),
         withdrawals: Withdrawals::default(),
+        exported: Exported::default(),
     }
 }
 
@@ -139,31 +138,10 @@ fn exports_of_other_clusters_are_left_alone() {
     assert_eq!(Cluster::of(other).settle(&exporter()), "");
 }
 
-#[test]
-fn two_services_never_share_an_export() {
-    let other = EXPORT
-        .replace("shop", "shop-web")
-        .replace("name: web", "name: api")
-        .replace("service-name: web", "service-name: api");
-    let first =
-        EXPORT.replace("name: web", "name: web-api").replace("service-name: web", "service-name: web-api");
-    let mut cluster = Cluster::of(&first);
-    cluster.settle(&exporter());
-    cluster.apply(&other);
-    insta::assert_snapshot!(cluster.settle_briefly(&exporter()), @"
-    patch status of ServiceExport shop-web/api
-    create Event shop-web/api.18fae2770ae99400
-    problem: ResourceExport area/west-shop-web-api-service already exports another Service of this cluster; rename one of the two, or use a leader that tells them apart
-    ");
-    let ours = Membership::Joined { area: "area".to_owned(), naming: Naming::Unambiguous, unreachable: None };
-    insta::assert_snapshot!(cluster.settle_briefly(&Exporter { membership: ours, ..exporter() }), @"
-    create ResourceExport area/west-shop-web-api-service-aa6923a0767ee4e4
-    create ResourceExport area/west-shop-web-api-endpoints-b15b21aa894e3044
-    patch status of ServiceExport shop-web/api
-    ");
-}
-
 pub(crate) const GATEWAY: &str = "{kind: Gateway, metadata: {name: n1, namespace: kube-system, creationTimestamp: '2026-11-21T09:00:00Z'}, gatewayIP: 172.18.0.5, internalIP: 172.18.0.5}";
+
+/// What the Gateway says where nothing is exported.
+const LISTED: &str = "exported: {mode: Listed, podCIDRs: [10.10.0.0/16]}";
 
 #[test]
 fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
@@ -177,8 +155,13 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
       spec.name: "west"
       spec.kind: "ClusterInfo"
       spec.clusterInfo: {"clusterID":"west","serviceCIDR":"10.96.0.0/16","gatewayInfos":[{"gatewayIP":"172.18.0.5"}],"podCIDRs":["10.10.0.0/16"]}
+    patch Gateway kube-system/n1
+      exported.mode: "Listed"
+      exported.addresses: []
+      exported.podCIDRs: ["10.10.0.0/16"]
     "#);
-    cluster.apply(&GATEWAY.replace("n1", "n2").replace("09:00", "09:10").replace("0.5", "0.6"));
+    let second = GATEWAY.replace("n1", "n2").replace("09:00", "09:10").replace("0.5", "0.6");
+    cluster.apply(&second.replace("gatewayIP", &format!("{LISTED}, gatewayIP")));
     insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
     patch ResourceExport area/west-clusterinfo
       spec.clusterInfo: {"gatewayInfos":[{"gatewayIP":"172.18.0.5"},{"gatewayIP":"172.18.0.6"}]}
@@ -190,4 +173,51 @@ fn the_cluster_info_stays_while_one_gateway_takes_over_from_another() {
     "#);
     cluster.delete(Kind::Gateway, "kube-system", "n2");
     insta::assert_snapshot!(cluster.settle(&exporter()), @"delete ResourceExport area/west-clusterinfo");
+}
+
+#[test]
+fn the_cluster_info_says_which_tunnel_the_gateway_has() {
+    let listed = GATEWAY.replace("internalIP:", &format!("{LISTED}, internalIP:"));
+    let with = |tunnel: &str| listed.replace("internalIP:", &format!("status: {{{tunnel}}}, internalIP:"));
+    let mut cluster = Cluster::of(&listed);
+    assert!(!cluster.settle(&exporter()).contains("tunnel"), "its agent does not say");
+    cluster.apply(&with("probe: {}, tunnel: {type: vxlan, port: 4789}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"vxlan","port":4789}}
+    "#);
+    cluster.apply(&with("probe: {}, tunnel: {type: gre}"));
+    insta::assert_snapshot!(cluster.settle(&exporter()), @r#"
+    patch ResourceExport area/west-clusterinfo
+      spec.clusterInfo: {"tunnel":{"type":"gre","port":null}}
+    "#);
+}
+
+#[test]
+fn what_cannot_be_read_is_not_withdrawn() {
+    let check = |mut cluster: Cluster, unreadable: &str, named: &str| {
+        cluster.apply(unreadable);
+        let said = cluster.settle(&exporter());
+        assert!(said.starts_with(&format!("problem: {named} cannot be read")), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    };
+    check(
+        exported(),
+        "{kind: ServiceExport, metadata: {name: web, namespace: shop}, spec: {exportedLabels: 7}}",
+        "ServiceExport shop/web",
+    );
+    check(
+        exported(),
+        "{kind: Service, metadata: {name: web, namespace: shop}, spec: {type: ClusterIP, ports: http}}",
+        "Service shop/web",
+    );
+    check(
+        exported(),
+        "{kind: EndpointSlice, metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, endpoints: 7}",
+        "EndpointSlice shop/web-1",
+    );
+    let mut with_gateway = Cluster::of(GATEWAY);
+    with_gateway.settle(&exporter());
+    let unreadable = format!("{LISTED}, gatewayIP: 7");
+    check(with_gateway, &GATEWAY.replace("gatewayIP: 172.18.0.5", &unreadable), "Gateway kube-system/n1");
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use antrea_mc_member::gateway::{Election, Failed, Handovers, NodeIpKind, Participation, Reports};
 use antrea_mc_member::kind::Kind;
+use serde_json::json;
 
 use crate::objects::Cluster;
 
@@ -47,6 +48,7 @@ fn the_node_that_is_annotated_becomes_the_gateway() {
       gatewayIP: "172.18.0.2"
       internalIP: "172.18.0.2"
       serviceCIDR: "10.96.0.0/16"
+      exported.mode: "Listed"
     "#);
 }
 
@@ -106,6 +108,26 @@ fn another_node_takes_over_before_the_gateway_goes() {
         let done: Vec<&str> = done.lines().filter(|line| !line.starts_with("problem")).collect();
         assert_eq!(done, ["create Gateway kube-system/n2", "delete Gateway kube-system/n1"], "{fault}");
     }
+}
+
+/// The exporter may wait for the leader. Connections of other clusters go on.
+#[test]
+fn the_next_gateway_lets_in_what_the_present_one_does() {
+    let mut cluster = Cluster::of(&[node(1, YES, ""), node(2, YES, "")].concat());
+    cluster.settle(&election());
+    let exported = "exported: {mode: Listed, addresses: [10.96.0.7/32], podCIDRs: [10.10.0.0/16]}";
+    cluster.apply(&format!(
+        "{{kind: Gateway, metadata: {{name: n1, namespace: kube-system}}, gatewayIP: 172.18.0.1, internalIP: 172.18.0.1, \
+         serviceCIDR: 10.96.0.0/16, {exported}}}"
+    ));
+    cluster.apply(&node(1, "", ""));
+    cluster.settle(&election());
+    let (key, gateway) = cluster.objects.all(Kind::Gateway).next().unwrap();
+    assert_eq!(key.name, "n2");
+    assert_eq!(
+        gateway["exported"],
+        json!({ "mode": "Listed", "addresses": ["10.96.0.7/32"], "podCIDRs": ["10.10.0.0/16"] })
+    );
 }
 
 #[test]

@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antrea_mc_member::import::Importer;
+use antrea_mc_core::addresses::EndpointAddresses;
+use antrea_mc_member::LabelIdentities;
+use antrea_mc_member::import::{Beyond, ImportLimits, Importer};
 use antrea_mc_member::kind::Kind;
+use antrea_mc_member::objects::Key;
 use antrea_mc_member::withdrawals::Withdrawals;
 use antrea_types::IpFamily;
+use serde_json::{Value, json};
 
 use crate::objects::Cluster;
 
@@ -15,7 +19,12 @@ pub(crate) fn importer() -> Importer {
         namespace: "kube-system".to_owned(),
         area: "area".to_owned(),
         families: vec![IpFamily::V4],
+        addresses: EndpointAddresses::ClusterIps,
+        own_networks: Vec::new(),
         excluded: BTreeSet::new(),
+        labels: LabelIdentities::Exported,
+        limits: ImportLimits::default(),
+        beyond: Beyond::default(),
         withdrawals: Withdrawals::default(),
     }
 }
@@ -99,6 +108,22 @@ fn five_hundred_services_take_one_request_an_object_and_one_for_the_status() {
 }
 
 #[test]
+fn a_service_prefers_what_is_close_in_the_word_that_all_api_servers_know() {
+    let key = Key::new(Kind::Service, "shop", "antrea-mc-web");
+    for (word, expected) in [
+        ("PreferSameNode", json!("PreferClose")),
+        ("PreferClose", json!("PreferClose")),
+        ("null", Value::Null),
+    ] {
+        let spec = format!("sessionAffinity: None\n      trafficDistribution: {word}");
+        let import = SERVICE.replace("sessionAffinity: None", &spec);
+        let mut cluster = Cluster::of(&objects(&[NAMESPACE, &import, ENDPOINTS]));
+        cluster.settle(&importer());
+        assert_eq!(cluster.objects.get(&key).unwrap()["spec"]["trafficDistribution"], expected, "{word}");
+    }
+}
+
+#[test]
 fn what_is_deleted_comes_back() {
     let mut cluster = web();
     cluster.delete(Kind::Service, "shop", "antrea-mc-web");
@@ -123,6 +148,47 @@ spec: {type: ClusterIP, clusterIP: 10.96.0.1, clusterIPs: [10.96.0.1], sessionAf
     patch Service shop/antrea-mc-web
       spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80,"targetPort":80}]
       spec.sessionAffinity: "None"
+    "#);
+}
+
+/// What others write on the ServiceImport `web`.
+fn edit(cluster: &mut Cluster, edit: impl FnOnce(&mut Value)) {
+    let mut import = cluster.objects.get(&Key::new(Kind::ServiceImport, "shop", "web")).unwrap().clone();
+    edit(&mut import["metadata"]);
+    cluster.objects.insert(Kind::ServiceImport, import);
+}
+
+#[test]
+fn labels_and_annotations_of_others_on_a_service_import_stay() {
+    let mut cluster = web();
+    edit(&mut cluster, |metadata| {
+        metadata["labels"]["argocd.argoproj.io/instance"] = "x".into();
+        metadata["annotations"]["external-dns.alpha.kubernetes.io/ttl"] = "60".into();
+    });
+    assert_eq!(cluster.settle(&importer()), "");
+    cluster.apply(&SERVICE.replace("{labels: {team: a}}", "{annotations: {note: b}}"));
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.labels: {"team":null}
+      metadata.annotations: {"note":"b","multicluster.antrea.io/exported-keys":"a:note"}
+    "#);
+    edit(&mut cluster, |metadata| metadata["annotations"]["note"] = "mine".into());
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.annotations: {"note":"b"}
+    "#);
+}
+
+#[test]
+fn what_stands_on_a_service_import_of_an_earlier_version_stays() {
+    let mut cluster = web();
+    edit(&mut cluster, |metadata| {
+        metadata["annotations"].as_object_mut().unwrap().remove("multicluster.antrea.io/exported-keys");
+        metadata["labels"]["mine"] = "yes".into();
+    });
+    insta::assert_snapshot!(cluster.settle(&importer()), @r#"
+    patch ServiceImport shop/web
+      metadata.annotations: {"multicluster.antrea.io/exported-keys":"l:team"}
     "#);
 }
 
@@ -246,4 +312,14 @@ fn numbers_of_labels_are_imported_and_follow_the_leader() {
     patch LabelIdentity 3c62ea4851ac2068
       spec.id: 2
     ");
+}
+
+#[test]
+fn labels_are_imported_where_policies_select_them_alone() {
+    let import = "{kind: ResourceImport, metadata: {name: 3c62ea4851ac2068, namespace: area}, spec: {kind: LabelIdentity, labelIdentity: {label: 'ns:team=a&pod:app=fe', id: 1}}}";
+    let off = Importer { labels: LabelIdentities::Kept, ..importer() };
+    let mut cluster = Cluster::of(import);
+    assert_eq!(cluster.settle(&off), "");
+    cluster.settle(&importer());
+    insta::assert_snapshot!(cluster.settle(&off), @"delete LabelIdentity 3c62ea4851ac2068");
 }

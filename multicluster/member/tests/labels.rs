@@ -1,15 +1,14 @@
 //! The label sets that a member exports.
 
-use antrea_mc_core::names::Naming;
-use antrea_mc_member::export::{LabelExporter, Membership};
+use antrea_mc_member::area::Area;
+use antrea_mc_member::export::{LabelExporter, LabelIdentities, Membership};
 use antrea_mc_member::kind::Kind;
 
 use crate::objects::Cluster;
 
 fn exporter() -> LabelExporter {
-    let membership =
-        Membership::Joined { area: "area".to_owned(), naming: Naming::Upstream, unreachable: None };
-    LabelExporter { cluster: "west".parse().unwrap(), membership }
+    let membership = Membership::Joined { area: "area".to_owned(), unreachable: None };
+    LabelExporter { cluster: "west".parse().unwrap(), membership, labels: LabelIdentities::Exported }
 }
 
 const PODS: &str = "
@@ -52,6 +51,15 @@ fn labels_of_the_namespace_are_part_of_the_set() {
     create ResourceExport area/west-00aa3698d25830d3
     delete ResourceExport area/west-3c62ea4851ac2068
     ");
+}
+
+#[test]
+fn labels_that_are_kept_are_withdrawn() {
+    let mut cluster = Cluster::of(PODS);
+    cluster.settle(&exporter());
+    let keeping = LabelExporter { labels: LabelIdentities::Kept, ..exporter() };
+    insta::assert_snapshot!(cluster.settle(&keeping), @"delete ResourceExport area/west-3c62ea4851ac2068");
+    assert_eq!(keeping.kinds(), [Kind::ResourceExport], "the controller may not read Pods then");
 }
 
 #[test]

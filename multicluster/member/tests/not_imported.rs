@@ -70,7 +70,7 @@ fn a_service_of_a_family_that_the_cluster_lacks_is_not_ready() {
     insta::assert_snapshot!(cluster.settle(&importer()), @r#"
     create ServiceImport shop/web
       metadata.labels: {"team":"a"}
-      metadata.annotations: {"multicluster.antrea.io/imported-service":"true"}
+      metadata.annotations: {"multicluster.antrea.io/imported-service":"true","multicluster.antrea.io/exported-keys":"l:team"}
       spec.type: "ClusterSetIP"
       spec.ports: [{"name":"http","protocol":"TCP","appProtocol":"http","port":80}]
       spec.ips: []
@@ -82,6 +82,18 @@ fn a_service_of_a_family_that_the_cluster_lacks_is_not_ready() {
       status.conditions: [{"type":"Ready","status":"False","reason":"IPFamilyNotSupported","message":"the Service has addresses of IPv6 only, which this cluster does not have","lastTransitionTime":"2027-01-15T08:00:01Z"}]
     problem: the Service has addresses of IPv6 only, which this cluster does not have
     "#);
+}
+
+/// No object of the leader is copied: a Service is made of what is read of one.
+#[test]
+fn an_imported_service_has_a_cluster_ip_and_no_other_address_whatever_the_leader_says() {
+    let more =
+        ["externalIPs: [10.96.0.1]", "loadBalancerIP: 10.96.0.1", "ips: [10.96.0.1]", "selector: {app: db}"];
+    let said = more.iter().map(|field| format!("\n      {field}")).collect::<String>();
+    let said = SERVICE.replace("sessionAffinity: None", &format!("sessionAffinity: None{said}"));
+    assert_ne!(said, SERVICE);
+    let made = |service: &str| Cluster::of(&objects(&[NAMESPACE, service, ENDPOINTS])).settle(&importer());
+    assert_eq!(made(&said), made(SERVICE));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) const KINDS: [Kind; 19] = [
     Kind::ResourceImport,
 ];
 
-fn kind_of(object: &Value) -> Kind {
+pub(crate) fn kind_of(object: &Value) -> Kind {
     let kind = text(object, "/kind");
     KINDS.into_iter().find(|known| known.resource().kind == kind).unwrap_or_else(|| panic!("kind {kind:?}"))
 }
@@ -69,7 +69,7 @@ impl Cluster {
 
     pub(crate) fn delete(&mut self, kind: Kind, namespace: &str, name: &str) {
         let key = antrea_mc_member::objects::Key::new(kind, namespace, name);
-        assert!(self.objects.remove(&key).is_some(), "{key} is not there");
+        assert!(!self.objects.remove(&key).is_empty(), "{key} is not there");
     }
 
     /// What an area does until nothing is left to do, one request a paragraph, and its problems.
@@ -131,8 +131,10 @@ impl Cluster {
                     object["spec"]["clusterIP"] = json!(ips.first());
                     object["spec"]["clusterIPs"] = json!(ips);
                 }
-                assert!(self.objects.get(key).is_none(), "{key} is there already");
-                self.objects.learn(key.kind, WatchEvent::Applied(object));
+                // What is there already is what the request is answered with.
+                if self.objects.get(key).is_none() {
+                    self.objects.learn(key.kind, WatchEvent::Applied(object));
+                }
             }
             Action::Patch(_, patch) | Action::PatchStatus(_, patch) => {
                 let mut object = self.objects.get(key).expect("it is there").clone();

@@ -1,6 +1,8 @@
 //! When the token is renewed.
 
-use antrea_mc_member::leader::{Credentials, Renewal};
+use std::time::Duration;
+
+use antrea_mc_member::leader::{Credentials, Pace, Renewal};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -26,12 +28,43 @@ fn check(renewal: &Renewal, credentials: &Credentials, seconds: &[i64], expected
 }
 
 #[test]
-fn a_token_is_renewed_at_half_of_its_life_and_until_it_ends() {
+fn a_token_is_renewed_at_half_of_its_life() {
     let renewal = Renewal::default();
-    check(&renewal, &of_west(), &[0, 1000, 1499, 2000, 3000], false);
+    check(&renewal, &of_west(), &[0, 1000, 1499], false);
     check(&renewal, &of_west(), &[1500, 1999], true);
     let due = renewal.due(&of_west(), at(1500)).unwrap();
     assert_eq!((due.namespace.as_str(), due.account.as_str()), ("area", "west"));
+}
+
+/// Nothing is asked of a leader that does not take the token any more.
+#[test]
+fn a_token_that_the_leader_takes_is_renewed_whatever_the_clock_says() {
+    check(&Renewal::default(), &of_west(), &[2000, 1_000_000], true);
+}
+
+/// How often a token is renewed within so many seconds that is due all the time.
+fn renewals(life: i64, seconds: u64) -> usize {
+    let claims =
+        format!(r#"{{"sub": "system:serviceaccount:area:west", "iat": 1000, "exp": {}}}"#, 1000 + life);
+    let (credentials, renewal, mut pace) = (token(&claims), Renewal::default(), Pace::default());
+    let ahead = at(1_000_000_000);
+    let renewed = (0..seconds).filter(|second| {
+        let now = Duration::from_secs(*second);
+        let due = renewal.due(&credentials, ahead).is_some_and(|token| pace.allows(&token, now));
+        if due {
+            pace.renewed(now);
+        }
+        due
+    });
+    renewed.count()
+}
+
+#[test]
+fn a_clock_that_is_wrong_renews_a_token_once_a_minute_at_most() {
+    assert_eq!(renewals(1, 3600), 60);
+    assert_eq!(renewals(600, 3600), 60);
+    assert_eq!(renewals(6000, 3600), 6);
+    assert_eq!(renewals(7 * 86_400, 7200), 2, "an hour passes between two");
 }
 
 #[test]
@@ -59,7 +92,7 @@ fn a_refusal_is_news_once_and_tried_again_after_growing_waits() {
     check(&renewal, &of_west(), &[1529], false);
     check(&renewal, &of_west(), &[1530], true);
     assert!(renewal.failed("timed out".to_owned(), at(1530), 1.0));
-    check(&renewal, &of_west(), &[2000], false);
+    check(&renewal, &of_west(), &[1569], false);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! A member of upstream's whose controller is replaced by ours: recorded objects, and what becomes of them.
 
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_core::names::Naming;
-use antrea_mc_member::export::{Exporter, Membership, Networks};
+use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks};
 use antrea_mc_member::gateway::Election;
 use antrea_mc_member::import::Importer;
 
@@ -38,11 +37,12 @@ fn networks() -> Networks {
 /// What our controller does in place of upstream's.
 fn take_over(leader: &str, member: &str, addresses: EndpointAddresses) -> String {
     let importer = Importer { cluster: "c5".parse().unwrap(), area: AREA.to_owned(), ..imports::importer() };
-    let joined = Membership::Joined { area: AREA.to_owned(), naming: Naming::Unambiguous, unreachable: None };
+    let joined = Membership::Joined { area: AREA.to_owned(), unreachable: None };
     let exporter = Exporter {
         cluster: "c5".parse().unwrap(),
         addresses,
         networks: networks(),
+        pods: ExportedPods { networks: networks().pod_cidrs, at_home: None },
         membership: joined,
         ..exports::exporter()
     };
@@ -74,6 +74,8 @@ fn check(leader: &str, member: &str, addresses: EndpointAddresses) {
             "patch ServiceImport ",
             "patch status of ServiceImport ",
             "patch ResourceExport ",
+            // What is exported, which upstream's Gateways do not say.
+            "patch Gateway ",
             // What became of a policy, of which upstream says nothing.
             "patch status of ResourceImport ",
             "patch status of ServiceExport ",

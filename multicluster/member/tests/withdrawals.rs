@@ -16,7 +16,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// Somebody deletes an object of a cluster that had nothing left to do.
 fn lose(cluster: &mut Cluster, area: &mut impl Area, key: &Key, now: Duration) -> Value {
     assert_eq!(cluster.settle(area), "");
-    let change = cluster.objects.remove(key).expect("it is there");
+    let change = cluster.objects.remove(key).pop().expect("it is there");
     area.learned(&cluster.objects, &change, now);
     change.before.unwrap()
 }

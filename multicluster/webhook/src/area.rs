@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use antrea_kit::known::Known as Named;
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::claims::ClaimBook;
+use antrea_mc_core::bindings::{Account, Approval, Bindings, Held};
+use antrea_mc_core::claims::{ClaimBook, Networks, recorded};
+use antrea_mc_core::cluster_set::needs_approval;
 use antrea_mc_core::ids::ClusterId;
+use antrea_mc_core::limits::{Size, Usage};
 use antrea_shared_api::multicluster::v1alpha1::{ExportKind, MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{
     CLUSTER_ID_CLAIM, CLUSTER_SET_ID_CLAIM, ClusterClaim, ClusterSet,
 };
-use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
 use antrea_shared_api::multicluster::well_known::announce_name;
 use k8s_openapi::Metadata;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -27,27 +29,48 @@ pub enum Event {
     ClusterSet(WatchEvent<ClusterSet>),
     /// Announces of a Common Area.
     Announce(WatchEvent<MemberClusterAnnounce>),
-    /// ResourceExports of a Common Area; others than ClusterInfo are not looked at, and need not be watched.
-    ClusterInfo(WatchEvent<Box<ResourceExport>>),
+    /// ResourceExports of a Common Area.
+    Export(WatchEvent<Exported>),
     /// ClusterClaims of any of these Namespaces, where the cluster has the kind. Nothing waits for them.
     ClusterClaim(WatchEvent<ClusterClaim>),
+}
+
+/// A ResourceExport, as far as webhooks look at it.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    name: String,
+    size: Size,
+    /// Of kind ClusterInfo alone.
+    info: Option<Box<ResourceExport>>,
+}
+
+impl From<ResourceExport> for Exported {
+    fn from(mut export: ResourceExport) -> Self {
+        let size = Size::of(&export);
+        export.metadata.managed_fields = None;
+        let is_info = export.spec.kind == ExportKind::ClusterInfo;
+        Self { name: name(&export), size, info: is_info.then(|| Box::new(export)) }
+    }
 }
 
 /// A Namespace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Area {
-    /// ServiceAccounts with the value of their annotation.
-    accounts: Named<Option<String>>,
+    accounts: Named<Account>,
+    /// What they bind to members.
+    bindings: Bindings,
     cluster_sets: Named<ClusterSet>,
     announces: Named<MemberClusterAnnounce>,
     /// By cluster, whatever the name.
     infos: Named<Box<ResourceExport>>,
     cluster_claims: Named<String>,
     claims: ClaimBook,
+    /// Known when `infos` are.
+    usage: Usage,
 }
 
 impl Area {
-    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Option<String>>, Denied> {
+    pub(crate) fn accounts(&self) -> Result<&BTreeMap<String, Account>, Denied> {
         self.accounts.all().ok_or(Denied::Unknown("ServiceAccounts"))
     }
 
@@ -64,6 +87,12 @@ impl Area {
         self.announces()?;
         self.infos.all().ok_or(Denied::Unknown("ResourceExports"))?;
         Ok(&self.claims)
+    }
+
+    /// How much each member exports.
+    pub(crate) fn usage(&self) -> Result<&Usage, Denied> {
+        self.infos.all().ok_or(Denied::Unknown("ResourceExports"))?;
+        Ok(&self.usage)
     }
 
     pub(crate) fn announce_of(&self, cluster: &ClusterId) -> Option<&MemberClusterAnnounce> {
@@ -91,14 +120,15 @@ impl Area {
     pub(crate) fn learn(&mut self, event: Event) {
         match event {
             Event::Account(event) => {
-                learn(&mut self.accounts, event, |mut account| {
-                    let annotations = account.metadata.annotations.as_mut();
-                    let bound_to = annotations.and_then(|annotations| annotations.remove(CLUSTER_ID));
-                    Some((name(&account), bound_to))
-                });
+                learn(&mut self.accounts, event, |account| Some((name(&account), account.metadata.into())));
+                self.accounts_changed();
             }
             Event::ClusterSet(event) => {
+                let before = self.needs_approval();
                 learn(&mut self.cluster_sets, event, named);
+                if self.needs_approval() != before {
+                    self.update_all_claims();
+                }
             }
             Event::ClusterClaim(event) => {
                 learn(&mut self.cluster_claims, event, |claim| Some((name(&claim), claim.value)));
@@ -108,22 +138,66 @@ impl Area {
                 let prefix = announce_name("");
                 self.update_claims(touched.iter().filter_map(|name| name.strip_prefix(&prefix)));
             }
-            Event::ClusterInfo(event) => {
-                let touched = learn(&mut self.infos, event, |export| {
-                    (export.spec.kind == ExportKind::ClusterInfo)
-                        .then(|| (export.spec.cluster_id.clone(), export))
-                });
-                self.update_claims(touched.iter().map(String::as_str));
-            }
+            Event::Export(event) => self.learn_exports(event),
         }
+    }
+
+    fn learn_exports(&mut self, event: WatchEvent<Exported>) {
+        match &event {
+            WatchEvent::Resynced(all) => {
+                self.usage = Usage::default();
+                all.iter().for_each(|export| self.usage.set(&export.name, Some(export.size.clone())));
+            }
+            WatchEvent::Applied(export) => self.usage.set(&export.name, Some(export.size.clone())),
+            WatchEvent::Deleted(export) => self.usage.set(&export.name, None),
+        }
+        let touched = learn(&mut self.infos, event, |export| Some((export.size.cluster, export.info?)));
+        if !touched.is_empty() {
+            self.update_claims(touched.iter().map(String::as_str));
+        }
+    }
+
+    fn accounts_changed(&mut self) {
+        let bindings = Bindings::of(self.accounts.all().into_iter().flat_map(BTreeMap::values));
+        let concerned = bindings.differing(&self.bindings);
+        self.bindings = bindings;
+        self.update_claims(concerned.iter().map(ClusterId::as_str));
+    }
+
+    /// Whether the leader has written down what members had before networks needed approval. Until then they have all
+    /// that they claim: the leader leaves out what they may not have.
+    fn needs_approval(&self) -> bool {
+        let mut sets = self.cluster_sets.all().into_iter().flat_map(BTreeMap::values);
+        sets.any(|set| set.status.as_ref().is_some_and(needs_approval))
+    }
+
+    /// Which networks a member may have.
+    pub(crate) fn approval_of(&self, cluster: &ClusterId) -> Approval {
+        let held = if self.needs_approval() {
+            self.announce_of(cluster).map(recorded).unwrap_or_default()
+        } else {
+            Held::Everything
+        };
+        Approval { binding: self.bindings.get(cluster).cloned().unwrap_or_default(), held }
+    }
+
+    fn update_all_claims(&mut self) {
+        let announced = self.announces.all().into_iter().flat_map(BTreeMap::values);
+        let announced = announced.map(|announce| announce.cluster_id.clone());
+        let infos = self.infos.all().into_iter().flat_map(BTreeMap::keys).cloned();
+        let clusters: BTreeSet<String> = announced.chain(infos).collect();
+        self.update_claims(clusters.iter().map(String::as_str));
     }
 
     fn update_claims<'a>(&mut self, clusters: impl Iterator<Item = &'a str>) {
         for cluster in clusters.filter_map(|cluster| cluster.parse().ok()) {
+            let approval = self.approval_of(&cluster);
             let mut claims = std::mem::take(&mut self.claims);
-            claims.update(&cluster, self.announce_of(&cluster), self.info_of(&cluster));
+            let networks = Networks::of(self.announce_of(&cluster), self.info_of(&cluster));
+            claims.update(&cluster, networks, approval);
             self.claims = claims;
         }
+        self.claims.settle();
     }
 }
 

@@ -28,7 +28,7 @@ const POWERLESS: [&str; 2] = ["system:nodes", "system:unauthenticated"];
 pub(crate) enum Caller {
     /// The Multi-cluster controller of this cluster.
     Controller,
-    /// The agent of a Node; of which one, newer Kubernetes says.
+    /// The agent of a Node; of which one, Kubernetes 1.30 and later say.
     Agent(Option<String>),
     /// Kubernetes' own controllers, as the garbage collector.
     Machinery,
@@ -96,7 +96,7 @@ impl Caller {
         let Some(account) = AccountName::of(name).filter(|account| account.namespace == namespace) else {
             return Ok(caller);
         };
-        let bound_to = area.accounts()?.get(account.name).and_then(Option::as_deref);
+        let bound_to = area.accounts()?.get(account.name).and_then(|account| account.bound_to.as_deref());
         let says = |why: String| format!("ServiceAccount {namespace}/{} {why}", account.name);
         Ok(match bound_to.map(str::parse::<ClusterId>) {
             Some(Ok(cluster)) => Self::Member(cluster),

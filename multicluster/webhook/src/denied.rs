@@ -20,6 +20,9 @@ pub enum Denied {
     /// Not enough is known yet to say who may do what.
     #[error("the Multi-cluster controller has not read the {0} of this Namespace yet: try again")]
     Unknown(&'static str),
+    /// Nobody knows yet how old the API server is.
+    #[error("the Multi-cluster controller does not know the version of the API server yet: try again")]
+    UnknownApiServer,
 }
 
 impl Denied {
@@ -30,7 +33,7 @@ impl Denied {
             Self::TooEarly(_) => 412,
             Self::Invalid(_) => 422,
             Self::Unreadable(_) => 400,
-            Self::Unknown(_) => 503,
+            Self::Unknown(_) | Self::UnknownApiServer => 503,
         }
     }
 
@@ -42,7 +45,7 @@ impl Denied {
             Self::TooEarly(_) => "",
             Self::Invalid(_) => "Invalid",
             Self::Unreadable(_) => "BadRequest",
-            Self::Unknown(_) => "ServiceUnavailable",
+            Self::Unknown(_) | Self::UnknownApiServer => "ServiceUnavailable",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::caller::Caller;
 use crate::denied::Denied;
-use crate::kinds::{announce, by_field, cluster_set, export, gateway, import};
+use crate::kinds::{announce, by_field, cluster_set, export, gateway, import, token_request};
 use crate::mutate;
 use crate::review::{Request, Verdict};
 use crate::surroundings::Surroundings;
@@ -30,11 +30,15 @@ pub enum Hook {
     ServiceImport,
     /// What is added to ResourceExports.
     MutateResourceExport,
+    /// Tokens of members.
+    TokenRequest,
+    /// How long they last.
+    MutateTokenRequest,
 }
 
 impl Hook {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::ClusterSet,
         Self::MemberClusterAnnounce,
         Self::ResourceExport,
@@ -45,6 +49,8 @@ impl Hook {
         Self::ServiceExport,
         Self::ServiceImport,
         Self::MutateResourceExport,
+        Self::TokenRequest,
+        Self::MutateTokenRequest,
     ];
 
     /// Where it is asked; upstream's for those that it has.
@@ -62,6 +68,8 @@ impl Hook {
             Self::ServiceExport => "/validate-multicluster-x-k8s-io-v1beta1-serviceexport",
             Self::ServiceImport => "/validate-multicluster-x-k8s-io-v1beta1-serviceimport",
             Self::MutateResourceExport => "/mutate-multicluster-crd-antrea-io-v1alpha1-resourceexport",
+            Self::TokenRequest => "/validate--v1-tokenrequest",
+            Self::MutateTokenRequest => "/mutate--v1-tokenrequest",
         }
     }
 
@@ -74,6 +82,9 @@ impl Hook {
 pub fn review(hook: Hook, request: &Request, surroundings: &Surroundings) -> Verdict {
     match hook {
         Hook::MutateResourceExport => mutate::patch(request),
+        Hook::MutateTokenRequest => token_request::shorten(request, surroundings),
+        // Kubelets ask for tokens, too, and are nobody's admins.
+        Hook::TokenRequest => token_request::review(request, surroundings).into(),
         _ => validate(hook, request, surroundings).into(),
     }
 }
@@ -95,6 +106,6 @@ fn validate(hook: Hook, request: &Request, surroundings: &Surroundings) -> Resul
         Hook::LabelIdentity => by_field::label_identity(request),
         Hook::ServiceExport => by_field::service_export(request),
         Hook::ServiceImport => by_field::service_import(request),
-        Hook::MutateResourceExport => Ok(()),
+        Hook::MutateResourceExport | Hook::TokenRequest | Hook::MutateTokenRequest => Ok(()),
     }
 }

@@ -25,7 +25,7 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 
-pub use area::Event;
+pub use area::{Event, Exported};
 pub use convert::convert;
 pub use denied::Denied;
 pub use hook::{Hook, review};

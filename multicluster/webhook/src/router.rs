@@ -12,7 +12,7 @@ use hyper::{Method, Request as HttpRequest, StatusCode};
 use tokio::time::timeout;
 
 use crate::question::Question;
-use crate::read_turns::{ReadTurn, ReadTurns};
+use crate::read_turns::{ReadTurn, ReadTurns, user_of};
 use crate::surroundings::Known;
 
 /// How much of a request is read without a turn: nearly all of them are shorter. Whoever sends the head of a request and then
@@ -105,7 +105,8 @@ impl Router {
                 return Err(Unread::TooLong);
             }
             if read.len() > WITHOUT_A_TURN && turn.is_none() {
-                turn = Some(self.turns.take(source).await);
+                let user = user_of(&read).to_vec();
+                turn = Some(self.turns.take(source, user).await);
             }
         }
         Ok((read, turn))

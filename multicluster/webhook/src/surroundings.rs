@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
+use antrea_kit::auth::NodesInTokens;
+use antrea_mc_core::limits::Limits;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 
 use crate::area::{Area, Event};
@@ -17,14 +20,19 @@ pub struct Installation {
     pub agent: String,
     /// Of a leader: its Common Areas.
     pub common_areas: Vec<String>,
+    /// Of a leader: how much each member may export.
+    pub limits: Limits,
     /// Of a member: where its ClusterSet and its Gateways are.
     pub member: Option<String>,
+    /// Of a leader: how long the tokens last that members ask for.
+    pub token_lifetime: Duration,
 }
 
 /// All that webhooks look up.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     installation: Installation,
+    tokens: NodesInTokens,
     areas: BTreeMap<String, Area>,
 }
 
@@ -43,6 +51,11 @@ impl Known {
         self.0.write().unwrap_or_else(PoisonError::into_inner).learn(namespace, event);
     }
 
+    /// Takes in whether tokens of agents name their Nodes.
+    pub fn learn_tokens(&self, tokens: NodesInTokens) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).tokens = tokens;
+    }
+
     /// Whether everything was listed once: before that some requests are refused.
     pub fn is_complete(&self) -> bool {
         self.read().is_complete()
@@ -56,7 +69,7 @@ impl Known {
 impl Surroundings {
     /// Nothing is known yet.
     pub fn new(installation: Installation) -> Self {
-        Self { installation, areas: BTreeMap::new() }
+        Self { installation, tokens: NodesInTokens::Unknown, areas: BTreeMap::new() }
     }
 
     /// Takes in what a watch of `namespace` tells.
@@ -75,6 +88,11 @@ impl Surroundings {
 
     pub(crate) const fn installation(&self) -> &Installation {
         &self.installation
+    }
+
+    /// Whether tokens of agents name their Nodes.
+    pub(crate) const fn tokens(&self) -> NodesInTokens {
+        self.tokens
     }
 
     pub(crate) fn is_common_area(&self, namespace: &str) -> bool {

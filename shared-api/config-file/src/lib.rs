@@ -4,9 +4,11 @@
 pub mod error;
 mod parse;
 pub mod section;
+mod texts;
 pub mod values;
 
 pub use error::{ConfigError, Problem, Problems};
 pub use parse::parse;
 pub use section::{Key, Section, Setting};
+pub use texts::Texts;
 pub use values::InvalidChoice;

@@ -1,8 +1,10 @@
 //! Keeps the certificate that vouches for an API in a ConfigMap, where clients read it: key `ca.crt`. Who edits or
-//! deletes it gets it back.
+//! deletes it gets it back. One certificate may follow another.
 
 use std::collections::BTreeMap;
 
+use futures::StreamExt;
+use futures::stream::select;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ObjectMeta, Patch, PatchParams};
 use kube::runtime::watcher;
@@ -40,13 +42,35 @@ pub struct Publication {
 /// # Errors
 /// Never: an API server that is away is asked again.
 pub async fn run(client: Client, publication: Publication, stop: CancellationToken) -> anyhow::Result<()> {
+    let (_, never) = tokio::sync::watch::channel(String::new());
+    follow(client, publication, never, stop).await
+}
+
+/// The same where others follow the certificates of `publication`: `others` has them, PEM.
+///
+/// # Errors
+/// Never: an API server that is away is asked again.
+pub async fn follow(
+    client: Client,
+    publication: Publication,
+    others: tokio::sync::watch::Receiver<String>,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
     let api: Api<ConfigMap> = Api::namespaced(client, &publication.namespace);
     let only = watcher::Config::default().fields(&format!("metadata.name={}", publication.name));
-    let (sender, events) = mpsc::channel(EVENTS);
+    let (sender, maps) = mpsc::channel(EVENTS);
     let keeper = Publisher { api: api.clone(), publication, known: Known::default() };
-    let keeping = keeper::keep(keeper, keeper::stream(events));
+    let others = keeper::changes(others, stop.clone()).map(Event::Certificates);
+    let keeping = keeper::keep(keeper, select(keeper::stream(maps).map(Event::Map), others));
     let (watched, ()) = tokio::join!(watch(api, only, certificate, sender, stop), keeping);
     watched
+}
+
+/// What is told.
+enum Event {
+    Map(WatchEvent<(String, Option<String>)>),
+    /// Others take the place of those that were published.
+    Certificates(String),
 }
 
 /// A ConfigMap as far as it matters here: its name and the certificate in it.
@@ -68,12 +92,15 @@ enum Action {
 }
 
 impl Keep for Publisher {
-    type Event = WatchEvent<(String, Option<String>)>;
+    type Event = Event;
     type Action = Action;
     const WHAT: &'static str = "ConfigMap with the certificate of the API";
 
-    fn learn(&mut self, event: Self::Event) {
-        self.known.learn(event);
+    fn learn(&mut self, event: Event) {
+        match event {
+            Event::Map(event) => self.known.learn(event),
+            Event::Certificates(pem) => self.publication.ca_pem = pem,
+        }
     }
 
     fn plan(&self) -> Option<Vec<Action>> {

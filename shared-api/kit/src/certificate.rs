@@ -41,6 +41,8 @@ pub struct StoredAuthority {
     pub certificate: String,
     /// Its key, PEM (PKCS #8).
     pub key: String,
+    /// When it ends; without, never.
+    pub ends: Option<SystemTime>,
 }
 
 /// Nobody's log has the key.
@@ -51,17 +53,52 @@ impl fmt::Debug for StoredAuthority {
 }
 
 impl StoredAuthority {
-    /// A new one, for certificates with the common name `subject`.
+    /// A new one without an end, for certificates with the common name `subject`: one that goes with its process.
     ///
     /// # Errors
     /// When the library fails.
     pub fn generate(subject: &str) -> Result<Self, CertificateError> {
-        let generate = || {
+        Self::make(&parameters(subject), None)
+    }
+
+    /// A new one that vouches until `ends`. It counts as valid a day before `now`, too: clocks differ.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn generate_until(
+        subject: &str,
+        now: SystemTime,
+        ends: SystemTime,
+    ) -> Result<Self, CertificateError> {
+        let mut parameters = parameters(subject);
+        let before = now.checked_sub(Duration::from_secs(24 * 3600)).unwrap_or(now);
+        parameters.not_before = date_time_ymd(1970, 1, 1) + since_epoch(before);
+        parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch(ends);
+        Self::make(&parameters, Some(ends))
+    }
+
+    fn make(parameters: &CertificateParams, ends: Option<SystemTime>) -> Result<Self, CertificateError> {
+        let make = || {
             let key = KeyPair::generate()?;
-            let certificate = parameters(subject).self_signed(&key)?;
-            Ok(Self { certificate: certificate.pem(), key: key.serialize_pem() })
+            let certificate = parameters.self_signed(&key)?;
+            Ok(Self { certificate: certificate.pem(), key: key.serialize_pem(), ends })
         };
-        generate().map_err(|source| CertificateError::Make { names: Vec::new(), source })
+        make().map_err(|source| CertificateError::Make { names: Vec::new(), source })
+    }
+
+    /// Whether it can vouch for anything.
+    ///
+    /// # Errors
+    /// When it is not what it was when it was stored.
+    pub fn check(&self) -> Result<(), CertificateError> {
+        self.read(&[]).map(drop)
+    }
+
+    fn read(&self, names: &[String]) -> Result<(CertificateDer<'static>, KeyPair), CertificateError> {
+        let key = KeyPair::from_pem(&self.key)
+            .map_err(|source| CertificateError::Make { names: names.to_vec(), source })?;
+        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes());
+        Ok((certificate.map_err(CertificateError::Stored)?, key))
     }
 }
 
@@ -70,6 +107,7 @@ pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     pem: String,
+    ends: Option<SystemTime>,
     subject: String,
     names: Vec<String>,
 }
@@ -82,21 +120,31 @@ impl Authority {
         names: &[String],
         stored: &StoredAuthority,
     ) -> Result<Self, CertificateError> {
-        let key = KeyPair::from_pem(&stored.key)
-            .map_err(|source| CertificateError::Make { names: names.to_vec(), source })?;
+        let (certificate, key) = stored.read(names)?;
         Ok(Self {
             issuer: Issuer::new(parameters(subject), key),
-            certificate: CertificateDer::from_pem_slice(stored.certificate.as_bytes())
-                .map_err(CertificateError::Stored)?,
+            certificate,
             pem: stored.certificate.clone(),
+            ends: stored.ends,
             subject: subject.to_owned(),
             names: names.to_vec(),
         })
     }
 
+    /// Another one, for the same subject and names.
+    pub(crate) fn followed_by(&self, stored: &StoredAuthority) -> Result<Self, CertificateError> {
+        Self::restore(&self.subject, &self.names, stored)
+    }
+
     /// The certificate that clients need to trust this process, PEM.
     pub(crate) fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// For how long a certificate can be valid from `now` on: for `wanted`, but no longer than what vouches for it.
+    pub(crate) fn lifetime(&self, now: SystemTime, wanted: Duration) -> Duration {
+        let left = self.ends.map(|ends| ends.duration_since(now).unwrap_or_default());
+        left.map_or(wanted, |left| left.min(wanted))
     }
 
     /// A certificate with a new key, valid for `lifetime` from now. It counts as valid before, too: clocks differ.
@@ -119,8 +167,7 @@ impl Authority {
         lifetime: Duration,
     ) -> Result<(CertificateDer<'static>, KeyPair), rcgen::Error> {
         let mut leaf = CertificateParams::new(self.names.as_slice())?;
-        let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        leaf.not_after = date_time_ymd(1970, 1, 1) + since_epoch + lifetime;
+        leaf.not_after = date_time_ymd(1970, 1, 1) + since_epoch(now) + lifetime;
         leaf.distinguished_name.push(DnType::CommonName, &self.subject);
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         leaf.use_authority_key_identifier_extension = true;
@@ -128,6 +175,10 @@ impl Authority {
         let certificate = leaf.signed_by(&key, &self.issuer)?;
         Ok((certificate.der().clone(), key))
     }
+}
+
+fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 fn parameters(subject: &str) -> CertificateParams {

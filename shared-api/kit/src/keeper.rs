@@ -8,9 +8,10 @@ use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use futures::stream::{Stream, StreamExt, poll_fn};
-use tokio::sync::mpsc;
+use futures::stream::{Stream, StreamExt, poll_fn, unfold};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::backoff::{Backoff, jitter};
@@ -117,6 +118,16 @@ impl Retry {
 /// The events of a watch as a stream, which ends with the watch.
 pub fn stream<T>(mut events: mpsc::Receiver<T>) -> impl Stream<Item = T> + Unpin {
     poll_fn(move |context| events.poll_recv(context))
+}
+
+/// The values that a channel gets, as a stream, which ends with the channel or at `stop`.
+pub fn changes<T: Clone>(channel: watch::Receiver<T>, stop: CancellationToken) -> impl Stream<Item = T> {
+    let next = |mut channel: watch::Receiver<T>| async move {
+        channel.changed().await.ok()?;
+        let value = channel.borrow_and_update().clone();
+        Some((value, channel))
+    };
+    unfold(channel, next).take_until(stop.cancelled_owned())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The client of the Kubernetes API.
 
+mod trouble;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+pub use trouble::{TlsTrouble, Trouble};
 
 /// No single request takes longer. Watches do: their idle time is bounded by the watcher.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -74,10 +78,18 @@ pub enum AccessError {
 /// # Errors
 /// When there are no usable credentials.
 pub async fn client(access: Access<'_>) -> Result<Client, AccessError> {
-    Client::try_from(config(access).await?).map_err(AccessError::Client)
+    connect(config(access).await?)
 }
 
-/// What [`client`] is made from.
+/// Makes a client on the runtime of the caller, to which its connections belong.
+///
+/// # Errors
+/// When the credentials cannot be used.
+pub fn connect(config: Config) -> Result<Client, AccessError> {
+    Client::try_from(config).map_err(AccessError::Client)
+}
+
+/// What [`client`] and [`connect`] make clients from.
 ///
 /// # Errors
 /// When there are no usable credentials.

@@ -32,3 +32,4 @@ pub mod status;
 pub mod untyped;
 pub mod version;
 pub mod watch;
+pub mod watchdog;

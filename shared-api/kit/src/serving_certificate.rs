@@ -2,7 +2,7 @@
 //! clients go on trusting the same authority.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 use antrea_types::MinimumTls;
@@ -29,15 +29,28 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 /// The certificate of a server and what vouches for it.
 pub struct ServingCertificate {
-    authority: Authority,
     lifetime: Duration,
-    current: RwLock<Issued>,
+    shown: RwLock<Shown>,
+}
+
+struct Shown {
+    authority: Authority,
+    issued: Issued,
 }
 
 #[derive(Clone)]
 struct Issued {
     key: Arc<CertifiedKey>,
     at: SystemTime,
+    lifetime: Duration,
+}
+
+impl Issued {
+    /// For `longest`, unless what vouches for it ends before.
+    fn by(authority: &Authority, now: SystemTime, longest: Duration) -> Result<Self, CertificateError> {
+        let lifetime = authority.lifetime(now, longest);
+        Ok(Self { key: authority.issue(now, lifetime)?, at: now, lifetime })
+    }
 }
 
 impl ServingCertificate {
@@ -68,13 +81,24 @@ impl ServingCertificate {
         now: SystemTime,
         lifetime: Duration,
     ) -> Result<Arc<Self>, CertificateError> {
-        let current = Issued { key: authority.issue(now, lifetime)?, at: now };
-        Ok(Arc::new(Self { authority, lifetime, current: RwLock::new(current) }))
+        let issued = Issued::by(&authority, now, lifetime)?;
+        Ok(Arc::new(Self { lifetime, shown: RwLock::new(Shown { authority, issued }) }))
     }
 
-    /// The certificate that clients need to trust this process, PEM: the same as long as it runs.
-    pub fn ca_pem(&self) -> &str {
-        self.authority.pem()
+    /// The certificate that clients need to trust this process, PEM: the same until [`Self::reissue`].
+    pub fn ca_pem(&self) -> String {
+        self.read().authority.pem().to_owned()
+    }
+
+    /// Goes over to a certificate of another authority, for the same names. Connections that are open notice nothing.
+    ///
+    /// # Errors
+    /// When the authority cannot be read; then everything stays as it is.
+    pub fn reissue(&self, authority: &StoredAuthority) -> Result<(), CertificateError> {
+        let authority = self.read().authority.followed_by(authority)?;
+        let issued = Issued::by(&authority, SystemTime::now(), self.lifetime)?;
+        *self.write() = Shown { authority, issued };
+        Ok(())
     }
 
     /// What a server needs to speak TLS with whatever certificate is current then.
@@ -136,16 +160,27 @@ impl ServingCertificate {
     }
 
     fn renew_if_due(&self, now: SystemTime) -> Result<Renewal, CertificateError> {
-        if !is_due(self.current().at, now, self.lifetime) {
+        let mut shown = self.write();
+        let Shown { authority, issued } = &*shown;
+        // One more certificate of an authority that has ended is worth as little.
+        let is_over = authority.lifetime(now, self.lifetime).is_zero();
+        if is_over || !is_due(issued.at, now, issued.lifetime) {
             return Ok(Renewal::NotDue);
         }
-        let issued = Issued { key: self.authority.issue(now, self.lifetime)?, at: now };
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = issued;
+        shown.issued = Issued::by(authority, now, self.lifetime)?;
         Ok(Renewal::Renewed)
     }
 
     fn current(&self) -> Issued {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.read().issued.clone()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Shown> {
+        self.shown.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Shown> {
+        self.shown.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,8 +26,8 @@ pub enum WatchEvent<T> {
     Deleted(T),
 }
 
-/// Watches until `stop` or until nobody receives. Objects that `map` gives `None` for are left out. A slow receiver
-/// slows the watch down; nothing is dropped.
+/// Watches until `stop` or until nobody receives. Objects that `map` gives `None` for are left out: for one object it gives
+/// always `None`, or never. A slow receiver slows the watch down; nothing is dropped.
 ///
 /// # Errors
 /// Never: an API server that is away, or does not know the kind, is asked again, with growing waits.
@@ -41,30 +41,13 @@ pub async fn watch<K, T>(
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    watch_kind(&K::kind(&()), api, config, map, events, stop).await
-}
-
-/// The same for objects whose kind is no type.
-///
-/// # Errors
-/// Never, as above.
-pub async fn watch_kind<K, T>(
-    kind: &str,
-    api: Api<K>,
-    config: watcher::Config,
-    map: impl Fn(K) -> Option<T>,
-    events: mpsc::Sender<WatchEvent<T>>,
-    stop: CancellationToken,
-) -> anyhow::Result<()>
-where
-    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-{
     let mut listed = Vec::new();
-    watch_each(kind, api, config, move |event| translate(event, &map, &mut listed), events, stop).await
+    let map = move |event| translate(event, &map, &mut listed);
+    watch_each(&K::kind(&()), api, config, map, events, stop).await
 }
 
-/// The same, event by event as kube has them, also while all objects are listed: nobody has to hold all objects of a
-/// kind at once. Events that `map` gives `None` for are left out.
+/// The same for objects whose kind need be no type, event by event as kube has them, also while all objects are listed:
+/// nobody has to hold all objects of a kind at once. Events that `map` gives `None` for are left out.
 ///
 /// # Errors
 /// Never, as above.

@@ -28,6 +28,12 @@ pub mod condition_type {
     pub const IS_LEADER: &str = "IsLeader";
     /// Of a member's ClusterSet, an addition to upstream's: the leader refuses the token because it has expired.
     pub const CREDENTIAL_EXPIRED: &str = "CredentialExpired";
+    /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: what it and its Secret say now is
+    /// not used, and the member goes on with what they said before, or with the Secret that it may read.
+    pub const CREDENTIAL_UNUSABLE: &str = "CredentialUnusable";
+    /// Of a member's ClusterSet, an addition to upstream's, there only while it is true: the leader does not take what the
+    /// member says of itself, and goes by what it was told before.
+    pub const ANNOUNCE_REFUSED: &str = "AnnounceRefused";
     /// Of a ResourceExport that was merged, and of a cluster that imported a ResourceImport.
     pub const SUCCEEDED: &str = "Succeeded";
     /// Of a ResourceExport that could not be merged.
@@ -36,6 +42,25 @@ pub mod condition_type {
     /// Reasons are those of the condition of the same name of a ServiceExport (KEP-1645). Of a member, in ClusterSets and
     /// its announce: its networks overlap with those of another.
     pub const CONFLICT: &str = "Conflict";
+    /// Of a member, in ClusterSets and its announce, an addition to upstream's: it claims networks that no admin of the
+    /// leader has bound to it.
+    pub const NETWORK_UNAPPROVED: &str = "NetworkUnapproved";
+    /// Of a member, in the same places, an addition to upstream's: it exports as much as it may.
+    pub const EXPORT_LIMIT: &str = "ExportLimit";
+    /// Of the leader's ClusterSet, an addition to upstream's, there only while it is false: the API server keeps since when
+    /// networks need approval.
+    pub const NETWORK_APPROVAL: &str = "NetworkApproval";
+    /// Of a member, in the same places, an addition to upstream's, where it names networks for the export of Pods alone:
+    /// whether it has all of them.
+    pub const POD_NETWORKS: &str = "PodNetworks";
+}
+
+/// Reasons of the condition `Conflict` of a member whose own claims stand.
+pub mod contested {
+    /// Another member claims some of its networks.
+    pub const NETWORK: &str = "NetworkContested";
+    /// Another member names its Gateway.
+    pub const GATEWAY: &str = "GatewayContested";
 }
 
 /// Something that holds or does not.

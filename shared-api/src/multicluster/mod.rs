@@ -8,7 +8,7 @@ pub mod well_known;
 mod condition;
 mod conversion;
 
-pub use condition::{ClusterConditions, Condition, ConditionStatus, condition_type};
+pub use condition::{ClusterConditions, Condition, ConditionStatus, condition_type, contested};
 pub use conversion::UnknownClusterId;
 
 /// The API group.

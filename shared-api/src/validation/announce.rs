@@ -1,7 +1,7 @@
 //! MemberClusterAnnounce.
 
 use super::{FieldError, Problems, Validate, values};
-use crate::multicluster::v1alpha1::{EndpointIpType, MemberClusterAnnounce};
+use crate::multicluster::v1alpha1::{EndpointIpType, MOST_NAMED_NETWORKS, MemberClusterAnnounce};
 use crate::multicluster::well_known::announce_name;
 
 impl Validate for MemberClusterAnnounce {
@@ -11,8 +11,14 @@ impl Validate for MemberClusterAnnounce {
             problems.check("clusterID", values::id(&self.cluster_id));
             problems.check("clusterSetID", values::dns_subdomain(&self.cluster_set_id));
             problems.check("leaderClusterID", values::id(&self.leader_cluster_id));
-            problems.check_each("serviceCIDRs", &self.service_cidrs, values::cidr);
-            problems.check_each("podCIDRs", &self.pod_cidrs, values::cidr);
+            for (field, networks) in [
+                ("serviceCIDRs", &self.service_cidrs),
+                ("podCIDRs", &self.pod_cidrs),
+                ("nodePodCIDRs", &self.node_pod_cidrs),
+            ] {
+                problems.at_most(field, networks.len(), MOST_NAMED_NETWORKS);
+                problems.check_each(field, networks, values::cidr);
+            }
             if let Some(kind) = &self.endpoint_ip_type {
                 problems.check("endpointIPType", values::one_of(kind.as_str(), EndpointIpType::KNOWN));
             }

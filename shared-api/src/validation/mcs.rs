@@ -40,6 +40,8 @@ pub(crate) fn check_metadata(
         problems.check(label_field, values::qualified_name(key));
         problems.check(&format!("{label_field}[{key}]"), values::label_value(value));
     }
+    problems.check(label_field, values::labels(labels, annotations));
+    problems.check(annotation_field, values::annotations(annotations));
     for key in annotations.keys() {
         problems.check(annotation_field, values::qualified_name(key));
     }

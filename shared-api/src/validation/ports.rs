@@ -13,6 +13,7 @@ pub(crate) struct Port<'a> {
     protocol: &'a str,
     /// An EndpointSlice may leave it out: all ports.
     number: Option<i32>,
+    app_protocol: &'a str,
 }
 
 /// Checks ports of one list: valid by themselves, with names that tell them apart.
@@ -43,6 +44,9 @@ fn check_one(problems: &mut Problems, port: &Port<'_>) {
     if let Some(number) = port.number.filter(|number| !(1..=65535).contains(number)) {
         problems.add("port", format!("{number} is not from 1 to 65535"));
     }
+    if !port.app_protocol.is_empty() {
+        problems.check("appProtocol", values::qualified_name(port.app_protocol));
+    }
 }
 
 fn text(text: Option<&String>) -> &str {
@@ -55,6 +59,7 @@ impl<'a> From<&'a core::v1::ServicePort> for Port<'a> {
             name: text(port.name.as_ref()),
             protocol: text(port.protocol.as_ref()),
             number: Some(port.port),
+            app_protocol: text(port.app_protocol.as_ref()),
         }
     }
 }
@@ -65,18 +70,29 @@ impl<'a> From<&'a core::v1::EndpointPort> for Port<'a> {
             name: text(port.name.as_ref()),
             protocol: text(port.protocol.as_ref()),
             number: Some(port.port),
+            app_protocol: text(port.app_protocol.as_ref()),
         }
     }
 }
 
 impl<'a> From<&'a discovery::v1::EndpointPort> for Port<'a> {
     fn from(port: &'a discovery::v1::EndpointPort) -> Self {
-        Self { name: text(port.name.as_ref()), protocol: text(port.protocol.as_ref()), number: port.port }
+        Self {
+            name: text(port.name.as_ref()),
+            protocol: text(port.protocol.as_ref()),
+            number: port.port,
+            app_protocol: text(port.app_protocol.as_ref()),
+        }
     }
 }
 
 impl<'a> From<&'a ServiceImportPort> for Port<'a> {
     fn from(port: &'a ServiceImportPort) -> Self {
-        Self { name: &port.name, protocol: &port.protocol, number: Some(port.port) }
+        Self {
+            name: &port.name,
+            protocol: &port.protocol,
+            number: Some(port.port),
+            app_protocol: text(port.app_protocol.as_ref()),
+        }
     }
 }

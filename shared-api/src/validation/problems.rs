@@ -1,7 +1,7 @@
 //! Collects what is wrong, with the path of the field.
 
 /// What is wrong with a field.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct FieldError {
     /// The path, as `spec.endpoints.subsets[0].ports[1].port`.
@@ -56,6 +56,13 @@ impl Problems {
     pub(crate) fn check_each(&mut self, field: &str, values: &[String], check: fn(&str) -> Option<String>) {
         for (index, value) in values.iter().enumerate() {
             self.check(&format!("{field}[{index}]"), check(value));
+        }
+    }
+
+    /// Says so where a list is longer than it may be.
+    pub(crate) fn at_most(&mut self, field: &str, length: usize, most: usize) {
+        if length > most {
+            self.add(field, format!("there may be {most} at most, not {length}"));
         }
     }
 

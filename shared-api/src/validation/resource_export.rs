@@ -3,7 +3,9 @@
 use super::{FieldError, Problems, Validate, cluster_info, endpoints, mcs, ports, values};
 use crate::labels;
 use crate::mcs::ServiceImportType;
-use crate::multicluster::v1alpha1::{ExportKind, ExportedService, ResourceExport, ResourceExportSpec};
+use crate::multicluster::v1alpha1::{
+    ExportKind, ExportedService, ExportedServiceSpec, ResourceExport, ResourceExportSpec,
+};
 
 impl Validate for ResourceExport {
     fn validate(&self) -> Vec<FieldError> {
@@ -101,6 +103,7 @@ fn check_service(problems: &mut Problems, service: &ExportedService) {
             spec.internal_traffic_policy.as_deref(),
             &spec.ip_families,
         );
+        check_what_importers_take(problems, spec);
     });
     if let Some(origin) = &service.origin {
         problems.within("origin", |problems| {
@@ -108,4 +111,14 @@ fn check_service(problems: &mut Problems, service: &ExportedService) {
             mcs::check_metadata(problems, ["labels", "annotations"], &origin.labels, &origin.annotations);
         });
     }
+}
+
+/// What importers take over as it is: with another value their API servers would refuse the Service.
+fn check_what_importers_take(problems: &mut Problems, spec: &ExportedServiceSpec) {
+    let distribution = spec.traffic_distribution.as_deref().filter(|word| !word.is_empty());
+    problems.check("trafficDistribution", distribution.and_then(values::traffic_distribution));
+    let client_ip = spec.session_affinity_config.as_ref().and_then(|config| config.client_ip.as_ref());
+    let seconds = client_ip.and_then(|client_ip| client_ip.timeout_seconds);
+    problems
+        .check("sessionAffinityConfig.clientIP.timeoutSeconds", seconds.and_then(values::affinity_seconds));
 }

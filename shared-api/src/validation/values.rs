@@ -1,8 +1,11 @@
 //! Checks of single values: each says what is wrong with a text, or nothing.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+
+use crate::addresses::{unusable, unusable_part};
 
 /// Nothing is there.
 pub fn missing() -> Option<String> {
@@ -46,18 +49,11 @@ pub fn ip(text: &str) -> Option<String> {
     wrong(text, text.parse::<IpAddr>().is_ok(), "not an IP address")
 }
 
-/// An address that other hosts can reach (as core Endpoints are checked).
+/// An address that other hosts can reach.
 pub fn reachable_ip(text: &str) -> Option<String> {
     let Ok(address) = text.parse::<IpAddr>() else { return ip(text) };
-    let kind = match address.to_canonical() {
-        address if address.is_unspecified() => "unspecified",
-        address if address.is_loopback() => "loopback",
-        address if address.is_multicast() => "multicast",
-        IpAddr::V4(address) if address.is_link_local() => "link-local",
-        IpAddr::V6(address) if address.is_unicast_link_local() => "link-local",
-        _ => return None,
-    };
-    Some(format!("{text:?} cannot be reached by other hosts: it is a {kind} address"))
+    let kind = unusable(address)?;
+    Some(format!("{text:?} cannot be reached by other hosts, as no {kind} address can"))
 }
 
 /// A network of either family.
@@ -65,9 +61,26 @@ pub fn cidr(text: &str) -> Option<String> {
     wrong(text, text.parse::<IpNet>().is_ok(), "not a CIDR, as 10.96.0.0/12")
 }
 
+/// A network whose addresses other hosts can reach.
+pub fn reachable_cidr(text: &str) -> Option<String> {
+    let Ok(network) = text.parse::<IpNet>() else { return cidr(text) };
+    let kind = unusable_part(&network)?;
+    Some(format!("{text:?} has addresses that other hosts cannot reach, as no {kind} address can"))
+}
+
 /// One of the words that are known.
 pub fn one_of(text: &str, known: &[&str]) -> Option<String> {
     wrong(text, known.contains(&text), &format!("none of {}", known.join(", ")))
+}
+
+/// Which endpoints of a Service are preferred, in the words that Kubernetes has for it.
+pub fn traffic_distribution(text: &str) -> Option<String> {
+    one_of(text, &["PreferClose", "PreferSameZone", "PreferSameNode"])
+}
+
+/// For how many seconds clients of a Service stay with their endpoint.
+pub fn affinity_seconds(seconds: i32) -> Option<String> {
+    (!(1..=86_400).contains(&seconds)).then(|| format!("{seconds} is not from 1 to 86400"))
 }
 
 /// The URL of an API server.
@@ -85,11 +98,32 @@ pub fn wireguard_key(text: &str) -> Option<String> {
     wrong(text, valid, "not a WireGuard key: 32 bytes in base64, 44 characters")
 }
 
-/// The key of a label or an annotation: a name, and a DNS subdomain with '/' before it or not.
+/// The key of a label or an annotation, or `appProtocol` of a port: a name, and a DNS subdomain with '/' before it or not.
 pub fn qualified_name(text: &str) -> Option<String> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let valid = prefix.is_none_or(|prefix| dns_subdomain(prefix).is_none()) && is_name(name);
     (!valid).then(|| format!("{text:?} is not a qualified name, as app or example.org/app"))
+}
+
+/// The most bytes of exported annotations and labels. Kubernetes takes 256 KiB of annotations, and those of a ServiceImport
+/// have the keys of both once more.
+const MOST_METADATA_BYTES: usize = 64 << 10;
+
+/// All annotations that a ServiceImport gets from an export.
+pub fn annotations(all: &BTreeMap<String, String>) -> Option<String> {
+    (bytes(all) > MOST_METADATA_BYTES).then(|| format!("have more than {MOST_METADATA_BYTES} bytes"))
+}
+
+/// All labels that a ServiceImport gets from an export beside these annotations, which count where they are not too many by
+/// themselves.
+pub fn labels(all: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> Option<String> {
+    let beside = Some(bytes(annotations)).filter(|bytes| *bytes <= MOST_METADATA_BYTES).unwrap_or_default();
+    let too_many = bytes(all) + beside > MOST_METADATA_BYTES;
+    too_many.then(|| format!("have more than {MOST_METADATA_BYTES} bytes together with the annotations"))
+}
+
+fn bytes(all: &BTreeMap<String, String>) -> usize {
+    all.iter().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 /// The value of a label, which may be empty.
@@ -136,6 +170,8 @@ mod tests {
                 "10.0.0",
                 "127.0.0.1",
                 "0.0.0.0",
+                "0.1.2.3",
+                "240.0.0.1",
                 "::",
                 "::1",
                 "224.0.0.1",
@@ -152,6 +188,15 @@ mod tests {
             cidr,
             &["10.0.0.0/8", "10.1.2.3/8", "2001:db8::/64"],
             &["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8"],
+        );
+    }
+
+    #[test]
+    fn networks_that_others_reach_have_no_address_that_they_cannot() {
+        check(
+            reachable_cidr,
+            &["10.96.0.7/32", "10.10.0.0/16", "fd00:10::/56"],
+            &["", "10.0.0.0", "0.0.0.0/0", "127.0.0.1/32", "169.254.0.252/30", "::/0"],
         );
     }
 

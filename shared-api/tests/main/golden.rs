@@ -109,7 +109,8 @@ fn additions_to_upstream() {
     ));
     check::<v1alpha1::Gateway>(&yaml(
         "{apiVersion: multicluster.crd.antrea.io/v1alpha1, kind: Gateway, metadata: {name: node-b1}, gatewayIP: 192.0.2.1, \
-         wireGuard: {publicKey: k}, status: {probe: {heartbeatTime: '2026-11-21T09:49:27.123456Z', peers: \
+         wireGuard: {publicKey: k}, exported: {mode: Listed, addresses: [10.96.0.7/32], podCIDRs: [10.10.0.0/16]}, \
+         status: {probe: {heartbeatTime: '2026-11-21T09:49:27.123456Z', peers: \
          [{clusterID: a, gatewayIP: 192.0.2.2, reached: false}], nodes: {probed: 3, reached: 2, unreached: [node-b2]}}}}",
     ));
     check::<v1alpha1::MemberClusterAnnounce>(&yaml(

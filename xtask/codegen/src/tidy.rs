@@ -6,6 +6,7 @@ mod dependencies;
 mod files;
 mod keys;
 mod licences;
+mod panics;
 mod test_names;
 mod versions;
 
@@ -20,6 +21,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     problems.extend(dependencies::problems()?);
     problems.extend(versions::problems()?);
     problems.extend(keys::problems()?);
+    problems.extend(panics::problems()?);
     problems.extend(defects::problems()?);
     problems.extend(test_names::problems()?);
     problems.extend(codegen::problems()?);

@@ -1,6 +1,7 @@
 //! AdmissionReviews and ConversionReviews, as an API server sends them to the webhooks of Multi-cluster.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_webhook::{Event, Hook, Installation, Known, Question};
@@ -14,12 +15,14 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
         member: Some("kube-system".to_owned()),
+        token_lifetime: Duration::from_secs(7 * 24 * 3600),
+        ..Installation::default()
     });
     let set = json!({ "metadata": { "name": "set" }, "spec": { "clusterID": "hub", "leaders": [{ "clusterID": "hub" }] } });
     known.learn("mc", Event::Account(all(json!([account("east"), account("west")]))));
     known.learn("mc", Event::ClusterSet(all(json!([set]))));
     known.learn("mc", Event::Announce(all(json!([announce("east")]))));
-    known.learn("mc", Event::ClusterInfo(all(json!([]))));
+    known.learn("mc", Event::Export(WatchEvent::Resynced(Vec::new())));
     known.learn("kube-system", Event::ClusterSet(all(json!([]))));
     known
 });

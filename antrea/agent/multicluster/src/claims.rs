@@ -1,17 +1,12 @@
 //! Who has which addresses: the first claim holds, a later one that overlaps is refused.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use antrea_shared_api::addresses::unusable_networks;
 use ipnet::Ipv4Net;
 
-/// Addresses that no cluster has (RFC 6890): this host, loopback, link-local (Antrea's virtual addresses among them),
-/// multicast and above.
-const RESERVED: [Ipv4Net; 4] = [
-    Ipv4Net::new_assert(Ipv4Addr::new(0, 0, 0, 0), 8),
-    Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8),
-    Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16),
-    Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
-];
+use crate::read::ipv4_network;
 
 /// Who has addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,37 +19,71 @@ pub enum Claimant {
     OtherCluster(String),
 }
 
-/// Networks, and addresses as networks of one, in the order in which they were claimed.
+/// Networks, and addresses as networks of one, by their first addresses. No two of them overlap, so that a claim is compared with
+/// two of them at most, however many there are.
 pub(crate) struct Claims {
-    networks: Vec<(Ipv4Net, Claimant)>,
+    networks: BTreeMap<Ipv4Addr, (Ipv4Net, Claimant)>,
 }
 
 impl Claims {
     /// With what this cluster has.
     pub(crate) fn new(own: impl IntoIterator<Item = Ipv4Net>) -> Self {
-        let reserved = RESERVED.map(|network| (network, Claimant::Nobody));
-        let own = own.into_iter().map(|network| (network, Claimant::OwnCluster));
-        Self { networks: reserved.into_iter().chain(own).collect() }
+        let mut claims = Self { networks: BTreeMap::new() };
+        let unusable = unusable_networks().filter_map(ipv4_network);
+        unusable.for_each(|network| claims.unite(network, Claimant::Nobody));
+        own.into_iter().for_each(|network| claims.unite(network, Claimant::OwnCluster));
+        claims
     }
 
-    /// Gives `network` to `claimant`, or returns the claim that is in the way.
+    /// Gives `network` to `claimant`, or returns the claim that is in the way; of several the one with the lowest addresses.
     pub(crate) fn claim(&mut self, network: Ipv4Net, claimant: Claimant) -> Result<(), (Ipv4Net, Claimant)> {
-        // Two networks overlap only if one contains the other.
-        let overlaps =
-            |claimed: &Ipv4Net| claimed.contains(&network.network()) || network.contains(&claimed.network());
-        match self.networks.iter().find(|(claimed, _)| overlaps(claimed)) {
+        match self.in_the_way(network) {
             Some(earlier) => Err(earlier.clone()),
             None => {
-                self.networks.push((network, claimant));
+                self.networks.insert(network.network(), (network, claimant));
                 Ok(())
             }
         }
     }
+
+    /// Adds a network that may overlap with others, as those of one cluster may. Of two that do the wider one stays.
+    fn unite(&mut self, network: Ipv4Net, claimant: Claimant) {
+        while let Some((other, _)) = self.in_the_way(network) {
+            let other = *other;
+            if other.contains(&network) {
+                return;
+            }
+            self.networks.remove(&other.network());
+        }
+        self.networks.insert(network.network(), (network, claimant));
+    }
+
+    fn in_the_way(&self, network: Ipv4Net) -> Option<&(Ipv4Net, Claimant)> {
+        let (first, last) = (network.network(), network.broadcast());
+        // Whatever contains the network begins where it does or before, and nothing else begins in between.
+        let around = self.networks.range(..=first).next_back();
+        let inside = self.networks.range(first..=last).next();
+        let mut neighbours = around.into_iter().chain(inside).map(|(_, claim)| claim);
+        neighbours.find(|(claimed, _)| overlap(*claimed, network))
+    }
+}
+
+/// Two networks overlap only if one contains the other.
+fn overlap(one: Ipv4Net, other: Ipv4Net) -> bool {
+    #[cfg(test)]
+    tests::COMPARISONS.set(tests::COMPARISONS.get() + 1);
+    one.contains(&other) || other.contains(&one)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        pub(super) static COMPARISONS: Cell<usize> = const { Cell::new(0) };
+    }
 
     #[track_caller]
     fn check(network: &str, taken: &str) {
@@ -86,6 +115,53 @@ mod tests {
         check("0.0.0.0/0", "Nobody 0.0.0.0/8");
         check("127.0.0.1/32", "Nobody 127.0.0.0/8");
         check("169.254.0.252/30", "Nobody 169.254.0.0/16");
-        check("255.255.255.255/32", "Nobody 224.0.0.0/3");
+        check("255.255.255.255/32", "Nobody 240.0.0.0/4");
+    }
+
+    #[test]
+    fn what_the_leader_gives_no_cluster_agents_give_none() {
+        for network in unusable_networks().filter_map(ipv4_network) {
+            let supernet = network.supernet().unwrap();
+            let ends = [network.network(), network.broadcast()].map(Ipv4Net::from);
+            for claimed in ends.into_iter().chain([network, supernet]) {
+                let claim = Claims::new([]).claim(claimed, Claimant::OtherCluster("b".to_owned()));
+                assert_eq!(claim.map_err(|(_, claimant)| claimant), Err(Claimant::Nobody), "{claimed}");
+            }
+        }
+    }
+
+    #[test]
+    fn networks_of_this_cluster_may_overlap_and_the_wider_one_is_named() {
+        let check = |own: [&str; 3]| {
+            let mut claims = Claims::new(own.map(|text| text.parse().unwrap()));
+            let claim =
+                claims.claim("172.18.0.9/32".parse().unwrap(), Claimant::OtherCluster("b".to_owned()));
+            assert_eq!(claim, Err(("172.18.0.0/24".parse().unwrap(), Claimant::OwnCluster)));
+        };
+        check(["172.18.0.1/32", "172.18.0.7/32", "172.18.0.0/24"]);
+        check(["172.18.0.0/24", "172.18.0.1/32", "172.18.0.7/32"]);
+    }
+
+    /// A network of 256 addresses, counted from 100.64.0.0.
+    fn numbered(number: u32) -> Ipv4Net {
+        Ipv4Net::new(Ipv4Addr::from(0x6440_0000 + number * 256), 24).unwrap()
+    }
+
+    #[test]
+    fn claims_are_found_without_looking_at_all() {
+        const NODES: u32 = 1000;
+        const NETWORKS: u32 = 500 * 64;
+        let own = (0..NODES).flat_map(|node| [numbered(node), Ipv4Addr::from(0x0a00_0000 + node).into()]);
+        let mut claims = Claims::new(own);
+        let of_other = |number: u32| Claimant::OtherCluster(format!("c{}", number / 64));
+        for number in NODES..NODES + NETWORKS {
+            assert_eq!(claims.claim(numbered(number), of_other(number)), Ok(()));
+            assert_eq!(
+                claims.claim(numbered(number), of_other(0)),
+                Err((numbered(number), of_other(number)))
+            );
+        }
+        let claimed = usize::try_from(2 * NODES + 2 * NETWORKS).unwrap() + unusable_networks().count();
+        assert!(COMPARISONS.get() <= 2 * claimed, "{} comparisons", COMPARISONS.get());
     }
 }

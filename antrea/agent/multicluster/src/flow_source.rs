@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
+use ipnet::Ipv4Net;
 
 use crate::plan::ClusterSetPlan;
 
@@ -12,6 +13,8 @@ use crate::plan::ClusterSetPlan;
 pub enum FlowSource {
     /// The Node's own part.
     Role(GatewayRole),
+    /// What other clusters may open connections to, on a Gateway whose role says that this is listed.
+    Exported(BTreeSet<Ipv4Net>),
     /// A Gateway of this cluster on another Node, by the addresses that it sends from.
     OwnGateway(BTreeSet<Ipv4Addr>),
     /// Another cluster, as a Node with that part reaches it.
@@ -26,14 +29,15 @@ impl FlowSource {
                 [gateway].into_iter().chain(former_gateways).copied().collect()
             }
             Self::OwnGateway(addresses) => addresses.iter().copied().collect(),
-            Self::Role(_) => Vec::new(),
+            Self::Role(_) | Self::Exported(_) => Vec::new(),
         }
     }
 }
 
 impl ClusterSetPlan {
-    /// The sets: `multicluster` for the Node's own part, `multicluster/NAME` for the cluster of a ClusterInfoImport,
-    /// `gateway/NAME` for each other Gateway of this cluster. None while the cluster has no Gateway.
+    /// The sets: `multicluster` for the Node's own part, `exported` for what the Gateway admits, `multicluster/NAME` for the
+    /// cluster of a ClusterInfoImport, `gateway/NAME` for each other Gateway of this cluster. None while the cluster has no
+    /// Gateway. In the order of their names what is exported is admitted before all else is dropped.
     pub fn flow_sources(&self) -> BTreeMap<String, FlowSource> {
         let Some(role) = self.role else { return BTreeMap::new() };
         let cluster = |(name, cluster): (&String, &RemoteCluster)| {
@@ -43,17 +47,22 @@ impl ClusterSetPlan {
             (format!("gateway/{name}"), FlowSource::OwnGateway(addresses.clone()))
         };
         let own = ("multicluster".to_owned(), FlowSource::Role(role));
+        let exported =
+            |networks: &BTreeSet<Ipv4Net>| ("exported".to_owned(), FlowSource::Exported(networks.clone()));
         let gateways = self.gateways.iter().map(gateway);
-        self.clusters.iter().map(cluster).chain(gateways).chain([own]).collect()
+        let sets = self.clusters.iter().map(cluster).chain(gateways).chain([own]);
+        sets.chain(self.exported.iter().map(exported)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use antrea_pipeline::multicluster::Admits;
+
     use super::*;
 
     #[track_caller]
-    fn check(role: Option<GatewayRole>, names: &[&str]) {
+    fn check(role: Option<GatewayRole>, exported: Option<BTreeSet<Ipv4Net>>, names: &[&str]) {
         let cluster = |gateway: &str| RemoteCluster {
             networks: vec!["10.111.0.0/16".parse().unwrap()],
             gateway: gateway.parse().unwrap(),
@@ -62,7 +71,7 @@ mod tests {
         let clusters = [("b", "172.18.1.1"), ("c", "172.18.2.1")];
         let clusters = clusters.map(|(name, gateway)| (name.to_owned(), cluster(gateway))).into();
         let gateways = [("node-2".to_owned(), [Ipv4Addr::new(172, 18, 0, 2)].into())].into();
-        let plan = ClusterSetPlan { role, gateways, clusters, ..ClusterSetPlan::default() };
+        let plan = ClusterSetPlan { role, exported, gateways, clusters, ..ClusterSetPlan::default() };
         assert_eq!(plan.flow_sources().into_keys().collect::<Vec<_>>(), names);
     }
 
@@ -70,7 +79,15 @@ mod tests {
     fn a_node_has_a_set_for_itself_and_one_for_each_gateway_and_other_cluster() {
         let gateway = "172.18.0.1".parse().unwrap();
         let sets = ["gateway/node-2", "multicluster", "multicluster/b", "multicluster/c"];
-        check(Some(GatewayRole::Regular { gateway }), &sets);
+        check(Some(GatewayRole::Regular { gateway }), None, &sets);
+    }
+
+    /// The switch gets sets in the order of their names.
+    #[test]
+    fn a_gateway_admits_what_is_exported_before_it_drops_the_rest() {
+        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1), admits: Admits::Listed };
+        let sets = ["exported", "gateway/node-2", "multicluster", "multicluster/b", "multicluster/c"];
+        check(Some(role), Some(BTreeSet::new()), &sets);
     }
 
     #[test]
@@ -78,7 +95,7 @@ mod tests {
         let gateway = Ipv4Addr::new(172, 18, 1, 1);
         let former_gateways = vec![Ipv4Addr::new(172, 18, 1, 2)];
         let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways };
-        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1) };
+        let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 1), admits: Admits::Everything };
         let far_ends = FlowSource::Cluster(role, cluster).far_ends();
         assert_eq!(far_ends, ["172.18.1.1", "172.18.1.2"].map(|text| text.parse::<Ipv4Addr>().unwrap()));
         assert!(FlowSource::Role(role).far_ends().is_empty());
@@ -88,6 +105,6 @@ mod tests {
 
     #[test]
     fn nothing_goes_to_other_clusters_without_a_gateway() {
-        check(None, &[]);
+        check(None, None, &[]);
     }
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use antrea_shared_api::multicluster::v1alpha1::Gateway;
 use ipnet::IpNet;
 
+use crate::exported::Exported;
 use crate::problem::Problem;
 use crate::read::{address, created, ipv4_address, network};
 
@@ -20,6 +21,8 @@ pub struct LocalGateway {
     pub(crate) report: Report,
     /// Its addresses, or what is wrong with them.
     pub(crate) addresses: Result<Addresses, Problem>,
+    /// What it lets other clusters in to; none where that is everything.
+    pub(crate) exported: Option<Exported>,
 }
 
 /// What is known of a Gateway's work, the worst first.
@@ -52,7 +55,14 @@ impl LocalGateway {
             created: created(&object.metadata),
             report: report(object),
             addresses: addresses(object),
+            exported: Exported::read(object),
         }
+    }
+
+    /// What is wrong with the object.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = &Problem> {
+        let of_list = self.exported.iter().flat_map(|exported| &exported.problems);
+        self.addresses.as_ref().err().into_iter().chain(of_list)
     }
 
     /// Its addresses, if they are sound.

@@ -6,6 +6,7 @@
 //! Nodes and of the Gateways of other clusters.
 
 mod claims;
+mod exported;
 mod flow_source;
 mod gateway;
 mod other_cluster;

@@ -2,18 +2,14 @@
 
 use std::net::Ipv4Addr;
 
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ClusterInfoImport};
+use antrea_shared_api::multicluster::v1alpha1::{
+    ClusterInfo, ClusterInfoImport, MOST_GATEWAYS, MOST_NAMED_NETWORKS, TunnelInfo,
+};
 use ipnet::Ipv4Net;
 
 use crate::own_cluster::PodToPod;
 use crate::problem::Problem;
 use crate::read::{address, created, ipv4_address, ipv4_network, network};
-
-/// How many Gateways of a cluster are used: each has flows on every Node, and a member writes what it likes.
-const MAX_GATEWAYS: usize = 8;
-
-/// How many networks of a cluster are reached, of Services and of Pods each.
-const MAX_NETWORKS: usize = 64;
 
 /// A ClusterInfoImport, read. What is not IPv4 is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +24,8 @@ pub struct OtherCluster {
     pub(crate) gateways: Vec<Ipv4Addr>,
     services: Vec<Ipv4Net>,
     pods: Vec<Ipv4Net>,
+    /// The tunnel of its Gateways, if it says that.
+    tunnel: Option<TunnelInfo>,
     /// What could not be read.
     pub(crate) problems: Vec<Problem>,
 }
@@ -53,8 +51,15 @@ impl OtherCluster {
             gateways,
             services,
             pods,
+            tunnel: info.tunnel.clone(),
             problems,
         }
+    }
+
+    /// What keeps packets from crossing, beside a NAT that may make up for it.
+    pub(crate) fn tunnel_problem(&self, own: &TunnelInfo) -> Option<Problem> {
+        let theirs = self.tunnel.as_ref().filter(|theirs| own.differs_from(theirs))?;
+        Some(Problem::TunnelDiffers { own: own.to_string(), theirs: theirs.to_string() })
     }
 
     /// The networks that Pods of this cluster reach there.
@@ -75,8 +80,9 @@ impl OtherCluster {
 fn gateways(info: &ClusterInfo, problems: &mut Vec<Problem>) -> Vec<Ipv4Addr> {
     let mut gateways = Vec::new();
     for (number, gateway) in info.gateway_infos.iter().enumerate() {
-        if number == MAX_GATEWAYS {
-            problems.push(Problem::TooManyGateways { most: MAX_GATEWAYS });
+        // Each has flows on every Node, and a leader of an earlier version imports what a member writes.
+        if number == MOST_GATEWAYS {
+            problems.push(Problem::TooManyGateways { most: MOST_GATEWAYS });
             break;
         }
         match address("spec.gatewayInfos", &gateway.gateway_ip).map(ipv4_address) {
@@ -99,8 +105,8 @@ fn networks<'a>(
 ) -> Vec<Ipv4Net> {
     let mut networks = Vec::new();
     for (number, text) in texts.into_iter().enumerate() {
-        if number == MAX_NETWORKS {
-            problems.push(Problem::TooManyNetworks { field, most: MAX_NETWORKS });
+        if number == MOST_NAMED_NETWORKS {
+            problems.push(Problem::TooManyNetworks { field, most: MOST_NAMED_NETWORKS });
             break;
         }
         match network(field, text) {

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use antrea_shared_api::multicluster::v1alpha1::TunnelInfo;
 use antrea_types::NodeName;
 use ipnet::IpNet;
 
@@ -26,4 +27,6 @@ pub struct OwnCluster {
     pub node_addresses: Vec<IpAddr>,
     /// Whether networks of other clusters' Pods are of interest.
     pub pod_to_pod: PodToPod,
+    /// The tunnel of this Node, and of a Gateway on it.
+    pub tunnel: TunnelInfo,
 }

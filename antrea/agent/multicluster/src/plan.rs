@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::claims::{Claimant, Claims};
@@ -20,6 +20,8 @@ use crate::read::{ipv4_address, ipv4_network};
 pub struct ClusterSetPlan {
     /// None while the cluster has no Gateway: nothing goes to other clusters then.
     pub role: Option<GatewayRole>,
+    /// What other clusters may open connections to, where this Node is the Gateway and its object says that.
+    pub exported: Option<BTreeSet<Ipv4Net>>,
     /// Where this cluster's Gateways on other Nodes send from, by their names: they send for other clusters.
     pub gateways: BTreeMap<String, BTreeSet<Ipv4Addr>>,
     /// By the name of the ClusterInfoImport.
@@ -42,20 +44,23 @@ pub enum Subject {
 /// Plans for the Node `own`. Of two clusters with an address the one whose ClusterInfoImport was there first has it; what
 /// this cluster has is nobody else's.
 pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluster]) -> ClusterSetPlan {
+    let role = role(own, gateways);
     let mut plan = ClusterSetPlan {
-        role: role(own, gateways),
+        role,
+        exported: role.and_then(|role| exported(own, role, gateways)),
         gateways: other_gateways(own, gateways),
         ..ClusterSetPlan::default()
     };
     for gateway in gateways {
-        let problem = gateway.addresses.as_ref().err().cloned();
-        plan.problems.extend(problem.map(|problem| (Subject::Gateway(gateway.name.clone()), problem)));
+        let subject = || Subject::Gateway(gateway.name.clone());
+        plan.problems.extend(gateway.problems().map(|problem| (subject(), problem.clone())));
     }
     let mut claims = Claims::new(own_networks(own, gateways));
     let mut by_seniority: Vec<&OtherCluster> = clusters.iter().collect();
     by_seniority.sort_unstable_by_key(|cluster| cluster.seniority());
     for cluster in by_seniority {
         let mut problems = cluster.problems.clone();
+        problems.extend(cluster.tunnel_problem(&own.tunnel));
         let remote = remote_cluster(cluster, own.pod_to_pod, &mut claims, &mut problems);
         if let Some(remote) = remote {
             plan.peers.insert(PeerGateway { cluster: cluster.id.clone(), address: remote.gateway });
@@ -72,14 +77,26 @@ pub fn plan(own: &OwnCluster, gateways: &[LocalGateway], clusters: &[OtherCluste
 fn role(own: &OwnCluster, gateways: &[LocalGateway]) -> Option<GatewayRole> {
     let (name, active) = active(gateways)?;
     let gateway = active.internal;
+    let own_gateway = own_gateway(own, gateways);
     if name == own.node.as_str() {
-        return Some(GatewayRole::Gateway { address: active.external });
+        let says = own_gateway.and_then(|own| own.exported.as_ref());
+        let admits = says.map_or(Admits::Everything, |_| Admits::Listed);
+        return Some(GatewayRole::Gateway { address: active.external, admits });
     }
-    let own = gateways.iter().find(|gateway| gateway.name == own.node.as_str());
-    Some(match own.and_then(LocalGateway::sound) {
+    Some(match own_gateway.and_then(LocalGateway::sound) {
         Some(own) => GatewayRole::Standby { gateway, address: own.external },
         None => GatewayRole::Regular { gateway },
     })
+}
+
+fn own_gateway<'a>(own: &OwnCluster, gateways: &'a [LocalGateway]) -> Option<&'a LocalGateway> {
+    gateways.iter().find(|gateway| gateway.name == own.node.as_str())
+}
+
+/// The list of a Gateway that has one.
+fn exported(own: &OwnCluster, role: GatewayRole, gateways: &[LocalGateway]) -> Option<BTreeSet<Ipv4Net>> {
+    let GatewayRole::Gateway { admits: Admits::Listed, .. } = role else { return None };
+    Some(own_gateway(own, gateways)?.exported.as_ref()?.networks(own.pod_to_pod))
 }
 
 /// Between clusters there is IPv4 alone, between Nodes over IPv4.
@@ -147,7 +164,14 @@ impl fmt::Display for ClusterSetPlan {
             Some(GatewayRole::Standby { gateway, address }) => {
                 writeln!(f, "by the Gateway {gateway}, stands by as {address}")?;
             }
-            Some(GatewayRole::Gateway { address }) => writeln!(f, "is the Gateway {address}")?,
+            Some(GatewayRole::Gateway { address, .. }) => {
+                write!(f, "is the Gateway {address}")?;
+                if let Some(exported) = &self.exported {
+                    f.write_str(" to")?;
+                    exported.iter().try_for_each(|network| write!(f, " {network}"))?;
+                }
+                writeln!(f)?;
+            }
         }
         for (name, cluster) in &self.clusters {
             write!(f, "{name}:")?;

@@ -51,6 +51,13 @@ pub enum Problem {
         /// Who has it.
         by: Claimant,
     },
+    /// The Gateways of the two clusters carry packets in different tunnels.
+    TunnelDiffers {
+        /// The one of this cluster.
+        own: String,
+        /// That of the other cluster.
+        theirs: String,
+    },
     /// A Gateway's address is one that somebody had before.
     GatewayTaken {
         /// The address, which is not used.
@@ -74,6 +81,7 @@ impl Problem {
             Self::TooManyNetworks { .. } => "TooManyCIDRs",
             Self::NoIpv4Network => "NoIPv4CIDR",
             Self::NetworkTaken { .. } => "CIDROverlaps",
+            Self::TunnelDiffers { .. } => "TunnelDiffers",
             Self::GatewayTaken { .. } => "GatewayAddressTaken",
         }
     }
@@ -108,6 +116,10 @@ impl fmt::Display for Problem {
                 f,
                 "{network} is not reached, as it overlaps with {taken} {}: clusters need networks of their own",
                 whose(by)
+            ),
+            Self::TunnelDiffers { own, theirs } => write!(
+                f,
+                "tunnels are {own} here and {theirs} there: set one tunnelType and tunnelPort in all clusters"
             ),
             Self::GatewayTaken { address, taken, by } => write!(
                 f,

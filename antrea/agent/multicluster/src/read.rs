@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use antrea_shared_api::addresses::unusable;
 use ipnet::{IpNet, Ipv4Net};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -9,9 +10,7 @@ use crate::problem::Problem;
 
 /// The address of a Node. `field` is where it stands.
 pub(crate) fn address(field: &'static str, text: &str) -> Result<IpAddr, Problem> {
-    let address = text.parse().ok().filter(|address: &IpAddr| {
-        !(address.is_unspecified() || address.is_loopback() || address.is_multicast())
-    });
+    let address = text.parse().ok().filter(|address: &IpAddr| unusable(*address).is_none());
     address.ok_or_else(|| Problem::InvalidAddress { field, text: text.to_owned() })
 }
 

@@ -1,5 +1,6 @@
 //! Which Node is the Gateway, and what the others do.
 
+use antrea_agent_multicluster::{OwnCluster, PodToPod};
 use insta::assert_snapshot;
 
 use crate::member::{own, planned};
@@ -151,4 +152,44 @@ fn a_bad_gateway_leaves_a_good_one_alone() {
     n3 by the Gateway 172.18.0.1
     ! Gateway n2: InvalidAddress: gatewayIP: "none" is not an IP address that a Node is reached by
     "#);
+}
+
+/// What n1 does where its Gateway says this of what is exported.
+fn admitting(exported: &str, pod_to_pod: PodToPod) -> String {
+    planned(&OwnCluster { pod_to_pod, ..own("n1") }, &format!("{N1}exported: {exported}\n")).to_string()
+}
+
+#[test]
+fn what_a_gateway_lets_in_is_what_its_object_says() {
+    let listed = "{mode: Listed, addresses: [10.96.2.22/32, 'fd00:96::7/128', 10.10.1.5/32], podCIDRs: [10.10.0.0/16]}";
+    assert_snapshot!(admitting(listed, PodToPod::Off), @"is the Gateway 203.0.113.1 to 10.10.1.5/32 10.96.2.22/32");
+    assert_snapshot!(admitting(listed, PodToPod::On), @"is the Gateway 203.0.113.1 to 10.10.0.0/16 10.10.1.5/32 10.96.2.22/32");
+    assert_snapshot!(admitting("{mode: Listed}", PodToPod::On), @"is the Gateway 203.0.113.1 to");
+    assert_snapshot!(admitting("null", PodToPod::On), @"is the Gateway 203.0.113.1");
+}
+
+#[test]
+fn what_cannot_be_read_of_it_is_not_let_in() {
+    assert_snapshot!(admitting("{mode: Other, addresses: [10.96.2.22/32]}", PodToPod::Off), @"is the Gateway 203.0.113.1 to 10.96.2.22/32");
+    assert_snapshot!(admitting("{mode: Listed, addresses: [10.96.2.22, 10.96.2.23/32]}", PodToPod::Off), @r#"
+    is the Gateway 203.0.113.1 to 10.96.2.23/32
+    ! Gateway n1: InvalidCIDR: exported.addresses: "10.96.2.22" is not a network such as 10.96.0.0/12
+    "#);
+}
+
+/// As soon as it is the Gateway, and not with the list of another one.
+#[test]
+fn a_node_that_is_not_the_gateway_lets_in_what_that_one_does() {
+    let lists = |addresses: &str| format!("exported: {{mode: Listed, addresses: [{addresses}]}}\n");
+    let yaml = format!("{N1}{}{N2}{}", lists("10.96.2.22/32"), lists("10.96.3.33/32"));
+    assert_snapshot!(roles(&yaml), @r"
+    n1 is the Gateway 203.0.113.1 to 10.96.2.22/32
+    n2 by the Gateway 172.18.0.1, stands by as 203.0.113.2
+    n3 by the Gateway 172.18.0.1
+    ");
+    assert_snapshot!(roles(&format!("{N1}{}{CUT_OFF}{N2}{}", lists("10.96.2.22/32"), lists("10.96.3.33/32"))), @r"
+    n1 by the Gateway 172.18.0.2, stands by as 203.0.113.1
+    n2 is the Gateway 203.0.113.2 to 10.96.3.33/32
+    n3 by the Gateway 172.18.0.2
+    ");
 }

@@ -1,16 +1,17 @@
 //! A cluster with Nodes n1 and n2: reads objects, and prints the plan of a Node.
 
 use antrea_agent_multicluster::{ClusterSetPlan, LocalGateway, OtherCluster, OwnCluster, PodToPod, plan};
-use antrea_shared_api::multicluster::v1alpha1::{ClusterInfoImport, Gateway};
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfoImport, Gateway, TunnelInfo};
 use serde_json::Value;
 
-/// 10.96.0.0/12 has the Services, 10.10.0.0/16 the Pods.
+/// 10.96.0.0/12 has the Services, 10.10.0.0/16 the Pods; the tunnel is Geneve.
 pub(crate) fn own(node: &str) -> OwnCluster {
     OwnCluster {
         node: node.parse().unwrap(),
         networks: ["10.96.0.0/12", "10.10.0.0/16", "fd00:10::/56"].map(|text| text.parse().unwrap()).to_vec(),
         node_addresses: ["172.18.0.1", "172.18.0.2"].map(|text| text.parse().unwrap()).to_vec(),
         pod_to_pod: PodToPod::Off,
+        tunnel: TunnelInfo { tunnel_type: "geneve".to_owned(), port: 6081 },
     }
 }
 

@@ -111,10 +111,10 @@ fn a_gateway_has_an_address_of_its_own() {
     b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
     ! ClusterInfoImport c-clusterinfo: GatewayAddressTaken: the Gateway 10.112.0.1 is not used, as its address is in 10.112.0.0/16 of cluster b: set another one with the annotation multicluster.antrea.io/gateway-ip of its Node
     ");
-    assert_snapshot!(clusters(&with("169.254.0.253")), @"
+    assert_snapshot!(clusters(&with("169.254.0.253")), @r#"
     b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
-    ! ClusterInfoImport c-clusterinfo: GatewayAddressTaken: the Gateway 169.254.0.253 is not used, as its address is in 169.254.0.0/16 that nobody may have: set another one with the annotation multicluster.antrea.io/gateway-ip of its Node
-    ");
+    ! ClusterInfoImport c-clusterinfo: InvalidAddress: spec.gatewayInfos: "169.254.0.253" is not an IP address that a Node is reached by
+    "#);
 }
 
 #[test]
@@ -172,6 +172,17 @@ fn what_is_not_a_network_leaves_the_others_alone() {
     b-clusterinfo: 10.112.0.0/16 10.114.0.0/16 by 172.18.2.1
     ! ClusterInfoImport b-clusterinfo: InvalidCIDR: spec.serviceCIDRs: "10.112.0.0/33" is not a network such as 10.96.0.0/12
     "#);
+}
+
+#[test]
+fn a_cluster_with_another_tunnel_is_named_and_keeps_its_flows() {
+    let with = |tunnel: &str| clusters(&import("b", "09:00:00", &format!("{B}{tunnel}")));
+    assert_snapshot!(with(", tunnel: {type: vxlan, port: 4789}"), @"
+    b-clusterinfo: 10.112.0.0/16 by 172.18.2.1
+    ! ClusterInfoImport b-clusterinfo: TunnelDiffers: tunnels are geneve on port 6081 here and vxlan on port 4789 there: set one tunnelType and tunnelPort in all clusters
+    ");
+    assert_snapshot!(with(", tunnel: {type: geneve, port: 6081}"), @"b-clusterinfo: 10.112.0.0/16 by 172.18.2.1");
+    assert_snapshot!(with(""), @"b-clusterinfo: 10.112.0.0/16 by 172.18.2.1");
 }
 
 #[test]

@@ -30,6 +30,6 @@ pub use plan::ServicePlan;
 pub use problem::Problem;
 pub use proxy::{Change, Proxy};
 pub use service_name::{ServiceName, SliceName};
-pub use settings::{ExternalServices, LoadBalancerAddresses, NodeHints, Settings, Skipped};
+pub use settings::{ExternalServices, LoadBalancerAddresses, NodeHints, OtherClusters, Settings, Skipped};
 pub use source_ranges::SourceRanges;
 pub use stale_udp::{StaleUdp, leading_nowhere};

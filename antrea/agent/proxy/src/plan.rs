@@ -14,6 +14,7 @@ use crate::addresses::{Address, AddressClass};
 use crate::endpoint_slice::EndpointNode;
 use crate::select::Selected;
 use crate::service::{ForwardingMode, Service, ServicePort, TrafficPolicy};
+use crate::settings::OtherClusters;
 
 /// Endpoints of a group. Open vSwitch (3.1) cannot tell what is in groups of more than 4,090 buckets.
 pub(crate) const MAX_ENDPOINTS: usize = 4000;
@@ -71,6 +72,8 @@ pub(crate) struct PortPlan<'a> {
     pub addresses: &'a [Address],
     /// Its endpoints.
     pub selected: &'a Selected,
+    /// Whether it has clients in other clusters.
+    pub other_clusters: OtherClusters,
 }
 
 /// What a port needs of others to be planned.
@@ -87,9 +90,8 @@ impl PortPlan<'_> {
     /// The groups that the frontends need.
     pub(crate) fn scopes(&self) -> BTreeSet<Scope> {
         let of_address = |address: &Address| {
-            let policy = self.policy(address.class);
-            let mut scopes = vec![scope(policy)];
-            if address.class != AddressClass::ClusterIp && policy == TrafficPolicy::Local {
+            let mut scopes = vec![scope(self.policy(address.class))];
+            if self.has_exempt_clients(address.class) {
                 scopes.push(Scope::Cluster);
             }
             if self.mode(address.class) == ForwardingMode::Dsr {
@@ -154,6 +156,13 @@ impl PortPlan<'_> {
         }
     }
 
+    /// Whether some clients get endpoints of all Nodes although the policy is Local: of external addresses those that have no
+    /// source to preserve, of ClusterIPs those in other clusters, which are near to no Node.
+    fn has_exempt_clients(&self, class: AddressClass) -> bool {
+        let exempt = class != AddressClass::ClusterIp || self.other_clusters == OtherClusters::On;
+        exempt && self.policy(class) == TrafficPolicy::Local
+    }
+
     /// Answers from a NodePort have the Node's address, which only the Node can give them.
     const fn mode(&self, class: AddressClass) -> ForwardingMode {
         match class {
@@ -201,13 +210,14 @@ impl PortPlan<'_> {
         endpoints: EndpointKind,
         surroundings: &mut impl Surroundings,
     ) -> Option<Frontend> {
-        let policy = self.policy(address.class);
-        let origin = match (address.class, policy) {
-            (AddressClass::ClusterIp, _) => Origin::Internal,
-            (_, TrafficPolicy::Cluster) => Origin::External { short_circuit: None },
-            (_, TrafficPolicy::Local) => {
-                Origin::External { short_circuit: Some(surroundings.group(self.key(Scope::Cluster))?) }
-            }
+        let all = if self.has_exempt_clients(address.class) {
+            Some(surroundings.group(self.key(Scope::Cluster))?)
+        } else {
+            None
+        };
+        let origin = match address.class {
+            AddressClass::ClusterIp => Origin::Internal { other_clusters: all },
+            AddressClass::NodePort | AddressClass::External => Origin::External { short_circuit: all },
         };
         let mode = match self.mode(address.class) {
             ForwardingMode::Nat => LoadBalancerMode::Nat,
@@ -219,7 +229,7 @@ impl PortPlan<'_> {
             protocol: self.port.protocol,
             destination: address.destination,
             origin,
-            group: surroundings.group(self.key(scope(policy)))?,
+            group: surroundings.group(self.key(scope(self.policy(address.class))))?,
             affinity: self.service.affinity,
             endpoints,
             mode,

@@ -19,7 +19,7 @@ use crate::proxy::{Change, Entry, Proxy};
 use crate::select::{Selected, select};
 use crate::service::{Service, ServicePort, TrafficPolicy};
 use crate::service_name::ServiceName;
-use crate::settings::LoadBalancerAddresses;
+use crate::settings::{LoadBalancerAddresses, OtherClusters};
 use crate::stale_udp::UdpEndpoints;
 
 /// A port in one family, before it is planned.
@@ -114,6 +114,7 @@ impl Proxy {
             family: part.family,
             addresses: &part.addresses,
             selected: &part.selected,
+            other_clusters: self.settings.other_clusters,
         };
         let key = |scope| GroupKey {
             protocol: part.port.protocol,
@@ -131,6 +132,7 @@ impl Proxy {
             ids: &mut self.group_ids,
             claims: &self.claims,
             node_addresses: &self.node_addresses,
+            other_clusters: self.settings.other_clusters,
         };
         if plan.add_to(&mut change.plan, &mut lookup).is_none() {
             change.problems.push(Problem::NoGroup);
@@ -216,6 +218,7 @@ struct Lookup<'a> {
     ids: &'a mut GroupIds,
     claims: &'a Claims,
     node_addresses: &'a BTreeSet<IpAddr>,
+    other_clusters: OtherClusters,
 }
 
 impl Lookup<'_> {
@@ -244,9 +247,10 @@ impl Surroundings for Lookup<'_> {
         if service.cluster_ips.get(family) != Some(&address.ip()) {
             return None;
         }
-        let scope = match service.internal_policy {
-            TrafficPolicy::Cluster => Scope::Cluster,
-            TrafficPolicy::Local => Scope::Local,
+        // Services of a ClusterSet promise all endpoints, whatever those that they stand for promise their own clients.
+        let scope = match (service.internal_policy, self.other_clusters) {
+            (TrafficPolicy::Local, OtherClusters::Off) => Scope::Local,
+            (TrafficPolicy::Local, OtherClusters::On) | (TrafficPolicy::Cluster, _) => Scope::Cluster,
         };
         self.group_of(&owner, GroupKey { protocol, port: address.port(), family, scope }, None)
     }

@@ -36,6 +36,15 @@ pub enum NodeHints {
     Honoured,
 }
 
+/// Whether clients in other clusters may come to Services by this Node (`multicluster.enableGateway`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherClusters {
+    /// There are none.
+    Off,
+    /// They come when this Node is the Gateway, which may be at any time.
+    On,
+}
+
 /// Services that are left alone (`skipServices`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
@@ -68,4 +77,6 @@ pub struct Settings {
     pub direct_server_return: DirectServerReturn,
     /// Hints for Nodes.
     pub node_hints: NodeHints,
+    /// Clients in other clusters.
+    pub other_clusters: OtherClusters,
 }

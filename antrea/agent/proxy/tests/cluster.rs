@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use antrea_agent_proxy::{
-    Adoption, Change, ExternalServices, LoadBalancerAddresses, NodeHints, Proxy, Settings, Skipped,
-    endpoint_slice, service,
+    Adoption, Change, ExternalServices, LoadBalancerAddresses, NodeHints, OtherClusters, Proxy, Settings,
+    Skipped, endpoint_slice, service,
 };
 use antrea_openflow::GroupId;
 use antrea_pipeline::multicluster::Multicluster;
 use antrea_pipeline::service::{
-    Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, GroupMode, LoadBalancerMode,
-    NodeAccess, Origin, ServiceProxy, Services, SessionAffinity,
+    Backend, Destination, DirectServerReturn, EndpointPlace, ExternalTraffic, Frontend, GroupMode,
+    LoadBalancerMode, NodeAccess, Origin, ServiceProxy, Services, SessionAffinity,
 };
 use antrea_pipeline::{Gateway, Pipeline, PipelineConfig, PolicyEnforcement, Tunnel};
 use antrea_types::{DualStack, IpFamily, OfPort, TunnelTraffic};
@@ -30,6 +30,7 @@ pub(crate) fn settings() -> Settings {
         default_mode: service::ForwardingMode::Nat,
         direct_server_return: DirectServerReturn::On,
         node_hints: NodeHints::Honoured,
+        other_clusters: OtherClusters::Off,
     }
 }
 
@@ -122,21 +123,7 @@ fn text(change: &Change) -> String {
     let mut text = format!("{}\n", change.service);
     let plan = &change.plan;
     for frontend in &plan.frontends {
-        let destination = match frontend.destination {
-            Destination::Address(address) => address.to_string(),
-            Destination::NodePort { family, port } => format!("node port {port} {family}"),
-        };
-        write!(text, "  {} {destination} -> {}", frontend.protocol, frontend.group).unwrap();
-        if let Origin::External { short_circuit: Some(group) } = frontend.origin {
-            write!(text, ", local clients {group}").unwrap();
-        }
-        if let LoadBalancerMode::Dsr { local_group } = frontend.mode {
-            write!(text, ", dsr {local_group}").unwrap();
-        }
-        if let SessionAffinity::ClientIp { timeout_seconds } = frontend.affinity {
-            write!(text, ", affinity {timeout_seconds}").unwrap();
-        }
-        text.push('\n');
+        writeln!(text, "{}", frontend_text(frontend)).unwrap();
     }
     for sources in &plan.admitted_sources {
         let ranges: Vec<String> = sources.ranges.iter().map(ToString::to_string).collect();
@@ -169,6 +156,29 @@ fn text(change: &Change) -> String {
     }
     for problem in &change.problems {
         writeln!(text, "  {}: {problem}", problem.reason()).unwrap();
+    }
+    text
+}
+
+/// A frontend, and the groups that its clients get.
+fn frontend_text(frontend: &Frontend) -> String {
+    let destination = match frontend.destination {
+        Destination::Address(address) => address.to_string(),
+        Destination::NodePort { family, port } => format!("node port {port} {family}"),
+    };
+    let mut text = format!("  {} {destination} -> {}", frontend.protocol, frontend.group);
+    let others = match frontend.origin {
+        Origin::Internal { other_clusters } => other_clusters.map(|group| ("other clusters", group)),
+        Origin::External { short_circuit } => short_circuit.map(|group| ("local clients", group)),
+    };
+    if let Some((clients, group)) = others {
+        write!(text, ", {clients} {group}").unwrap();
+    }
+    if let LoadBalancerMode::Dsr { local_group } = frontend.mode {
+        write!(text, ", dsr {local_group}").unwrap();
+    }
+    if let SessionAffinity::ClientIp { timeout_seconds } = frontend.affinity {
+        write!(text, ", affinity {timeout_seconds}").unwrap();
     }
     text
 }

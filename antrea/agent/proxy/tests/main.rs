@@ -9,4 +9,5 @@ mod external;
 mod groups;
 mod ignored;
 mod nested;
+mod other_clusters;
 mod udp;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use antrea_agent_multicluster::FlowSource;
 use antrea_agent_routing::{NodeRecord, OwnNode, TrafficMode, plan};
 use antrea_hostplan::{AgentServices, HostServices, Transport};
-use antrea_pipeline::multicluster::{GatewayRole, RemoteCluster};
+use antrea_pipeline::multicluster::{Admits, GatewayRole, RemoteCluster};
 use antrea_types::{MacAddr, Protocol};
 use futures::FutureExt;
 
@@ -91,7 +91,7 @@ fn with_cluster_ips(cidrs: &[&str], cluster_ips: &[&str]) -> ServiceTraffic {
 fn clusters() -> watch::Receiver<FlowSources> {
     let gateway = Ipv4Addr::new(172, 18, 9, 9);
     let cluster = RemoteCluster { networks: Vec::new(), gateway, former_gateways: Vec::new() };
-    let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 11) };
+    let role = GatewayRole::Gateway { address: Ipv4Addr::new(172, 18, 0, 11), admits: Admits::Everything };
     let sources = [("multicluster/b".to_owned(), FlowSource::Cluster(role, cluster))];
     watch::Sender::new(sources.into()).subscribe()
 }

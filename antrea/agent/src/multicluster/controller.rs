@@ -1,20 +1,23 @@
 //! Keeps the switch in line with Gateways and ClusterInfoImports.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use antrea_agent_multicluster::{
-    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, OwnGateways, PeerGateway, PodToPod,
-    Subject, plan,
+    ClusterSetPlan, FlowSource, LocalGateway, OtherCluster, OwnCluster, OwnGateways, PeerGateway, Subject,
+    plan,
 };
 use antrea_agent_routing::{NodeFacts, NodeRoutes};
 use antrea_kit::watch::WatchEvent;
 use antrea_openflow::Flow;
 use antrea_ovs::Switch;
 use antrea_pipeline::Pipeline;
-use antrea_pipeline::multicluster::GatewayRole;
+use antrea_pipeline::multicluster::{Admits, GatewayRole};
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
 use kube::Client;
@@ -43,7 +46,8 @@ pub(crate) struct ClusterSetBase {
 /// Keeps the switch in line with Gateways and ClusterInfoImports.
 pub(crate) struct MulticlusterController {
     base: ClusterSetBase,
-    pod_to_pod: PodToPod,
+    /// Read again when Nodes change, and not for each plan: a cluster may have thousands.
+    own: OwnCluster,
     gateways: Records<LocalGateway>,
     clusters: Records<OtherCluster>,
     own_gateways: OwnGateways,
@@ -63,15 +67,23 @@ impl MulticlusterController {
         client: &Client,
         base: ClusterSetBase,
     ) -> Result<(Self, mpsc::Receiver<Notice>)> {
-        let MulticlusterSetup { namespace, pod_to_pod } = setup;
+        let MulticlusterSetup { namespace, pod_to_pod, tunnel } = setup;
         let (gateways, clusters) = tokio::try_join!(
             list(client, &namespace, record_gateway),
             list(client, &namespace, record_cluster)
         )?;
         let (queue, for_events) = NoticeQueue::new();
+        // Services are known by the Gateway's `serviceCIDR`.
+        let own = OwnCluster {
+            node: base.node.clone(),
+            networks: base.routes.borrow().pod_cidrs(),
+            node_addresses: node_addresses(&base.nodes.borrow()),
+            pod_to_pod,
+            tunnel,
+        };
         let mut controller = Self {
             base,
-            pod_to_pod,
+            own,
             gateways,
             clusters,
             own_gateways: OwnGateways::default(),
@@ -107,23 +119,32 @@ impl MulticlusterController {
         // Not anew after each event, as that could put it off for ever.
         let mut retry = interval_at(Instant::now() + RETRY, RETRY);
         loop {
-            tokio::select! {
+            let mut changed = tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 event = gateways.recv() => self.gateways.learn(event.context("the watch of Gateways ended")?),
                 event = clusters.recv() => {
-                    self.clusters.learn(event.context("the watch of ClusterInfoImports ended")?);
+                    self.clusters.learn(event.context("the watch of ClusterInfoImports ended")?)
                 }
-                Ok(()) = self.base.nodes.changed() => {}
-                Ok(()) = self.base.routes.changed() => {}
-                _ = retry.tick() => {}
-            }
+                Ok(()) = self.base.nodes.changed() => {
+                    self.own.node_addresses = node_addresses(&self.base.nodes.borrow());
+                    true
+                }
+                Ok(()) = self.base.routes.changed() => {
+                    self.own.networks = self.base.routes.borrow().pod_cidrs();
+                    true
+                }
+                // Of Gateways that have gone, no event says when they are gone for long enough.
+                _ = retry.tick() => true,
+            };
             while let Ok(event) = gateways.try_recv() {
-                self.gateways.learn(event);
+                changed |= self.gateways.learn(event);
             }
             while let Ok(event) = clusters.try_recv() {
-                self.clusters.learn(event);
+                changed |= self.clusters.learn(event);
             }
-            stop.run_until_cancelled(self.realize()).await;
+            if changed {
+                stop.run_until_cancelled(self.realize()).await;
+            }
         }
     }
 
@@ -146,21 +167,10 @@ impl MulticlusterController {
     }
 
     fn plan(&mut self) -> ClusterSetPlan {
-        let mut plan = plan(&self.own_cluster(), &self.gateways.objects(), &self.clusters.objects());
+        let mut plan = plan(&self.own, &self.gateways.objects(), &self.clusters.objects());
         let peers = peers_by_name(&self.base.routes.borrow());
         plan.gateways = self.own_gateways.update(&plan.gateways, &peers, Instant::now().into_std());
         plan
-    }
-
-    /// The cluster as it is now. Services are known by the Gateway's `serviceCIDR`.
-    fn own_cluster(&mut self) -> OwnCluster {
-        OwnCluster {
-            node: self.base.node.clone(),
-            networks: self.base.routes.borrow_and_update().pod_cidrs(),
-            // Not those of annotations: with them an agent could take addresses from other clusters.
-            node_addresses: self.base.nodes.borrow_and_update().addresses.iter().copied().collect(),
-            pod_to_pod: self.pod_to_pod,
-        }
     }
 
     /// New sets before old ones go: a network that moves from one set to another is in the switch all the time.
@@ -210,10 +220,20 @@ impl MulticlusterController {
             Some(GatewayRole::Standby { gateway, address }) => {
                 info!(%gateway, %address, "This Node is the next Gateway");
             }
-            Some(GatewayRole::Gateway { address }) => info!(%address, "This Node is the Gateway"),
+            Some(GatewayRole::Gateway { address, admits: Admits::Listed }) => {
+                info!(%address, "This Node is the Gateway");
+            }
+            Some(GatewayRole::Gateway { address, admits: Admits::Everything }) => {
+                warn!(%address, "This Node is the Gateway, and its object does not say what is exported: other clusters reach everything");
+            }
         }
         self.role = role;
     }
+}
+
+/// Not those of annotations: with them an agent could take addresses from other clusters.
+fn node_addresses(facts: &NodeFacts) -> Vec<IpAddr> {
+    facts.addresses.iter().copied().collect()
 }
 
 /// The IPv4 addresses that other Nodes send from.
@@ -229,6 +249,7 @@ fn peers_by_name(routes: &NodeRoutes) -> BTreeMap<String, BTreeSet<Ipv4Addr>> {
 fn flows(pipeline: &Pipeline, source: &FlowSource) -> Vec<Flow> {
     match source {
         FlowSource::Role(role) => pipeline.gateway_role_flows(role),
+        FlowSource::Exported(networks) => pipeline.exported_flows(networks),
         FlowSource::OwnGateway(addresses) => {
             addresses.iter().filter_map(|address| pipeline.own_gateway_flow(*address)).collect()
         }

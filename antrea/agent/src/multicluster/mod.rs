@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use antrea_agent_multicluster::FlowSource;
 use antrea_openflow::message::PacketIn;
+use antrea_pipeline::multicluster::{Admits, GatewayRole};
 use anyhow::Result;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
@@ -31,6 +32,14 @@ pub(crate) use settings::{MulticlusterSetup, set_up};
 
 /// The sets of flows that the switch shall have, by name.
 pub(crate) type FlowSources = BTreeMap<String, FlowSource>;
+
+/// What this Node lets other clusters in to; none where it is no Gateway.
+pub(crate) fn admits(wanted: &FlowSources) -> Option<Admits> {
+    wanted.values().find_map(|source| match source {
+        FlowSource::Role(GatewayRole::Gateway { admits, .. }) => Some(*admits),
+        _ => None,
+    })
+}
 
 /// All that connects Pods with other clusters, before it runs.
 pub(crate) struct MulticlusterComponents {
@@ -50,7 +59,7 @@ impl MulticlusterComponents {
         base: ClusterSetBase,
         answers: mpsc::Receiver<PacketIn>,
     ) -> Result<Self> {
-        let namespace = setup.namespace.clone();
+        let (namespace, tunnel_info) = (setup.namespace.clone(), setup.tunnel.clone());
         let (node, routes) = (base.node.clone(), base.routes.clone());
         let (pipeline, connection) = (Arc::clone(&base.pipeline), base.switch.connection().clone());
         let (controller, notices) = MulticlusterController::new(setup, client, base).await?;
@@ -62,6 +71,7 @@ impl MulticlusterComponents {
             peers: controller.peers(),
             routes,
             tunnel: Tunnel { pipeline, connection, answers },
+            tunnel_info,
         };
         Ok(Self { controller, notices, prober, namespace })
     }
@@ -69,5 +79,23 @@ impl MulticlusterComponents {
     /// The sets of flows that the switch shall have.
     pub(crate) fn wanted(&self) -> watch::Receiver<FlowSources> {
         self.controller.wanted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn a_node_says_what_it_admits_only_as_the_gateway() {
+        let (gateway, address) = (Ipv4Addr::new(172, 18, 0, 2), Ipv4Addr::new(172, 18, 0, 1));
+        let standby = GatewayRole::Standby { gateway: gateway.into(), address };
+        let wanted = |role| admits(&[("multicluster".to_owned(), FlowSource::Role(role))].into());
+        assert_eq!((admits(&FlowSources::new()), wanted(standby)), (None, None));
+        for said in [Admits::Everything, Admits::Listed] {
+            assert_eq!(wanted(GatewayRole::Gateway { address, admits: said }), Some(said));
+        }
     }
 }

@@ -79,15 +79,26 @@ impl<T> Records<T> {
         self.0.values().map(|record| record.object.clone()).collect()
     }
 
-    pub(super) fn learn(&mut self, event: WatchEvent<Record<T>>) {
+    /// Whether anything is different now; most updates of Gateways are heartbeats.
+    pub(super) fn learn(&mut self, event: WatchEvent<Record<T>>) -> bool
+    where
+        T: PartialEq,
+    {
         match event {
-            WatchEvent::Resynced(records) => *self = Self::new(records),
+            WatchEvent::Resynced(records) => {
+                let records = Self::new(records);
+                let changed = *self != records;
+                *self = records;
+                changed
+            }
             WatchEvent::Applied(record) => {
-                self.0.insert(record.name.clone(), record);
+                let changed = self.0.get(&record.name) != Some(&record);
+                if changed {
+                    self.0.insert(record.name.clone(), record);
+                }
+                changed
             }
-            WatchEvent::Deleted(record) => {
-                self.0.remove(&record.name);
-            }
+            WatchEvent::Deleted(record) => self.0.remove(&record.name).is_some(),
         }
     }
 }
@@ -98,6 +109,7 @@ mod tests {
 
     use hyper::{Request, Response};
     use kube::client::Body;
+    use serde_json::json;
 
     use super::*;
 
@@ -131,5 +143,30 @@ mod tests {
         assert_eq!(records.objects(), [3]);
         records.learn(WatchEvent::Resynced(vec![record("c", 4)]));
         assert_eq!((records.objects(), records.get("a")), (vec![4], None));
+    }
+
+    /// A Gateway after the heartbeat of this second, which reaches another one or does not.
+    fn gateway(second: u8, reached: bool) -> Record<LocalGateway> {
+        let gateway = json!({
+            "metadata": {"name": "n1", "uid": "u-1", "resourceVersion": second.to_string()},
+            "gatewayIP": "203.0.113.1",
+            "internalIP": "172.18.0.1",
+            "status": {"probe": {
+                "heartbeatTime": format!("2026-11-21T11:00:{second:02}.000000Z"),
+                "peers": [{"clusterID": "b", "gatewayIP": "203.0.113.9", "reached": reached}],
+            }},
+        });
+        record_gateway(serde_json::from_value(gateway).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_heartbeat_changes_nothing() {
+        let mut records = Records::new([gateway(0, true)]);
+        assert!(!records.learn(WatchEvent::Applied(gateway(2, true))));
+        assert!(!records.learn(WatchEvent::Resynced(vec![gateway(4, true)])));
+        assert!(records.learn(WatchEvent::Applied(gateway(6, false))), "it reaches nobody any more");
+        assert!(records.learn(WatchEvent::Resynced(vec![gateway(8, true)])), "it does again");
+        assert!(records.learn(WatchEvent::Deleted(gateway(8, true))));
+        assert!(!records.learn(WatchEvent::Deleted(gateway(8, true))), "it is gone already");
     }
 }

@@ -9,7 +9,7 @@ use antrea_agent_multicluster::{FlowSource, PeerGateway};
 use antrea_agent_routing::NodeRoutes;
 use antrea_host::EchoSocket;
 use antrea_kit::kube_client::bounded;
-use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe, ProbedPeer};
+use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe, ProbedPeer, TunnelInfo};
 use antrea_shared_api::well_known::AGENT_FIELD_MANAGER;
 use antrea_types::NodeName;
 use anyhow::{Context, Result};
@@ -41,6 +41,7 @@ pub(crate) struct Prober {
     pub(super) peers: watch::Receiver<BTreeSet<PeerGateway>>,
     pub(super) routes: watch::Receiver<NodeRoutes>,
     pub(super) tunnel: Tunnel,
+    pub(super) tunnel_info: TunnelInfo,
 }
 
 /// Whether the last report was written.
@@ -94,7 +95,7 @@ impl Prober {
         let api: Api<Gateway> = Api::namespaced(self.client.clone(), &self.namespace);
         let parameters =
             PatchParams { field_manager: Some(AGENT_FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(status(found, Timestamp::now()));
+        let patch = Patch::Merge(status(found, &self.tunnel_info, Timestamp::now()));
         match bounded(api.patch_status(self.node.as_str(), &parameters, &patch)).await {
             Ok(_) => Written::Yes,
             Err(error) => {
@@ -114,7 +115,7 @@ impl Prober {
 fn own_address(wanted: &FlowSources) -> Option<Ipv4Addr> {
     wanted.values().find_map(|source| match source {
         FlowSource::Role(role) => role.address(),
-        FlowSource::Cluster(..) | FlowSource::OwnGateway(_) => None,
+        FlowSource::Exported(_) | FlowSource::Cluster(..) | FlowSource::OwnGateway(_) => None,
     })
 }
 
@@ -139,14 +140,18 @@ fn tell_changes(before: &GatewayProbe, found: &GatewayProbe) {
     }
 }
 
-/// The part of the status that is this agent's. Empty lists stand there, since a merge would leave what was.
-fn status(found: &GatewayProbe, now: Timestamp) -> Value {
+/// The part of the status that is this agent's. Empty lists stand there, and `null` for a port where there is none, since a
+/// merge would leave what was.
+fn status(found: &GatewayProbe, tunnel: &TunnelInfo, now: Timestamp) -> Value {
     let nodes = &found.nodes;
-    json!({"status": {"probe": {
-        "heartbeatTime": MicroTime(now),
-        "peers": found.peers,
-        "nodes": {"probed": nodes.probed, "reached": nodes.reached, "unreached": nodes.unreached},
-    }}})
+    json!({"status": {
+        "probe": {
+            "heartbeatTime": MicroTime(now),
+            "peers": found.peers,
+            "nodes": {"probed": nodes.probed, "reached": nodes.reached, "unreached": nodes.unreached},
+        },
+        "tunnel": {"type": tunnel.tunnel_type, "port": (tunnel.port != 0).then_some(tunnel.port)},
+    }})
 }
 
 #[cfg(test)]
@@ -160,12 +165,14 @@ mod tests {
     fn check(found: &GatewayProbe, text: &str) {
         let before = json!({"nodes": {"unreached": ["n2"]}, "peers": [{"clusterID": "c", "reached": true}]});
         let mut gateway = json!({"status": {"probe": before}});
-        gateway["status"] = status(found, Timestamp::UNIX_EPOCH)["status"].take();
+        let geneve = TunnelInfo { tunnel_type: "geneve".to_owned(), port: 6081 };
+        gateway["status"] = status(found, &geneve, Timestamp::UNIX_EPOCH)["status"].take();
         let shown = gateway.to_string();
         assert_eq!(shown, text);
         let read: Gateway = serde_json::from_value(gateway).unwrap();
-        let probe = read.status.unwrap().probe.unwrap();
-        assert_eq!(&GatewayProbe { heartbeat_time: None, ..probe }, found);
+        let status = read.status.unwrap();
+        assert_eq!(status.tunnel, Some(geneve));
+        assert_eq!(&GatewayProbe { heartbeat_time: None, ..status.probe.unwrap() }, found);
     }
 
     #[test]
@@ -174,12 +181,19 @@ mod tests {
         let found = GatewayProbe { nodes, ..GatewayProbe::default() };
         check(
             &found,
-            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[],"nodes":{"probed":3,"reached":3,"unreached":[]}}}}"#,
+            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[],"nodes":{"probed":3,"reached":3,"unreached":[]}},"tunnel":{"type":"geneve","port":6081}}}"#,
         );
         let peer = ProbedPeer { cluster_id: "b".into(), gateway_ip: "172.18.2.1".into(), reached: false };
         check(
             &GatewayProbe { peers: vec![peer], ..found },
-            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[{"clusterID":"b","gatewayIP":"172.18.2.1","reached":false}],"nodes":{"probed":3,"reached":3,"unreached":[]}}}}"#,
+            r#"{"status":{"probe":{"heartbeatTime":"1970-01-01T00:00:00.000000Z","peers":[{"clusterID":"b","gatewayIP":"172.18.2.1","reached":false}],"nodes":{"probed":3,"reached":3,"unreached":[]}},"tunnel":{"type":"geneve","port":6081}}}"#,
         );
+    }
+
+    #[test]
+    fn a_tunnel_without_a_port_takes_back_the_one_that_was_told() {
+        let gre = TunnelInfo { tunnel_type: "gre".to_owned(), port: 0 };
+        let status = status(&GatewayProbe::default(), &gre, Timestamp::UNIX_EPOCH);
+        assert_eq!(status["status"]["tunnel"], json!({"type": "gre", "port": null}));
     }
 }

@@ -2,10 +2,13 @@
 
 use antrea_agent_multicluster::PodToPod;
 use antrea_config::{AgentConfig, Multicluster, Status};
+use antrea_shared_api::multicluster::v1alpha1::TunnelInfo;
 use antrea_shared_api::well_known::environment;
 use antrea_types::DualStack;
 use anyhow::{Context, Result, ensure};
 use ipnet::IpNet;
+
+use crate::tunnel;
 
 /// Everything about other clusters that is settled at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub(crate) struct MulticlusterSetup {
     pub(crate) namespace: String,
     /// Whether Pods of other clusters are reached, too.
     pub(crate) pod_to_pod: PodToPod,
+    /// The tunnel, as other clusters are told of it.
+    pub(crate) tunnel: TunnelInfo,
 }
 
 /// None where Pods do not reach other clusters.
@@ -38,7 +43,7 @@ pub(crate) fn set_up(
         Status::Enabled => PodToPod::On,
         Status::Disabled => PodToPod::Off,
     };
-    Ok(Some(MulticlusterSetup { namespace, pod_to_pod }))
+    Ok(Some(MulticlusterSetup { namespace, pod_to_pod, tunnel: tunnel::info(config.tunnel) }))
 }
 
 #[cfg(test)]
@@ -55,7 +60,9 @@ mod tests {
 
     #[test]
     fn gateways_are_looked_for_in_the_namespace_of_the_multi_cluster_controller() {
-        let setup = |pod_to_pod| MulticlusterSetup { namespace: "mc".to_owned(), pod_to_pod };
+        let tunnel = TunnelInfo { tunnel_type: "geneve".to_owned(), port: 6081 };
+        let setup =
+            |pod_to_pod| MulticlusterSetup { namespace: "mc".to_owned(), pod_to_pod, tunnel: tunnel.clone() };
         let found = check("enableGateway: true, namespace: mc", "10.10.0.0/24");
         assert_eq!(found, Ok(Some(setup(PodToPod::Off))));
         let pods = "enableGateway: true, namespace: mc, enablePodToPodConnectivity: true";

@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use antrea_agent_proxy::service::ForwardingMode;
 use antrea_agent_proxy::{
-    ExternalServices, LoadBalancerAddresses, NodeHints, ServiceName, Settings, Skipped,
+    ExternalServices, LoadBalancerAddresses, NodeHints, OtherClusters, ServiceName, Settings, Skipped,
 };
 use antrea_config::{
     AgentConfig, AntreaProxy, ExternalServices as ExternalConfig, LoadBalancerIps, LoadBalancerMode,
-    ProxyConfig, SkippedService, Status,
+    Multicluster, ProxyConfig, SkippedService, Status,
 };
 use antrea_host::Netlink;
 use antrea_hostplan::{AgentServices, ServiceTraffic};
@@ -58,7 +58,7 @@ pub(crate) async fn set_up(
     };
     let direct_server_return = direct_server_return(proxy);
     Ok(Some(ProxySetup {
-        settings: settings(proxy, node, direct_server_return),
+        settings: settings(proxy, &config.multicluster, node, direct_server_return),
         pipeline: ServiceProxy { external, direct_server_return, refusal_rate: config.packet_in_rate },
         node_ports,
         traffic,
@@ -88,7 +88,12 @@ const fn direct_server_return(config: &ProxyConfig) -> DirectServerReturn {
     }
 }
 
-fn settings(config: &ProxyConfig, node: &OwnNode, direct_server_return: DirectServerReturn) -> Settings {
+fn settings(
+    config: &ProxyConfig,
+    multicluster: &Multicluster,
+    node: &OwnNode,
+    direct_server_return: DirectServerReturn,
+) -> Settings {
     Settings {
         node: node.name.clone(),
         own_addresses: node.addresses.iter().copied().collect(),
@@ -111,6 +116,10 @@ fn settings(config: &ProxyConfig, node: &OwnNode, direct_server_return: DirectSe
         node_hints: match config.prefer_same {
             Status::Enabled => NodeHints::Honoured,
             Status::Disabled => NodeHints::Ignored,
+        },
+        other_clusters: match multicluster {
+            Multicluster::On(_) => OtherClusters::On,
+            Multicluster::Off => OtherClusters::Off,
         },
     }
 }

@@ -102,7 +102,7 @@ mod tests {
         let certificate = ServingCertificate::generate("a", &["localhost".to_owned()]).unwrap();
         let (agent, heard) = serve(Some(&certificate), is_so).await;
         let (api_server, asked) = serve(None, token).await;
-        let client = client(&alice(api_server), &destination(agent, certificate.ca_pem())).await.unwrap();
+        let client = client(&alice(api_server), &destination(agent, &certificate.ca_pem())).await.unwrap();
         client.request_text(hyper::Request::get("/agentinfo").body(Vec::new()).unwrap()).await.unwrap();
         assert_eq!(*heard.lock().unwrap(), ["Bearer short-lived: GET /agentinfo"]);
         let tokens = "/api/v1/namespaces/antrea/serviceaccounts/antctl/token";
@@ -114,7 +114,7 @@ mod tests {
         let certificate = ServingCertificate::generate("a", &["localhost".to_owned()]).unwrap();
         let (agent, heard) = serve(Some(&certificate), is_so).await;
         let (api_server, _) = serve(None, |_| status(StatusCode::FORBIDDEN, "it is so")).await;
-        let refused = client(&alice(api_server), &destination(agent, certificate.ca_pem())).await;
+        let refused = client(&alice(api_server), &destination(agent, &certificate.ca_pem())).await;
         let refused = format!("{:#}", refused.err().unwrap());
         assert!(
             refused.contains("the right to create serviceaccounts/token in Namespace antrea"),
@@ -141,7 +141,7 @@ mod tests {
         let certificate = ServingCertificate::generate("antrea", &["antrea.kube-system.svc".to_owned()]);
         let certificate = certificate.unwrap();
         let (controller, heard) = serve(Some(&certificate), is_so).await;
-        let ca = certificate.ca_pem().to_owned();
+        let ca = certificate.ca_pem();
         let answer = move |path: &str| match path.rsplit('/').next() {
             Some("antrea-controller") => json_answer(StatusCode::OK, &upstream_controller(controller.port())),
             Some("c2n1") => {

@@ -1,7 +1,7 @@
 //! What an agent may ask and report: what is about its own Node, which the API server says of its token. A token that
 //! was stolen from one Node is worth nothing about the others.
 
-use antrea_kit::auth::{Action, Identity, NODE_NAME};
+use antrea_kit::auth::{Action, Identity, NODE_NAME, NodesInTokens};
 use antrea_policy::Text;
 use antrea_shared_api::controlplane::v1beta2::NetworkPolicyStatus;
 use tokio::sync::watch;
@@ -16,18 +16,6 @@ pub struct Agents {
     pub user: String,
     /// Whether their tokens name their Nodes, as it is now.
     pub tokens: watch::Receiver<NodesInTokens>,
-}
-
-/// Whether the API server says of the tokens of Pods on which Node they are: Kubernetes 1.30 and later do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NodesInTokens {
-    /// Nobody knows yet how old the API server is.
-    #[default]
-    Unknown,
-    /// It does not: a token without a Node is believed.
-    Absent,
-    /// It does: a token without a Node is not that of an agent's Pod.
-    Present,
 }
 
 /// About which Nodes somebody may ask and report.

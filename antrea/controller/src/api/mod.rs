@@ -3,7 +3,6 @@
 mod cluster;
 mod feature_gates;
 mod other;
-pub(crate) mod token_nodes;
 pub(crate) mod trust;
 
 use std::sync::Arc;

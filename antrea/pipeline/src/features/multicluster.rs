@@ -4,16 +4,18 @@
 //! Gateway of its cluster makes itself the source; that of the other cluster finds the Service's endpoint. Answers pass the
 //! same four Nodes.
 
-use std::net::Ipv4Addr;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
 
 use antrea_openflow::{Flow, Transport};
 use antrea_types::{IpFamily, OfPort, virtual_ip};
+use ipnet::Ipv4Net;
 
 use crate::cookie::Category;
 use crate::far_end::{FarEnd, InnerSource};
 use crate::layout::Layout;
 use crate::model::{Datapath, PipelineConfig};
-use crate::multicluster::{GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
+use crate::multicluster::{Admits, GatewayRole, Multicluster, RemoteCluster, UntunnelledPods};
 use crate::service::ExternalTraffic;
 use crate::tables::{
     classifier, conntrack_commit, conntrack_state, l2_forwarding_calc, l3_forwarding, output, snat,
@@ -34,7 +36,10 @@ pub fn role_flows(layout: &Layout, config: &PipelineConfig, role: &GatewayRole) 
     let Some(tunnel) = tunnel(config) else { return Vec::new() };
     let mut flows = Vec::new();
     flows.extend(l2_forwarding_calc::to_other_clusters(layout, tunnel));
-    if let GatewayRole::Gateway { address } = role {
+    if let Some(IpAddr::V4(address)) = config.gateway.ips.v4 {
+        flows.extend(l3_forwarding::opened_to_node(layout, address));
+    }
+    if let GatewayRole::Gateway { address, .. } = role {
         flows.extend(un_snat::from_other_clusters(layout, *address));
         flows.extend(snat_mark::between_other_clusters(layout));
         flows.extend(output::between_tunnels(layout, tunnel));
@@ -80,7 +85,7 @@ pub fn cluster_flows(
     let mut flows = Vec::new();
     for network in &cluster.networks {
         flows.extend(l3_forwarding::to_cluster(layout, mac, *network, role.tunnel_to(cluster.gateway)));
-        if let GatewayRole::Gateway { address } = role {
+        if let GatewayRole::Gateway { address, .. } = role {
             flows.extend(conntrack_state::sent_on_to_cluster(layout, *network));
             flows.extend(snat_mark::to_cluster(layout, *network));
             flows.extend(snat_mark::opened_to_another_cluster(layout, *network));
@@ -94,7 +99,7 @@ pub fn cluster_flows(
         let from = FarEnd { tunnel, address: gateway.into() };
         let sources = [InnerSource::Own(from.address.into())].into_iter().chain(behind(role, cluster));
         flows.extend(sources.filter_map(|source| classifier::from_other_cluster(layout, from, source)));
-        flows.extend(conntrack_state::from_other_cluster(layout, gateway));
+        flows.extend(opened_by(layout, role, gateway));
         flows.extend(
             role.other_gateway().and_then(|own| un_snat::of_cluster_to_own_gateway(layout, own, gateway)),
         );
@@ -112,6 +117,31 @@ pub fn cluster_flows(
         }
     }
     flows
+}
+
+/// What becomes of connections that the Gateway of another cluster opens. Nodes that are not the Gateway trust their own to
+/// forward only what it admits.
+fn opened_by(layout: &Layout, role: &GatewayRole, gateway: Ipv4Addr) -> Vec<Flow> {
+    match role {
+        GatewayRole::Gateway { admits: Admits::Listed, .. } => {
+            let clauses = conntrack_state::opened_by_another_cluster(layout, gateway);
+            clauses.chain(conntrack_state::not_exported(layout, gateway)).collect()
+        }
+        GatewayRole::Gateway { admits: Admits::Everything, .. }
+        | GatewayRole::Regular { .. }
+        | GatewayRole::Standby { .. } => {
+            conntrack_state::from_other_cluster(layout, gateway).into_iter().collect()
+        }
+    }
+}
+
+/// The flows that let other clusters in to these networks, where the Gateway [admits a list](Admits::Listed).
+pub fn exported_flows(layout: &Layout, config: &PipelineConfig, networks: &BTreeSet<Ipv4Net>) -> Vec<Flow> {
+    if tunnel(config).is_none() {
+        return Vec::new();
+    }
+    let clauses = networks.iter().filter_map(|network| conntrack_state::opened_to_exported(layout, *network));
+    conntrack_state::exported(layout).into_iter().chain(clauses).collect()
 }
 
 /// The sources of another cluster's replies. Only the Gateway accepts replies: a Node that is none forwards requests alone, from

@@ -147,6 +147,7 @@ pub fn peer_flows(layout: &Layout, config: &PipelineConfig, peer: &Peer) -> Vec<
 pub fn frontend_flows(layout: &Layout, config: &PipelineConfig, frontend: &Frontend) -> Vec<Flow> {
     let mut flows = Vec::with_capacity(1);
     flows.extend(service_lb::short_circuit(layout, frontend));
+    flows.extend(service_lb::of_other_clusters(layout, frontend));
     flows.extend(service_lb::sent_on(layout, frontend));
     flows.extend(service_lb::select(layout, frontend));
     flows.extend(service_lb::remember(layout, frontend));

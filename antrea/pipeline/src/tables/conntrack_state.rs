@@ -1,17 +1,19 @@
 //! ConntrackState: separates packets of known connections from first ones. Only the latter may need a Service's endpoint.
 //!
-//! Stage ConntrackState. Matches ct_state, ct_mark and, for tunnel packets, ForeignSource, ByOwnGateway, dl_dst and
-//! addresses; next tables: stage EgressSecurity for known connections, stage PreRouting for new ones; packets that belong to
-//! no possible connection are dropped. Filled by PodConnectivity, Services and Multicluster.
+//! Stage ConntrackState. Matches ct_state, ct_mark and, for tunnel packets, PktSource, ForeignSource, ByOwnGateway, dl_dst
+//! and addresses; next tables: stage EgressSecurity for known connections, stage PreRouting for new ones; packets that belong
+//! to no possible connection are dropped. Filled by PodConnectivity, Services and Multicluster.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use antrea_openflow::{CtState, Flow, Match};
+use antrea_openflow::{Conjunction, CtState, Flow, FlowPriority, Match};
 use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
-use crate::fields::{BY_OWN_GATEWAY, FOREIGN_SOURCE, FROM_EXTERNAL, Mark, REWRITE_MAC, SERVICE_CONNECTION};
+use crate::fields::{
+    BY_OWN_GATEWAY, FOREIGN_SOURCE, FROM_EXTERNAL, Mark, PktSource, REWRITE_MAC, SERVICE_CONNECTION,
+};
 use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::VIRTUAL_MAC;
@@ -20,6 +22,9 @@ use crate::service::{Destination, Frontend, LoadBalancerMode};
 
 /// The table.
 pub const TABLE: Table = Table::by_feature("ConntrackState");
+
+/// The only conjunction of this table.
+const EXPORTED: u32 = 1;
 
 /// Packets that connection tracking refuses.
 pub fn invalid(layout: &Layout, family: IpFamily) -> Option<Flow> {
@@ -111,9 +116,50 @@ pub fn sent_on_to_cluster(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
 }
 
 fn opens(layout: &Layout, flow: FlowBuilder, matching: Match, mark: Mark) -> Flow {
-    let state = CtState::new().set(CtState::NEW | CtState::TRK);
-    let flow = flow.matching(matching.ct_state(state)).marked(SERVICE_CONNECTION.unset()).marked(mark);
-    flow.goto(layout.first_of(Stage::PreRouting))
+    flow.matching(first(matching))
+        .marked(SERVICE_CONNECTION.unset())
+        .marked(mark)
+        .goto(layout.first_of(Stage::PreRouting))
+}
+
+/// Admits a new connection of another cluster to what is exported: the two clauses of this conjunction are
+/// [`opened_by_another_cluster`] and [`opened_to_exported`].
+pub fn exported(layout: &Layout) -> Option<Flow> {
+    let matching = Match::new().ip(IpFamily::V4).conj_id(EXPORTED);
+    Some(from_tunnel(layout, HIGHEST, matching)?.goto(layout.first_of(Stage::PreRouting)))
+}
+
+/// The clause for connections that another cluster's Gateway opens, be it through a Gateway of this cluster that it still
+/// sends to. A packet that another sender forges is ForeignSource.
+pub fn opened_by_another_cluster(layout: &Layout, gateway: Ipv4Addr) -> impl Iterator<Item = Flow> {
+    [FOREIGN_SOURCE.unset(), BY_OWN_GATEWAY].into_iter().filter_map(move |mark| {
+        let flow = from_tunnel(layout, HIGHEST, Match::new().ip_src(IpAddr::V4(gateway)))?;
+        Some(flow.marked(mark).fulfil(&[clause(1)]).done())
+    })
+}
+
+/// The clause for connections to a network that is exported.
+pub fn opened_to_exported(layout: &Layout, network: Ipv4Net) -> Option<Flow> {
+    let flow = from_tunnel(layout, HIGHEST, Match::new().ip_dst(network))?;
+    Some(flow.fulfil(&[clause(2)]).done())
+}
+
+/// Drops what else another cluster's Gateway opens.
+pub fn not_exported(layout: &Layout, gateway: Ipv4Addr) -> Option<Flow> {
+    Some(from_tunnel(layout, HIGH, Match::new().ip_src(IpAddr::V4(gateway)))?.done())
+}
+
+fn from_tunnel(layout: &Layout, priority: FlowPriority, matching: Match) -> Option<FlowBuilder> {
+    let flow = layout.open(&TABLE)?.flow(priority, Category::Multicluster).matching(first(matching));
+    Some(flow.marked(SERVICE_CONNECTION.unset()).marked(PktSource::Tunnel.mark()))
+}
+
+fn first(matching: Match) -> Match {
+    matching.ct_state(CtState::new().set(CtState::NEW | CtState::TRK))
+}
+
+const fn clause(clause: u8) -> Conjunction {
+    Conjunction { id: EXPORTED, clause, of: 2 }
 }
 
 /// First packets.

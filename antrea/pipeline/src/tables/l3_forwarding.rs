@@ -15,8 +15,10 @@ use antrea_types::{GLOBAL_VIRTUAL_MAC, IpFamily, MacAddr};
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::cookie::Category;
-use crate::fields::{DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip};
-use crate::flow::{FlowBuilder, HIGH, LOW, NORMAL, REST, UNCLAIMED};
+use crate::fields::{
+    BY_OWN_GATEWAY, DSR_SERVICE, PktDestination, PktSource, REWRITE_MAC, SERVICE_CONNECTION, endpoint_ip,
+};
+use crate::flow::{FlowBuilder, HIGH, HIGHEST, LOW, NORMAL, REST, UNCLAIMED};
 use crate::layout::Layout;
 use crate::multicluster::{UntunnelledPods, VIRTUAL_MAC};
 use crate::order::{Stage, Table};
@@ -117,6 +119,22 @@ pub fn from_other_clusters(layout: &Layout, gateway: MacAddr, to: &UntunnelledPo
     let flow = flow.marked(PktSource::Tunnel.mark()).set_eth_src(gateway);
     let flow = flow.set_tunnel_dst(to.node).load(PktDestination::Tunnel.mark());
     Some(flow.goto(layout.id(&l3_dec_ttl::TABLE)))
+}
+
+/// Drops what other clusters open to the Node itself: the address of its gateway is one of the network of its Pods. It comes
+/// from the other cluster here, or by a Gateway of this one.
+pub fn opened_to_node(layout: &Layout, address: Ipv4Addr) -> impl Iterator<Item = Flow> {
+    let first = move || {
+        let state = CtState::new().set(CtState::NEW | CtState::TRK);
+        Match::new().ip_dst(IpAddr::V4(address)).ct_state(state)
+    };
+    let flow = move |matching| {
+        let flow = layout.open(&TABLE)?.flow(HIGHEST, Category::Multicluster).matching(matching);
+        Some(flow.marked(SERVICE_CONNECTION.unset()).marked(PktSource::Tunnel.mark()))
+    };
+    let from_the_other = flow(first().eth_dst(VIRTUAL_MAC)).map(FlowBuilder::done);
+    let by_own_gateway = flow(first()).map(|flow| flow.marked(BY_OWN_GATEWAY).done());
+    from_the_other.into_iter().chain(by_own_gateway)
 }
 
 /// From other clusters to an endpoint behind the gateway: on a host.

@@ -1,9 +1,9 @@
 //! ServiceLB: finds the Service that a packet is to, and has a group choose one of its endpoints.
 //!
-//! Stage PreRouting. Matches protocol, port, destination or ToNodePortAddress, ServiceEPState; loads RewriteMAC,
-//! ServiceEPState, ToExternalAddress, ServiceGroupID, NestedService; the group takes the packet on: to EndpointDNAT,
-//! for clients that stay with their endpoint by way of this table, for Direct Server Return to DSRServiceMark. Of clients
-//! that have an endpoint it matches EndpointIP, EndpointPort and ServiceGroupID. Filled by Services.
+//! Stage PreRouting. Matches protocol, port, destination or ToNodePortAddress, ServiceEPState, for some clients PktSource or
+//! FromLocal; loads RewriteMAC, ServiceEPState, ToExternalAddress, ServiceGroupID, NestedService; the group takes the packet
+//! on: to EndpointDNAT, for clients that stay with their endpoint by way of this table, for Direct Server Return to
+//! DSRServiceMark. Of clients that have an endpoint it matches EndpointIP, EndpointPort and ServiceGroupID. Filled by Services.
 
 use antrea_openflow::{Flow, FlowPriority, GroupId, Match};
 use antrea_types::IpFamily;
@@ -33,6 +33,13 @@ pub fn select(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
 pub fn short_circuit(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
     let Origin::External { short_circuit: Some(group) } = frontend.origin else { return None };
     Some(choose(&layout.open(&TABLE)?, frontend, HIGH, group, Some(FROM_LOCAL)))
+}
+
+/// Clients in other clusters, where those in this one get endpoints of their own Node only. Nothing else that comes through the
+/// tunnel is to a ClusterIP: Nodes of this cluster translate it before they send.
+pub fn of_other_clusters(layout: &Layout, frontend: &Frontend) -> Option<Flow> {
+    let Origin::Internal { other_clusters: Some(group) } = frontend.origin else { return None };
+    Some(choose(&layout.open(&TABLE)?, frontend, HIGH, group, Some(PktSource::Tunnel.mark())))
 }
 
 /// What another Node has sent on because an endpoint of this one shall answer directly.

@@ -4,11 +4,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use antrea_apiserver::{
-    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
-};
+use antrea_apiserver::{Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, SharedStore};
 use antrea_index::Index;
-use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes};
+use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, NodesInTokens};
 use antrea_kit::health::not_found;
 use antrea_kit::server::Server;
 use antrea_kit::serving_certificate::ServingCertificate;

@@ -1,28 +1,6 @@
-{{/* It runs when the controller does. Helm goes on when it is done. */}}
+{{/* It runs when the controller does. Helm goes on when it is done. Argument: list WEIGHT POLICIES. */}}
 {{- define "antrea-mc.clusterSetHook" -}}
-helm.sh/hook: post-install,post-upgrade
-helm.sh/hook-weight: {{ . | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-{{- end -}}
-
-{{/* A container that runs antctl mc. Argument: list $ NAME FLAGS, where flags are a dict. */}}
-{{- define "antrea-mc.antctl" -}}
-{{- $root := index . 0 -}}
-- name: {{ index . 1 }}
-  image: {{ include "antrea-mc.image" $root }}
-  imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-  command: ["antctl-mc"]
-  args:
-    - {{ index . 1 }}
-    {{- range $flag, $value := index . 2 }}
-    - {{ printf "--%s=%s" $flag $value | quote }}
-    {{- end }}
-  resources:
-    requests:
-      cpu: "10m"
-      memory: "16Mi"
-  securityContext:
-    {{- include "antrea-mc.securityContext" $root | nindent 4 }}
+{{- include "antrea-mc.hook" (concat (list "post-install,post-upgrade") .) -}}
 {{- end -}}
 
 {{- define "antrea-mc.init" -}}

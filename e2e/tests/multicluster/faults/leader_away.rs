@@ -1,5 +1,6 @@
 //! The leader is away, for a minute or for days: nobody loses anything, and all is current soon after it is back.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use antrea_e2e::command::{Run as _, command};
@@ -9,11 +10,12 @@ use antrea_e2e::multicluster::nginx;
 use antrea_e2e::patience::ensure_in_time;
 use antrea_e2e::scenario::{Extent, Part};
 use antrea_e2e::wait::pause;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::super::restarts::{service, under_traffic};
-use super::super::stage::{Stage, on_the_stage_of, scale_controller, wait_for_condition};
+use super::super::stage::{SET, Stage, on_the_stage_of, scale_controller, wait_for_condition};
+use super::super::writes::{self, Writes};
 use super::Held;
 
 /// For members to hear of a leader that is back, and for it to merge what they export: they ask every 10 s.
@@ -24,6 +26,32 @@ const HEARD: Duration = Duration::from_secs(12);
 
 /// What is exported meanwhile.
 const LATE: &str = "late";
+
+/// For how long the leader is away while writes are counted, and for how long afterwards.
+const AWAY: Duration = Duration::from_secs(300);
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
+/// What a member writes in its own cluster, and, while no Pod and no Service changes, nobody else.
+const OF_MEMBERS: [&str; 12] = [
+    "clusterinfoimports",
+    "clusternetworkpolicies",
+    "clustersets",
+    "endpointslices",
+    "gateways",
+    "labelidentities",
+    "serviceexports",
+    "serviceexports/status",
+    "serviceimports",
+    "serviceimports/status",
+    "services",
+    "services/status",
+];
+/// What members write in the Common Area, but for their heartbeats.
+const OF_EXPORTERS: [&str; 1] = ["resourceexports"];
+
+/// That the leader is away, why, and that it is back, stands in the status of the ClusterSet: so often it is written at most.
+const LINK: &str = "PATCH clustersets/status";
+const MOST: u64 = 6;
 
 #[test]
 fn a_minute_without_the_leader_takes_nothing_away() {
@@ -62,12 +90,85 @@ fn an_hour_and_two_days_without_the_leader_take_nothing_away() {
                 pause(HEARD);
                 held.ensure_it_stayed(stage)?;
                 scale_controller(silent, 1)?;
-                let set = ["clusterset", NAME, "-n", "kube-system"];
-                wait_for_condition(&silent.kubectl, &set, ("Ready", "True", None))?;
+                wait_for_condition(&silent.kubectl, &SET, ("Ready", "True", None))?;
                 held.ensure_it_stayed(stage)
             })
         },
     );
+}
+
+#[test]
+fn five_minutes_without_the_leader_have_members_write_that_it_is_away_and_nothing_else() {
+    let name = "five_minutes_without_the_leader_have_members_write_that_it_is_away_and_nothing_else";
+    on_the_stage_of(Extent::All, name, |stage| {
+        under_traffic(stage, || {
+            let held = Held::by_all(stage)?;
+            let before = Written::so_far(stage)?;
+            scale_controller(stage.a()?, 0)?;
+            pause(AWAY);
+            Written::so_far(stage)?.ensure_nothing_since(&before)?;
+            scale_controller(stage.a()?, 1)?;
+            for member in [stage.b()?, stage.c()?] {
+                wait_for_condition(&member.kubectl, &SET, ("Ready", "True", None))?;
+            }
+            pause(AFTERWARDS);
+            Written::so_far(stage)?.ensure_nothing_since(&before)?;
+            held.ensure_it_stayed(stage)
+        })
+    });
+}
+
+/// What was written in the clusters of B and C, and in that of the leader.
+struct Written {
+    members: [Writes; 2],
+    leader: Writes,
+    /// The Events of the controllers of B and C.
+    events: [BTreeSet<String>; 2],
+}
+
+impl Written {
+    fn so_far(stage: &Stage) -> Result<Self> {
+        let (b, c) = (stage.b()?, stage.c()?);
+        Ok(Self {
+            members: [writes::so_far(&b.kubectl)?, writes::so_far(&c.kubectl)?],
+            leader: writes::so_far(&stage.a()?.kubectl)?,
+            events: [events(b)?, events(c)?],
+        })
+    }
+
+    /// Prints what was written, and complains about all but a few words about the leader.
+    fn ensure_nothing_since(&self, before: &Self) -> Result<()> {
+        for (before, now) in before.members.iter().zip(&self.members) {
+            let written = writes::between(before, now);
+            println!("a member's cluster was asked for {written:?}");
+            ensure_nothing_of(&written, &OF_MEMBERS)?;
+            let told = written.get(LINK).copied().unwrap_or_default();
+            ensure!(told <= MOST, "{told} times it was written how the leader is");
+        }
+        let written = writes::between(&before.leader, &self.leader);
+        println!("the leader's cluster was asked for {written:?}");
+        ensure_nothing_of(&written, &OF_EXPORTERS)?;
+        for (before, now) in before.events.iter().zip(&self.events) {
+            let told: Vec<_> = now.difference(before).collect();
+            ensure!(told.is_empty(), "there are Events {told:?}");
+        }
+        Ok(())
+    }
+}
+
+fn ensure_nothing_of(written: &Writes, kinds: &[&str]) -> Result<()> {
+    let is_of_these = |what: &str| what.split_once(' ').is_some_and(|(_, kind)| kinds.contains(&kind));
+    let found: Writes = written.clone().into_iter().filter(|(what, _)| is_of_these(what)).collect();
+    ensure!(found.is_empty(), "somebody wrote {found:?}");
+    Ok(())
+}
+
+/// The names of the Events of a member's controller.
+fn events(member: &Member) -> Result<BTreeSet<String>> {
+    let all = member.kubectl.json(&["get", "events", "-A"])?;
+    let all = all["items"].as_array().into_iter().flatten();
+    let own = all.filter(|event| event["reportingComponent"] == "antrea-mc-controller");
+    Ok(own.filter_map(|event| event["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }
 
 /// B exports a Service more.
@@ -92,7 +193,7 @@ fn come_back(stage: &Stage) -> Result<()> {
 
 /// Writes the time of a heartbeat: past the webhooks, whose program is away.
 fn date_heartbeat(stage: &Stage, whose: &Member, ago: &str) -> Result<()> {
-    let name = format!("member-announce-from-{}", whose.id());
+    let name = whose.announce_name();
     let key = format!("/registry/multicluster.crd.antrea.io/memberclusterannounces/{COMMON_AREA}/{name}");
     let (etcd, time) = (Etcd::of(stage.lab.plan(), LEADER)?, time(ago)?);
     let mut announce = etcd.get(&key)?;

@@ -23,11 +23,11 @@ const OF_THE_LEADER: &str = "memberclusterannounces,resourceexports,resourceimpo
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
 /// The objects that all clusters have because of others, and their UIDs: who is deleted and made anew has another.
-struct Held(BTreeMap<String, String>);
+pub(super) struct Held(BTreeMap<String, String>);
 
 impl Held {
     /// What all clusters hold once nothing of a test before is withdrawn any more.
-    fn by_all(stage: &Stage) -> Result<Self> {
+    pub(super) fn by_all(stage: &Stage) -> Result<Self> {
         wait::eventually(PATIENCE, "what clusters hold to stay the same for a while", || {
             let before = Self::now(stage)?;
             wait::pause(WITHDRAWAL);
@@ -57,7 +57,7 @@ impl Held {
     }
 
     /// All that was there is there, and was all the time. There may be more.
-    fn ensure_it_stayed(&self, stage: &Stage) -> Result<()> {
+    pub(super) fn ensure_it_stayed(&self, stage: &Stage) -> Result<()> {
         let now = Self::now(stage)?.0;
         let gone: Vec<_> = self.0.iter().filter(|(object, uid)| now.get(*object) != Some(uid)).collect();
         ensure!(gone.is_empty(), "deleted, or made anew, are {gone:?}");

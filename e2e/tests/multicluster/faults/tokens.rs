@@ -1,6 +1,6 @@
 //! A token whose time is over: it is named, with the command that mends it, and costs nothing else.
 
-use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME};
+use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, TOKEN_SECRET};
 use antrea_e2e::{pki, state};
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
@@ -8,10 +8,8 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use super::super::restarts::under_traffic;
-use super::super::stage::{Stage, on_the_stage, wait_for_condition};
+use super::super::stage::{SET, Stage, on_the_stage, wait_for_condition};
 use super::Held;
-
-const SET: [&str; 4] = ["clusterset", NAME, "-n", "kube-system"];
 
 #[test]
 fn a_token_that_has_expired_is_named_and_costs_nothing() {
@@ -51,6 +49,6 @@ fn expired(stage: &Stage, leader: &Member, member: &Member) -> Result<String> {
 /// The member has this token from now on.
 fn give(member: &Member, token: &str) -> Result<()> {
     let patch = json!({ "data": { "token": BASE64_STANDARD.encode(token) } }).to_string();
-    let secret = ["patch", "secret", "-n", "kube-system", &member.token_name(), "-p", &patch];
+    let secret = ["patch", "secret", "-n", "kube-system", TOKEN_SECRET, "-p", &patch];
     member.kubectl.text(&secret).map(drop)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use antrea_e2e::command::{Run as _, command};
 use antrea_e2e::install::NAMESPACE;
-use antrea_e2e::multicluster::cluster_set::Member;
+use antrea_e2e::multicluster::cluster_set::{Member, TOKEN_SECRET};
 use antrea_e2e::state;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -14,64 +14,66 @@ use super::find;
 
 /// What somebody who has the token of a member tries.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Attempt {
+pub(in crate::multicluster) struct Attempt {
     /// The resource, with its subresource, or what of it is forged.
-    pub(super) resource: String,
+    pub(in crate::multicluster) resource: String,
     /// Whose object.
-    pub(super) whose: String,
+    pub(in crate::multicluster) whose: String,
     /// What with it, in the words of RBAC.
-    pub(super) verb: String,
+    pub(in crate::multicluster) verb: String,
     /// The HTTP status of the answer.
-    pub(super) expected: u16,
+    pub(in crate::multicluster) expected: u16,
     /// What the answer says.
-    pub(super) says: String,
-    pub(super) path: String,
-    pub(super) body: Value,
+    pub(in crate::multicluster) says: String,
+    pub(in crate::multicluster) path: String,
+    pub(in crate::multicluster) body: Value,
 }
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer {
-    pub(super) code: u16,
-    pub(super) text: String,
+pub(in crate::multicluster) struct Answer {
+    pub(in crate::multicluster) code: u16,
+    pub(in crate::multicluster) text: String,
 }
 
 impl Answer {
-    pub(super) fn is_expected(&self, attempt: &Attempt) -> bool {
+    pub(in crate::multicluster) fn is_expected(&self, attempt: &Attempt) -> bool {
         self.code == attempt.expected && self.text.contains(&attempt.says)
     }
 }
 
 /// Somebody who has the token of a member.
 #[derive(Debug)]
-pub(super) struct Attacker {
+pub(in crate::multicluster) struct Attacker {
     /// The member's ID.
-    pub(super) own: String,
+    pub(in crate::multicluster) own: String,
     /// That of another member.
-    pub(super) other: String,
+    pub(in crate::multicluster) other: String,
     /// A ResourceExport of the member, and one of the other.
-    pub(super) exports: [Value; 2],
+    pub(in crate::multicluster) exports: [Value; 2],
     /// A ResourceImport.
-    pub(super) import: Value,
+    pub(in crate::multicluster) import: Value,
     /// Their announces.
-    pub(super) announces: [Value; 2],
+    pub(in crate::multicluster) announces: [Value; 2],
     leader: String,
     ca: PathBuf,
     token: String,
 }
 
 impl Attacker {
-    pub(super) fn with_the_token_of(stage: &Stage, member: &Member, other: &Member) -> Result<Self> {
+    pub(in crate::multicluster) fn with_the_token_of(
+        stage: &Stage,
+        member: &Member,
+        other: &Member,
+    ) -> Result<Self> {
         let template = "go-template={{.data.token | base64decode}}";
-        let secret = member.token_name();
-        let token = member.kubectl.text(&["get", "secret", &secret, "-n", NAMESPACE, "-o", template])?;
+        let token = member.kubectl.text(&["get", "secret", TOKEN_SECRET, "-n", NAMESPACE, "-o", template])?;
         let export = |of: &Member| {
             find(stage, "resourceexports", |spec| spec["clusterID"] == of.id() && spec["kind"] == "Service")
         };
         let announce = |of: &Member| {
-            let name = format!("member-announce-from-{}", of.id());
             let area = antrea_e2e::multicluster::cluster_set::COMMON_AREA;
-            stage.a()?.kubectl.json(&["get", "memberclusterannounce", "-n", area, &name])
+            stage.a()?.kubectl.json(&["get", "memberclusterannounce", "-n", area, &of.announce_name()])
         };
         let (plan, leader) = (stage.lab.plan(), stage.a()?.cluster);
         Ok(Self {
@@ -87,7 +89,7 @@ impl Attacker {
     }
 
     /// Makes an attempt. An object is updated at the version that it has: other updates are refused for that alone.
-    pub(super) fn make(&self, attempt: &Attempt) -> Result<Answer> {
+    pub(in crate::multicluster) fn make(&self, attempt: &Attempt) -> Result<Answer> {
         let Attempt { verb, path, body, .. } = attempt;
         if verb != "update" || body["metadata"].is_null() {
             return self.ask(verb, path, body);

@@ -29,6 +29,7 @@ pub(super) fn attempts(attacker: &Attacker, stage: &Stage) -> Result<Vec<Attempt
     attempts.extend(of_announces(attacker));
     attempts.extend(of_imports(attacker)?);
     attempts.extend(of_new_exports(attacker));
+    attempts.extend(of_tokens(attacker));
     Ok(attempts)
 }
 
@@ -38,8 +39,9 @@ fn of_networks(stage: &Stage) -> Result<[Patch<'static>; 2]> {
     let of_other = stage.lab.plan().cluster(stage.b()?.cluster)?.service_cidrs.v4;
     let of_other = of_other.context("B has no IPv4")?.to_string();
     Ok([
-        ("a network of another", networks(&of_other), 403, "overlaps Service CIDR"),
-        ("the whole world", networks("0.0.0.0/0"), 403, "contains loopback"),
+        // The leader leaves them out.
+        ("a network of another", networks(&of_other), 200, "serviceCIDRs"),
+        ("the whole world", networks("0.0.0.0/0"), 200, "serviceCIDRs"),
     ])
 }
 
@@ -102,7 +104,7 @@ fn of_announces(attacker: &Attacker) -> Vec<Attempt> {
     tries.map(attempt).to_vec()
 }
 
-/// A member says what became of an import in its own cluster, and in no other.
+/// A member says what became of a policy in its own cluster, and nothing of other imports or clusters.
 fn of_imports(attacker: &Attacker) -> Result<Vec<Attempt>> {
     let name = attacker.import["metadata"]["name"].as_str().context("an import without name")?;
     let there = attacker.import["status"]["clusterStatuses"].as_array().cloned().unwrap_or_default();
@@ -117,7 +119,7 @@ fn of_imports(attacker: &Attacker) -> Result<Vec<Attempt>> {
         forged("resourceimports/status", what, name, with_entry(cluster), code, says)
     };
     Ok(vec![
-        attempt("own entry", &attacker.own, 200, "clusterStatuses"),
+        attempt("own entry of a Service", &attacker.own, 403, "may say what became of policies"),
         attempt("entry of another", &attacker.other, 403, refused),
     ])
 }
@@ -143,6 +145,28 @@ fn of_new_exports(attacker: &Attacker) -> Vec<Attempt> {
             "apis/multicluster.crd.antrea.io/v1alpha1/namespaces/{COMMON_AREA}/resourceexports?dryRun=All"
         ),
         ..forged("resourceexports", what, "", body, expected, says)
+    };
+    tries.map(attempt).to_vec()
+}
+
+/// Of ten years that are asked for, a token gets a week. Whom it is for, and what it is bound to, is not the member's to say.
+fn of_tokens(attacker: &Attacker) -> Vec<Attempt> {
+    let of_a_pod = json!({ "boundObjectRef": { "apiVersion": "v1", "kind": "Pod", "name": "a" } });
+    let tries = [
+        ("ten years", json!({ "expirationSeconds": 315_360_000 }), 201, "604800"),
+        ("for somebody else", json!({ "audiences": ["vault"] }), 403, "spec.audiences"),
+        ("of a Pod", of_a_pod, 403, "spec.boundObjectRef"),
+    ];
+    let attempt = |(what, spec, expected, says): (&str, Value, u16, &str)| {
+        let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec });
+        Attempt {
+            verb: "create".to_owned(),
+            path: format!(
+                "api/v1/namespaces/{COMMON_AREA}/serviceaccounts/{}-token/token?dryRun=All",
+                attacker.own
+            ),
+            ..forged("serviceaccounts/token", what, "", body, expected, says)
+        }
     };
     tries.map(attempt).to_vec()
 }

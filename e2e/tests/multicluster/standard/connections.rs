@@ -18,6 +18,15 @@ const AT_HOME: &str = "at-home";
 const WITHDRAWN: &str = "withdrawn";
 const IN_BOTH: &str = "in-both";
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 5] = [
+    a_service_that_is_not_exported_is_not_reached_from_another_cluster,
+    an_exported_service_is_reached_by_its_name_from_each_cluster,
+    of_two_clusters_with_the_service_only_the_exporter_is_reached,
+    of_one_port_name_with_two_numbers_only_the_cluster_that_has_the_number_is_asked,
+    a_port_that_one_cluster_has_leads_to_that_cluster,
+];
+
 pub(super) fn services() -> Services {
     Services {
         b: vec![

@@ -15,6 +15,13 @@ const OF_ONE: &str = "of-one";
 const EXTERNAL: &str = "external";
 const BECOMES_EXTERNAL: &str = "becomes-external";
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 3] = [
+    a_service_import_exists_only_while_a_cluster_exports,
+    an_exported_cluster_ip_service_is_a_clusterset_ip_import_in_each_cluster_until_unexported,
+    an_external_name_service_is_not_valid_and_not_imported,
+];
+
 pub(super) fn services() -> Services {
     Services {
         b: vec![

@@ -33,6 +33,17 @@ fn ensure_made(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
+/// Takes the Services away, so that the next test makes them again: some tests leave theirs changed.
+pub(super) fn unmake(stage: &Stage) -> Result<()> {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    *made = None;
+    all_at_once(stage.members(), |member| {
+        let delete = ["delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=120s"];
+        member.kubectl.text(&delete).map(drop)
+    })
+    .map(drop)
+}
+
 fn make(stage: &Stage) -> Result<()> {
     let (b, c) = (stage.b()?, stage.c()?);
     all_at_once(stage.members(), |member| {

@@ -24,6 +24,12 @@ const OF_ONE: &str = "headless-of-one";
 /// For how long an address might still come.
 const A_WHILE: Duration = Duration::from_secs(5);
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 2] = [
+    a_headless_service_is_a_headless_import_in_each_cluster_until_unexported,
+    a_headless_import_has_no_address,
+];
+
 pub(super) fn services() -> Services {
     let headless = |name| Service::exported(name).headless();
     let named = || headless(SERVICE).with("selector", json!({ NAMED: "yes" }));

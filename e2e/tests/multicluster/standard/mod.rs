@@ -6,6 +6,8 @@
 //!    ↓ made once for each stage
 //! a test: look (objects), ask (DNS, requests)
 //! ```
+//! Those that export do so with Pods in the networks of their Nodes (`podCIDRs: auto`); `without_pods` has all tests run once more
+//! with default values.
 
 mod ask;
 mod connections;
@@ -19,3 +21,4 @@ mod properties;
 mod servers;
 mod service;
 mod slices;
+mod without_pods;

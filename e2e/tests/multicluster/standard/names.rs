@@ -6,6 +6,13 @@ use super::fixture::with_services;
 use super::look::{cluster_ips, derived_of, get, imported_everywhere};
 use super::service::{NAMESPACE, name_of};
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 3] = [
+    a_query_of_a_cluster_ip_service_gives_the_clusterset_ip,
+    srv_of_a_cluster_ip_service_gives_its_port_and_name,
+    the_name_in_cluster_local_stays_the_clusters_own_service,
+];
+
 #[test]
 fn a_query_of_a_cluster_ip_service_gives_the_clusterset_ip() {
     with_services("a_query_of_a_cluster_ip_service_gives_the_clusterset_ip", |stage| {

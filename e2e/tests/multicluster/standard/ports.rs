@@ -15,6 +15,13 @@ pub(super) const UNITED: &str = "ports-united";
 /// The exporters have other numbers by the same names: 80 and 53 in B, 81 and 54 in C.
 pub(super) const DISPUTED: &str = "ports-disputed";
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 3] = [
+    ports_of_the_import_are_those_of_the_service,
+    ports_of_two_exporters_are_united_and_both_say_conflict,
+    of_conflicting_ports_the_oldest_counts_and_both_say_conflict,
+];
+
 pub(super) fn services() -> Services {
     let mut with_protocol = port("http", "TCP", 80);
     with_protocol["appProtocol"] = "http".into();

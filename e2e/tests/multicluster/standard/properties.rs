@@ -18,6 +18,17 @@ const AFFINITY: &str = "affinity";
 const LOCAL: &str = "local";
 const CLOSE: &str = "close";
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 7] = [
+    only_exported_labels_and_annotations_reach_the_service_import,
+    of_conflicting_labels_and_annotations_the_oldest_count_and_both_exporters_say_so,
+    session_affinity_of_the_import_is_that_of_the_service,
+    internal_traffic_policy_of_the_import_is_that_of_the_service,
+    traffic_distribution_of_the_import_is_that_of_the_service,
+    the_import_has_one_address_a_family_in_the_order_of_ip_families,
+    of_a_cluster_ip_and_a_headless_export_the_oldest_counts_and_both_say_conflict,
+];
+
 pub(super) fn services() -> Services {
     let local = Service::exported(LOCAL).with("internalTrafficPolicy", json!("Local"));
     let close = Service::exported(CLOSE).with("trafficDistribution", json!("PreferClose"));

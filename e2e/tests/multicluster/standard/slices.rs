@@ -11,6 +11,10 @@ use crate::multicluster::stage::{Stage, until};
 
 const SERVICE: &str = "slices";
 
+/// What holds wherever Pods are reached.
+pub(super) const BEHAVIOURS: [fn(); 1] =
+    [endpoint_slices_of_an_import_have_the_labels_of_the_standard_and_go_with_the_export];
+
 pub(super) fn services() -> Services {
     Services { b: vec![Service::exported(SERVICE)], c: vec![Service::exported(SERVICE)] }
 }

@@ -7,19 +7,26 @@ use super::finding::Finding;
 
 const CHECK: &str = "CIDR overlap";
 
-/// The networks of a cluster that other clusters send to.
+/// The networks of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterNetworks {
     pub(crate) cluster: String,
-    pub(crate) cidrs: Vec<IpNet>,
+    /// Those that other clusters send to.
+    cidrs: Vec<IpNet>,
+    /// Those that it names for the export of Pods alone.
+    pods: Vec<IpNet>,
+    /// Of these, what its Nodes name, wherever else it tells of them.
+    of_nodes: Vec<IpNet>,
 }
 
 impl ClusterNetworks {
     pub(crate) fn new<'a>(cluster: &str, cidrs: impl IntoIterator<Item = &'a String>) -> Self {
-        let mut cidrs: Vec<IpNet> = cidrs.into_iter().filter_map(|cidr| cidr.parse().ok()).collect();
-        cidrs.sort();
-        cidrs.dedup();
-        Self { cluster: cluster.to_owned(), cidrs }
+        Self { cluster: cluster.to_owned(), cidrs: parsed(cidrs), ..Self::default() }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<IpNet> {
+        sorted([self.cidrs.as_slice(), &self.pods].concat())
     }
 
     /// What a cluster says of itself. It names its Pods' networks only where others may send there.
@@ -31,9 +38,36 @@ impl ClusterNetworks {
     /// What a member claims in its announce: its Pods are sent to where they are the endpoints.
     pub(crate) fn of_announce(announce: &MemberClusterAnnounce) -> Self {
         let sends_to_pods = announce.endpoint_ip_type == Some(EndpointIpType::PodIP);
-        let pods = announce.pod_cidrs.iter().filter(|_| sends_to_pods);
-        Self::new(&announce.cluster_id, announce.service_cidrs.iter().chain(pods))
+        let sent_to = announce.pod_cidrs.iter().filter(|_| sends_to_pods);
+        let exported = announce.pod_cidrs.iter().filter(|_| !sends_to_pods);
+        Self {
+            pods: parsed(exported.chain(&announce.node_pod_cidrs)),
+            of_nodes: parsed(&announce.node_pod_cidrs),
+            ..Self::new(&announce.cluster_id, announce.service_cidrs.iter().chain(sent_to))
+        }
     }
+
+    /// Adds what another source knows of the cluster.
+    fn add(&mut self, other: &mut Self) {
+        for (own, others) in [
+            (&mut self.cidrs, &mut other.cidrs),
+            (&mut self.pods, &mut other.pods),
+            (&mut self.of_nodes, &mut other.of_nodes),
+        ] {
+            others.append(own);
+            *own = sorted(std::mem::take(others));
+        }
+    }
+}
+
+fn parsed<'a>(cidrs: impl IntoIterator<Item = &'a String>) -> Vec<IpNet> {
+    sorted(cidrs.into_iter().filter_map(|cidr| cidr.parse().ok()).collect())
+}
+
+fn sorted(mut cidrs: Vec<IpNet>) -> Vec<IpNet> {
+    cidrs.sort();
+    cidrs.dedup();
+    cidrs
 }
 
 /// All that several sources know of each cluster, in the order of the clusters.
@@ -42,18 +76,19 @@ pub(crate) fn merged(mut networks: Vec<ClusterNetworks>) -> Vec<ClusterNetworks>
     networks.dedup_by(|next, kept| {
         let same = next.cluster == kept.cluster;
         if same {
-            kept.cidrs.append(&mut next.cidrs);
-            kept.cidrs.sort();
-            kept.cidrs.dedup();
+            kept.add(next);
         }
         same
     });
+    for ClusterNetworks { cidrs, of_nodes, .. } in &mut networks {
+        cidrs.retain(|network| !of_nodes.iter().any(|of_node| of_node.contains(network)));
+    }
     networks
 }
 
 /// Compares each cluster with each other one.
 pub(crate) fn check(networks: &[ClusterNetworks]) -> Vec<Finding> {
-    let known: Vec<&ClusterNetworks> = networks.iter().filter(|of| !of.cidrs.is_empty()).collect();
+    let known: Vec<&ClusterNetworks> = networks.iter().filter(|of| !of.all().is_empty()).collect();
     if known.len() < 2 {
         return vec![Finding::skipped(CHECK, "fewer than two clusters say which networks they have")];
     }
@@ -71,17 +106,35 @@ pub(crate) fn check(networks: &[ClusterNetworks]) -> Vec<Finding> {
 }
 
 fn overlap(one: &ClusterNetworks, other: &ClusterNetworks) -> Option<Finding> {
-    let shared = one.cidrs.iter().find_map(|a| {
-        let overlaps = |b: &&IpNet| a.contains(&b.network()) || b.contains(&a.network());
-        other.cidrs.iter().find(overlaps).map(|b| (a, b))
-    });
-    let (a, b) = shared?;
+    let both = |a: IpNet, b: IpNet| {
+        format!("{a} of cluster {} and {b} of cluster {} overlap", one.cluster, other.cluster)
+    };
+    if let Some((a, b)) = shared(&one.cidrs, &other.cidrs) {
+        return Some(Finding::failed(
+            CHECK,
+            both(a, b),
+            "Give one of the clusters other networks: Services' with --service-cluster-ip-range of its API server, or leave \
+             podCIDRs out of its Multi-cluster controller's configuration if Pods are not sent to directly.",
+        ));
+    }
+    let (a, b) = shared(&one.all(), &other.all())?;
     Some(Finding::failed(
         CHECK,
-        format!("{a} of cluster {} and {b} of cluster {} overlap", one.cluster, other.cluster),
-        "Give one of the clusters other networks: Services' with --service-cluster-ip-range of its API server, or leave \
-         podCIDRs out of its Multi-cluster controller's configuration if Pods are not sent to directly.",
+        format!(
+            "{}: of the two that is later headless Services and PodIP exports are not imported, all else is",
+            both(a, b)
+        ),
+        "Give Nodes of one of the clusters other Pod CIDRs, or leave podCIDRs out of its Multi-cluster controller's \
+         configuration.",
     ))
+}
+
+/// The first networks of both that have addresses in common.
+fn shared(some: &[IpNet], others: &[IpNet]) -> Option<(IpNet, IpNet)> {
+    some.iter().find_map(|a| {
+        let overlaps = |b: &&IpNet| a.contains(&b.network()) || b.contains(&a.network());
+        others.iter().find(overlaps).map(|b| (*a, *b))
+    })
 }
 
 #[cfg(test)]
@@ -135,5 +188,33 @@ mod tests {
         assert_eq!(ClusterNetworks::of_announce(&announce).cidrs.len(), 1);
         announce.endpoint_ip_type = Some(EndpointIpType::PodIP);
         assert_eq!(ClusterNetworks::of_announce(&announce).cidrs.len(), 2);
+    }
+
+    /// Members with networks of Services of their own, and these networks of Pods by their Nodes, of which the ClusterInfo of
+    /// the second one tells.
+    fn with_nodes(nodes: [&str; 2]) -> Vec<ClusterNetworks> {
+        let announce = |(cluster, nodes): (&str, &str)| {
+            let mut announce = MemberClusterAnnounce::new("mc", cluster);
+            announce.cluster_id = cluster.to_owned();
+            announce.service_cidrs = vec![format!("10.9{}.0.0/16", cluster.len())];
+            announce.node_pod_cidrs = vec![nodes.to_owned()];
+            ClusterNetworks::of_announce(&announce)
+        };
+        let info = ClusterInfo {
+            cluster_id: "bb".to_owned(),
+            pod_cidrs: vec![nodes[1].to_owned()],
+            ..ClusterInfo::default()
+        };
+        let announces = ["a", "bb"].into_iter().zip(nodes).map(announce);
+        merged(announces.chain([ClusterNetworks::of_info(&info)]).collect())
+    }
+
+    #[test]
+    fn networks_of_nodes_that_overlap_cost_headless_services_alone() {
+        assert!(!text(&check(&with_nodes(["10.10.0.0/24", "10.10.1.0/24"]))).contains("FAILED"));
+        let text = text(&check(&with_nodes(["10.10.0.0/23", "10.10.1.0/24"])));
+        let failed = "CIDR overlap: FAILED: 10.10.0.0/23 of cluster a and 10.10.1.0/24 of cluster bb overlap: of the two that is \
+                      later headless Services and PodIP exports are not imported, all else is\n";
+        assert!(text.starts_with(failed), "{text}");
     }
 }

@@ -1,12 +1,13 @@
 //! Reachability: a member reaches its leader's API server, and Gateways reach each other.
 
-use antrea_shared_api::multicluster::v1alpha1::Gateway;
+use antrea_shared_api::multicluster::v1alpha1::{Gateway, GatewayProbe, TunnelInfo};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use antrea_shared_api::multicluster::{ConditionStatus, condition_type};
 use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::finding::Finding;
+use super::tunnel::tunnel_of;
 
 const LEADER: &str = "leader's API";
 const GATEWAY: &str = "Gateway";
@@ -69,9 +70,25 @@ pub(crate) fn check_leader(server: &str, secret: &str, answer: &Answer) -> Findi
     }
 }
 
-/// Judges what the Gateway's agent finds.
+/// The Gateways, the one first that is in use: while one takes over from another, the older one.
+fn by_age(gateways: &[Gateway]) -> Vec<&Gateway> {
+    let mut gateways: Vec<&Gateway> = gateways.iter().collect();
+    gateways.sort_by_key(|gateway| {
+        let created = gateway.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        (created, gateway.name_any())
+    });
+    gateways
+}
+
+/// The Gateway that is in use.
+pub(crate) fn in_use(gateways: &[Gateway]) -> Option<&Gateway> {
+    by_age(gateways).first().copied()
+}
+
+/// Judges what the agent of the Gateway finds that is in use.
 pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
-    let Some(gateway) = gateways.first() else {
+    let gateways = by_age(gateways);
+    let Some((gateway, next)) = gateways.split_first() else {
         return vec![Finding::failed(
             GATEWAY,
             "no Node is the Gateway",
@@ -86,12 +103,29 @@ pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
             format!("the agent of Node {name} does not say whom it reaches"),
         )];
     };
+    let mut findings = unreached(&name, probe, tunnel_of(gateway));
+    if findings.is_empty() {
+        let mut what =
+            format!("{name} reaches {} Gateways and {} Nodes", probe.peers.len(), probe.nodes.reached);
+        for next in next {
+            what = format!("{what}; {} takes over", next.name_any());
+        }
+        findings.push(Finding::passed(GATEWAY, what));
+    }
+    findings
+}
+
+/// Whom the agent of the Node `name` does not reach.
+fn unreached(name: &str, probe: &GatewayProbe, tunnel: Option<&TunnelInfo>) -> Vec<Finding> {
     let lost = probe.peers.iter().filter(|peer| !peer.reached).map(|peer| {
         Finding::failed(
             GATEWAY,
             format!("{name} does not reach {}, the Gateway of cluster {}", peer.gateway_ip, peer.cluster_id),
-            "Open UDP port 6081 (Geneve) or that of the agents' tunnelType between the two addresses; behind NAT annotate the \
-             Gateway's Node with multicluster.antrea.io/gateway-ip.",
+            format!(
+                "Open {} between the two addresses; behind NAT annotate the Gateway's Node with \
+                 multicluster.antrea.io/gateway-ip.",
+                protocol(tunnel)
+            ),
         )
     });
     let mut findings: Vec<Finding> = lost.collect();
@@ -107,11 +141,18 @@ pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
             "See that these Nodes are up, and that their agents are ready.",
         ));
     }
-    if findings.is_empty() {
-        let what = format!("{name} reaches {} Gateways and {} Nodes", probe.peers.len(), probe.nodes.reached);
-        findings.push(Finding::passed(GATEWAY, what));
-    }
     findings
+}
+
+/// What carries packets between Gateways.
+fn protocol(tunnel: Option<&TunnelInfo>) -> String {
+    match tunnel {
+        Some(TunnelInfo { tunnel_type, port: 0 }) if tunnel_type == "gre" => {
+            "IP protocol 47 (GRE)".to_owned()
+        }
+        Some(TunnelInfo { tunnel_type, port }) if *port != 0 => format!("UDP port {port} ({tunnel_type})"),
+        _ => "UDP port 6081 (Geneve) or that of the agents' tunnelType".to_owned(),
+    }
 }
 
 /// Judges who is connected with the leader.
@@ -205,5 +246,31 @@ mod tests {
         );
         check_probe("null", "Gateway: skipped: the agent of Node node-a1 does not say whom it reaches");
         assert!(check_gateway(&[])[0].is_failed());
+    }
+
+    #[test]
+    fn the_port_to_open_is_that_of_the_tunnel() {
+        let fix = |tunnel: &str| {
+            let probe = "{peers: [{clusterID: b, gatewayIP: 192.0.2.1, reached: false}]}";
+            let text_of = format!("{{metadata: {{name: node-a1}}, status: {{probe: {probe}{tunnel}}}}}");
+            let gateway: Gateway = serde_saphyr::from_str(&text_of).unwrap();
+            let text = text(&check_gateway(&[gateway]));
+            text.lines().nth(1).unwrap().trim().split(" between").next().unwrap().to_owned()
+        };
+        assert_eq!(fix(", tunnel: {type: vxlan, port: 8472}"), "Open UDP port 8472 (vxlan)");
+        assert_eq!(fix(", tunnel: {type: gre}"), "Open IP protocol 47 (GRE)");
+        assert_eq!(fix(""), "Open UDP port 6081 (Geneve) or that of the agents' tunnelType");
+    }
+
+    #[test]
+    fn of_two_gateways_the_one_in_use_is_judged() {
+        let gateway = |name: &str, hour: u8, reached: u8| -> Gateway {
+            let probe = format!("{{nodes: {{probed: 2, reached: {reached}}}}}");
+            let metadata = format!("{{name: {name}, creationTimestamp: '2026-11-21T{hour:02}:00:00Z'}}");
+            let text_of = format!("{{metadata: {metadata}, status: {{probe: {probe}}}}}");
+            serde_saphyr::from_str(&text_of).unwrap()
+        };
+        let found = check_gateway(&[gateway("a", 10, 0), gateway("b", 9, 2)]);
+        assert_eq!(text(&found), "Gateway: passed: b reaches 0 Gateways and 2 Nodes; a takes over\n");
     }
 }

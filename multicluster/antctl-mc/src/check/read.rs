@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use antrea_kit::kube_client::{bounded, root_certificates};
 use antrea_shared_api::multicluster::v1alpha1::{
-    ClusterInfoImport, ExportKind, Gateway, MemberClusterAnnounce, ResourceExport,
+    ClusterInfo, ClusterInfoImport, ExportKind, Gateway, ResourceExport,
 };
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use anyhow::{Context, Result};
@@ -24,17 +24,17 @@ use crate::objects::secret::Credential;
 /// How long the leader may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What clusters say of their networks in the Common Area, by announces and by exports.
-pub(crate) async fn exported_networks(
-    cluster: &Cluster,
-    namespace: &str,
-    announces: &[MemberClusterAnnounce],
-) -> Result<Vec<ClusterNetworks>> {
+/// What clusters say of themselves in the Common Area.
+pub(crate) async fn exported_infos(cluster: &Cluster, namespace: &str) -> Result<Vec<ClusterInfo>> {
     let exports: Vec<ResourceExport> = cluster.list(Some(namespace)).await?;
-    let infos = exports.iter().filter(|export| export.spec.kind == ExportKind::ClusterInfo);
-    let infos = infos.filter_map(|export| export.spec.cluster_info.as_ref());
-    let claims = announces.iter().map(ClusterNetworks::of_announce);
-    Ok(infos.map(ClusterNetworks::of_info).chain(claims).collect())
+    let infos = exports.into_iter().filter(|export| export.spec.kind == ExportKind::ClusterInfo);
+    Ok(infos.filter_map(|export| export.spec.cluster_info).collect())
+}
+
+/// What a member knows of the other clusters.
+pub(crate) async fn imported_infos(cluster: &Cluster, namespace: &str) -> Result<Vec<ClusterInfo>> {
+    let imports: Vec<ClusterInfoImport> = cluster.list(Some(namespace)).await?;
+    Ok(imports.into_iter().map(|import| import.spec).collect())
 }
 
 /// The networks of the other clusters, and of this one: its Pods' where those of others are imported.
@@ -42,17 +42,17 @@ pub(crate) async fn imported_networks(
     cluster: &Cluster,
     set: &ClusterSet,
     gateways: &[Gateway],
+    infos: &[ClusterInfo],
 ) -> Result<Vec<ClusterNetworks>> {
-    let imports: Vec<ClusterInfoImport> = cluster.list(set.namespace().as_deref()).await?;
     let mut own: Vec<String> = gateways.iter().map(|gateway| gateway.service_cidr.clone()).collect();
-    if imports.iter().any(|import| !import.spec.pod_cidrs.is_empty()) {
+    if infos.iter().any(|info| !info.pod_cidrs.is_empty()) {
         let nodes: Api<Node> = Api::all(cluster.client.clone());
         let nodes = bounded(nodes.list(&ListParams::default())).await.context("cannot list Nodes")?;
         let specs = nodes.items.into_iter().filter_map(|node| node.spec);
         own.extend(specs.flat_map(|spec| spec.pod_cidrs.unwrap_or_default()));
     }
     let own = ClusterNetworks::new(&set.spec.cluster_id, &own);
-    Ok(imports.iter().map(|import| ClusterNetworks::of_info(&import.spec)).chain([own]).collect())
+    Ok(infos.iter().map(ClusterNetworks::of_info).chain([own]).collect())
 }
 
 /// The configuration of the core agent.

@@ -29,13 +29,30 @@ impl Part {
     }
 }
 
-/// The objects of a manifest, for `namespace` instead of the usual one. Its name is replaced wherever it stands: names of
-/// objects without Namespace begin with it, and webhooks and configuration name it, too.
+/// The Secret with a member's token that manifests are written for.
+const TOKEN_SECRET: &str = "antrea-mc-leader-token";
+/// The agents of core Antrea, which is installed apart from this.
+const AGENT: &str = "system:serviceaccount:kube-system:antrea-agent";
+
+/// What a manifest is for, instead of what it was written for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) namespace: &'a str,
+    /// The Secret with the token, where not the usual one.
+    pub(crate) token_secret: Option<&'a str>,
+}
+
+/// The objects of a manifest, for this Namespace and Secret instead of the usual ones. Their names are replaced wherever
+/// they stand: names of objects without Namespace begin with it, and webhooks, rights and configuration name them, too.
+/// Agents stay where they are.
 ///
 /// # Errors
 /// When the text is no manifest, or has nothing for either Namespace.
-pub(crate) fn objects(part: Part, text: &str, namespace: &str) -> Result<Vec<DynamicObject>> {
-    let text = text.replace(part.usual_namespace(), namespace);
+pub(crate) fn objects(part: Part, text: &str, place: Place<'_>) -> Result<Vec<DynamicObject>> {
+    let Place { namespace, token_secret } = place;
+    let moved = |text: &str| text.replace(part.usual_namespace(), namespace);
+    let text = moved(text).replace(&moved(AGENT), AGENT);
+    let text = text.replace(TOKEN_SECRET, token_secret.unwrap_or(TOKEN_SECRET));
     let documents: Vec<Option<DynamicObject>> =
         serde_saphyr::from_multiple(&text).context("this is no manifest of Kubernetes")?;
     let objects: Vec<DynamicObject> = documents.into_iter().flatten().collect();
@@ -58,9 +75,40 @@ pub(crate) fn objects(part: Part, text: &str, namespace: &str) -> Result<Vec<Dyn
 mod tests {
     use super::*;
 
+    const MC: Place<'static> = Place { namespace: "mc", token_secret: None };
+
+    /// What the manifest of a member says of its Secret, with these values.
+    fn secrets_of_a_member(token_secret: Option<&str>) -> Vec<String> {
+        let place = Place { token_secret, ..MC };
+        let objects = objects(Part::Member, Part::Member.manifest(), place).unwrap();
+        let find = |kind: &str, name: &str| {
+            let is = |object: &&DynamicObject| {
+                object.types.as_ref().is_some_and(|types| types.kind == kind) && object.name_any() == name
+            };
+            objects.iter().find(is).unwrap().data.clone()
+        };
+        let role = find("Role", "antrea-mc-controller");
+        let rules = role["rules"].as_array().unwrap().iter();
+        let of_secrets = rules.filter(|rule| rule["resources"][0] == "secrets");
+        let mut names: Vec<String> =
+            of_secrets.map(|rule| rule["resourceNames"][0].as_str().unwrap_or("all").to_owned()).collect();
+        let map = find("ConfigMap", "antrea-mc-controller-config");
+        let file = map["data"]["controller_manager_config.yaml"].as_str().unwrap();
+        let configured = file.lines().find_map(|line| line.trim().strip_prefix("tokenSecret: "));
+        names.push(configured.unwrap_or_default().to_owned());
+        names
+    }
+
+    #[test]
+    fn the_controller_of_a_member_may_read_the_secret_that_its_cluster_set_names() {
+        let usual = "antrea-mc-leader-token";
+        assert_eq!(secrets_of_a_member(None), ["antrea-mc-webhook-ca", usual, usual]);
+        assert_eq!(secrets_of_a_member(Some("tok5")), ["antrea-mc-webhook-ca", "tok5", "tok5"]);
+    }
+
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let objects = objects(Part::Leader, text, "mc");
+        let objects = objects(Part::Leader, text, MC);
         let names = |objects: Vec<DynamicObject>| {
             let name = |object: &DynamicObject| {
                 format!("{}/{}", object.namespace().unwrap_or_default(), object.name_any())
@@ -91,7 +139,7 @@ mod tests {
             "",
             "the manifest has nothing for Namespace antrea-multicluster or mc: is it that of a Leader?",
         );
-        let error = objects(Part::Leader, "- a\n- b", "mc").unwrap_err();
+        let error = objects(Part::Leader, "- a\n- b", MC).unwrap_err();
         assert_eq!(error.to_string(), "this is no manifest of Kubernetes");
     }
 }

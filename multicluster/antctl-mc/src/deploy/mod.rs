@@ -6,16 +6,17 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use antrea_kit::kube_client::{bounded, status_code};
+use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{ApiResource, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, ResourceExt};
 
 use crate::cluster::{Cluster, FIELD_MANAGER, plain};
 use crate::values::own_version;
-use manifest::{Part, objects};
+use manifest::{Part, Place, objects};
 
 /// What `deploy` installs.
 #[derive(Debug, Subcommand)]
@@ -37,6 +38,11 @@ pub(crate) enum Deploy {
         #[arg(short, long, default_value = "kube-system")]
         namespace: String,
 
+        /// The Secret with the token for the leader, the one that the controller may read; otherwise the one that the
+        /// ClusterSet names, or antrea-mc-leader-token
+        #[arg(long, value_name = "NAME")]
+        token_secret: Option<String>,
+
         #[command(flatten)]
         source: Source,
     },
@@ -55,17 +61,21 @@ pub(crate) struct Source {
 }
 
 pub(crate) async fn run(cluster: &Cluster, what: &Deploy, out: &mut dyn Write) -> Result<()> {
-    let (part, namespace, source) = match what {
-        Deploy::Leader { namespace, source } => (Part::Leader, namespace, source),
-        Deploy::Member { namespace, source } => (Part::Member, namespace, source),
+    let (part, namespace, source, secret) = match what {
+        Deploy::Leader { namespace, source } => (Part::Leader, namespace, source, None),
+        Deploy::Member { namespace, source, token_secret } => {
+            let of_set = named_secret(cluster, namespace).await?;
+            (Part::Member, namespace, source, token_secret.clone().or(of_set))
+        }
     };
+    let place = Place { namespace, token_secret: secret.as_deref() };
     let objects = match &source.manifest_file {
         Some(path) => {
             let text =
                 std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            objects(part, &text, namespace).with_context(|| format!("{} cannot be used", path.display()))?
+            objects(part, &text, place).with_context(|| format!("{} cannot be used", path.display()))?
         }
-        None => objects(part, part.manifest(), namespace)?,
+        None => objects(part, part.manifest(), place)?,
     };
     ensure_namespace(cluster, namespace, out).await?;
     for object in &objects {
@@ -74,6 +84,18 @@ pub(crate) async fn run(cluster: &Cluster, what: &Deploy, out: &mut dyn Write) -
     }
     writeln!(out, "Wait for it: kubectl -n {namespace} rollout status deployment/antrea-mc-controller")?;
     Ok(())
+}
+
+/// The Secret that the ClusterSet of a member names; nothing where the cluster has none, or does not know what that is.
+async fn named_secret(cluster: &Cluster, namespace: &str) -> Result<Option<String>> {
+    let sets = match bounded(cluster.api::<ClusterSet>(namespace).list(&ListParams::default())).await {
+        Ok(sets) => sets.items,
+        Err(error) if status_code(&error) == Some(404) => return Ok(None),
+        Err(error) => return Err(plain(error)).context("cannot list ClusterSets"),
+    };
+    let mut leaders = sets.iter().filter_map(|set| set.spec.leaders.first());
+    let named = leaders.find(|leader| !leader.server.is_empty() && !leader.secret.is_empty());
+    Ok(named.map(|leader| leader.secret.clone()))
 }
 
 async fn ensure_namespace(cluster: &Cluster, name: &str, out: &mut dyn Write) -> Result<()> {

@@ -32,9 +32,11 @@ pub(crate) fn role(set: &ClusterSet) -> Role {
 }
 
 /// What there is to do about a ClusterSet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Write {
     Create,
+    /// It is there, and becomes this: another way leads to its leader.
+    Update(Box<ClusterSet>),
     /// It is there.
     Nothing,
 }
@@ -50,6 +52,9 @@ pub(crate) fn plan(wanted: &ClusterSet, there: &[ClusterSet]) -> Result<Write> {
             "Namespace {namespace} has ClusterSet {name:?} already, and can have only one: choose another Namespace, or remove that one"
         );
     }
+    if is_another_way(&old.spec, &wanted.spec) {
+        return Ok(Write::Update(Box::new(ClusterSet { spec: wanted.spec.clone(), ..old.clone() })));
+    }
     if old.spec != wanted.spec {
         bail!(
             "ClusterSet {name:?} in Namespace {namespace} is there already, with other content ({}): remove it first",
@@ -57,6 +62,28 @@ pub(crate) fn plan(wanted: &ClusterSet, there: &[ClusterSet]) -> Result<Write> {
         );
     }
     Ok(Write::Nothing)
+}
+
+/// Whether all that differs is how a member reaches its leader, and with which Secret.
+fn is_another_way(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> bool {
+    let mut moved = old.clone();
+    let (Some(there), Some(leader)) = (moved.leaders.first_mut(), wanted.leaders.first()) else {
+        return false;
+    };
+    if there.server.is_empty() || leader.server.is_empty() {
+        return false;
+    }
+    there.server.clone_from(&leader.server);
+    there.secret.clone_from(&leader.secret);
+    old != wanted && moved == *wanted
+}
+
+/// Whether the status is about what the ClusterSet says now, and goes on to say. That of a controller that does not tell
+/// counts as it is.
+pub(crate) fn is_current(set: &ClusterSet) -> bool {
+    let observed = set.status.as_ref().map_or(0, |status| status.observed_generation);
+    let is_seen = observed == 0 || observed >= set.metadata.generation.unwrap_or_default();
+    is_seen && set.metadata.deletion_timestamp.is_none()
 }
 
 fn differences(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> Vec<String> {
@@ -77,6 +104,10 @@ fn differences(old: &ClusterSetSpec, wanted: &ClusterSetSpec) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use antrea_shared_api::multicluster::v1alpha2::ClusterSetStatus;
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
 
     #[test]
@@ -120,6 +151,21 @@ mod tests {
             &there,
             "Namespace mc has ClusterSet \"cs1\" already, and can have only one: choose another Namespace, or remove that one",
         );
+    }
+
+    #[test]
+    fn a_status_from_before_a_change_does_not_count() {
+        let mut set = of_leader("mc", "cs1", "a");
+        set.metadata.generation = Some(3);
+        for (observed, expected) in [(None, true), (Some(0), true), (Some(2), false), (Some(3), true)] {
+            set.status = observed.map(|observed_generation| ClusterSetStatus {
+                observed_generation,
+                ..ClusterSetStatus::default()
+            });
+            assert_eq!(is_current(&set), expected, "{observed:?}");
+        }
+        set.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert!(!is_current(&set), "it is being deleted");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What lets a member into the Common Area: a ServiceAccount that is bound to the cluster's ID, and its rights.
 
-use antrea_shared_api::multicluster::well_known::annotation::CLUSTER_ID;
+use std::time::Duration;
+
+use antrea_shared_api::multicluster::well_known::annotation::{
+    CLUSTER_ID, GATEWAYS, NETWORKS, TOKEN_LIFETIME,
+};
 use anyhow::{Result, bail};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -25,6 +29,12 @@ pub(crate) struct MemberToken<'a> {
     /// The Common Area.
     pub(crate) namespace: &'a str,
     pub(crate) cluster_id: &'a str,
+    /// The networks that it may have, joined by commas; private ones without.
+    pub(crate) networks: Option<&'a str>,
+    /// Where its Gateways may be, joined by commas.
+    pub(crate) gateways: Option<&'a str>,
+    /// How long the tokens last that it asks for, where not as the leader's configuration says.
+    pub(crate) token_lifetime: Option<Duration>,
 }
 
 impl MemberToken<'_> {
@@ -32,6 +42,11 @@ impl MemberToken<'_> {
         let mut metadata = made_by_antctl(self.namespace, self.name);
         let annotations = metadata.annotations.get_or_insert_default();
         annotations.insert(CLUSTER_ID.to_owned(), self.cluster_id.to_owned());
+        annotations.extend(self.networks.map(|networks| (NETWORKS.to_owned(), networks.to_owned())));
+        annotations.extend(self.gateways.map(|gateways| (GATEWAYS.to_owned(), gateways.to_owned())));
+        if let Some(lifetime) = self.token_lifetime {
+            annotations.insert(TOKEN_LIFETIME.to_owned(), format!("{}s", lifetime.as_secs()));
+        }
         ServiceAccount { metadata, ..ServiceAccount::default() }
     }
 
@@ -86,7 +101,7 @@ pub(crate) fn renewal_name(name: &str) -> String {
 }
 
 /// Asks for a token that expires.
-pub(crate) fn token_request(lifetime: std::time::Duration) -> TokenRequest {
+pub(crate) fn token_request(lifetime: Duration) -> TokenRequest {
     let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
     let spec = TokenRequestSpec { expiration_seconds: Some(seconds), ..TokenRequestSpec::default() };
     TokenRequest { spec, ..TokenRequest::default() }
@@ -97,13 +112,18 @@ pub(crate) fn member(account: &ServiceAccount) -> Option<&str> {
     account.annotations().get(CLUSTER_ID).map(String::as_str)
 }
 
+/// The networks that a ServiceAccount binds to its member; nothing where it binds none.
+pub(crate) fn bound_networks(account: &ServiceAccount) -> Option<&str> {
+    account.annotations().get(NETWORKS).map(String::as_str)
+}
+
 /// Whether a ServiceAccount has to be made for the member, among those that are there.
 ///
 /// # Errors
 /// When the ID or the name belongs to somebody else. IDs of which one is the other with a dash and more behind it are
 /// refused as upstream's leaders refuse them: names of objects would not tell the members apart.
 pub(crate) fn is_new(wanted: MemberToken<'_>, accounts: &[ServiceAccount]) -> Result<bool> {
-    let MemberToken { name, namespace, cluster_id } = wanted;
+    let MemberToken { name, namespace, cluster_id, .. } = wanted;
     let own = accounts.iter().find(|account| account.name_any() == name);
     match own.map(member) {
         Some(Some(other)) if other != cluster_id => bail!(
@@ -139,8 +159,14 @@ fn are_prefix_pair(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    const TOK5: MemberToken<'static> =
-        MemberToken { name: "tok5", namespace: "antrea-multicluster", cluster_id: "c5" };
+    const TOK5: MemberToken<'static> = MemberToken {
+        name: "tok5",
+        namespace: "antrea-multicluster",
+        cluster_id: "c5",
+        networks: None,
+        gateways: None,
+        token_lifetime: None,
+    };
 
     fn yaml(objects: &[String]) -> String {
         objects.join("---\n")
@@ -154,6 +180,13 @@ mod tests {
     fn a_member_gets_the_objects_of_upstream() {
         let objects = [text(&TOK5.service_account()), text(&TOK5.role_binding()), text(&TOK5.secret())];
         insta::assert_snapshot!(yaml(&objects));
+    }
+
+    #[test]
+    fn a_member_with_long_tokens_may_ask_for_as_long_ones() {
+        let long = MemberToken { token_lifetime: Some(Duration::from_secs(30 * 24 * 3600)), ..TOK5 };
+        let annotations = long.service_account().metadata.annotations.unwrap();
+        assert_eq!(annotations["multicluster.antrea.io/token-lifetime"], "2592000s");
     }
 
     #[test]

@@ -38,11 +38,12 @@ apiVersion: multicluster.crd.antrea.io/v1alpha1
 kind: Gateway
 metadata: {name: c5n1, namespace: kube-system}
 serviceCIDR: 10.96.0.0/16
+status: {tunnel: {type: geneve, port: 6081}}
 ---
 apiVersion: multicluster.crd.antrea.io/v1alpha1
 kind: ClusterInfoImport
 metadata: {name: c6-clusterinfo, namespace: kube-system}
-spec: {clusterID: c6, serviceCIDR: 10.97.0.0/16, podCIDRs: [10.14.1.0/24]}
+spec: {clusterID: c6, serviceCIDR: 10.97.0.0/16, podCIDRs: [10.14.1.0/24], tunnel: {type: vxlan, port: 4789}}
 ";
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn another_manifest_comes_from_a_file() {
         "Namespace \"mc\" created\nConfigMap \"a\" applied\n\
          Wait for it: kubectl -n mc rollout status deployment/antrea-mc-controller\n"
     );
-    assert_eq!(asked.lock().unwrap().len(), 3);
+    assert_eq!(asked.lock().unwrap().len(), 4, "the ClusterSet is asked for, too");
     assert_eq!(
         lab.run("deploy leadercluster -n other -f DIR/member.yml").await,
         "Error: DIR/member.yml cannot be used: the manifest has nothing for Namespace antrea-multicluster or other: \

@@ -3,6 +3,7 @@
 mod check;
 mod deploy;
 mod leader;
+mod leaving;
 mod member;
 mod printed;
 

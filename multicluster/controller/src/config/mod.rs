@@ -13,21 +13,27 @@ use std::time::Duration;
 
 use antrea_config_file::section::{Setting, allow_default_only, refuse};
 use antrea_config_file::values::{parsed, port};
-use antrea_config_file::{ConfigError, Problems, parse};
+use antrea_config_file::{ConfigError, Problems, Texts, parse};
 #[cfg(test)]
 use antrea_config_file::{Key, Section};
 use antrea_mc_core::addresses::EndpointAddresses;
-use antrea_mc_leader::LeaseTimes;
+use antrea_mc_leader::{LeaseTimes, Limits};
 use antrea_mc_member::LabelIdentities;
 use antrea_mc_member::gateway::NodeIpKind;
+use antrea_shared_api::multicluster::v1alpha1::MOST_NAMED_NETWORKS;
+use antrea_shared_api::well_known::NAMESPACE;
 use ipnet::IpNet;
 use serde_saphyr::Spanned;
 
 use file::{ControllerFile, EXCLUDED_NAMESPACES};
 pub(crate) use values::Listen;
 use values::{
-    ApiVersion, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Network, Networks, Precedence, Span,
+    AUTO, ApiVersion, Bytes, EndpointIpType, Host, Kind, Lifetime, NamespaceName, Networks, PodNetwork,
+    Precedence, SecretName, Span,
 };
+
+/// How long tokens last where the file does not say.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +78,10 @@ pub(crate) struct Leader {
     pub(crate) namespaces: Vec<String>,
     /// How long members may be silent.
     pub(crate) times: LeaseTimes,
+    /// How much each of them may export.
+    pub(crate) limits: Limits,
+    /// How long tokens last that members ask for.
+    pub(crate) token_lifetime: Duration,
 }
 
 /// Of a member.
@@ -79,17 +89,30 @@ pub(crate) struct Leader {
 pub(crate) struct Member {
     /// The Namespace of ClusterSet and Gateway, where not the controller's own.
     pub(crate) namespace: Option<String>,
+    /// The Namespace of core Antrea.
+    pub(crate) agent_namespace: String,
+    /// The Secret with the token for the leader, where not the one that the ClusterSet names.
+    pub(crate) token_secret: Option<String>,
     /// How long tokens are good for that the member asks for.
     pub(crate) token_lifetime: Duration,
     /// Namespaces of which nothing is exported or imported.
     pub(crate) excluded_namespaces: BTreeSet<String>,
     /// The networks of ClusterIPs, one a family, where they are not to be found out.
     pub(crate) service_cidrs: Option<Vec<IpNet>>,
-    /// Networks of Pods that other clusters may reach.
-    pub(crate) pod_cidrs: Vec<IpNet>,
+    /// The networks that Pods are exported in.
+    pub(crate) pod_cidrs: PodCidrs,
     pub(crate) precedence: NodeIpKind,
     pub(crate) addresses: EndpointAddresses,
     pub(crate) label_identities: LabelIdentities,
+}
+
+/// Where it says which networks Pods are exported in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PodCidrs {
+    /// These are; none where there are none.
+    Named(Vec<IpNet>),
+    /// Those that Nodes name (`auto`).
+    OfNodes,
 }
 
 impl Config {
@@ -155,8 +178,38 @@ impl Leader {
         let lease = time(&file.member_lease, "leader.memberLease", usual.lease);
         let times = LeaseTimes { silent_after, lease };
         refuse_short_lease(file, times, problems);
-        Self { namespaces, times }
+        let lifetime = parsed(&file.member_token_lifetime, "leader.memberTokenLifetime", problems);
+        let token_lifetime = lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime);
+        Self { namespaces, times, limits: limits(&file.member_limits, problems), token_lifetime }
     }
+}
+
+fn limits(file: &file::MemberLimits, problems: &mut Problems) -> Limits {
+    let usual = Limits::default();
+    let mut number = |setting, key, usual| number(setting, key, problems).unwrap_or(usual);
+    let exports = number(&file.exports, "leader.memberLimits.exports", usual.exports);
+    let key = "leader.memberLimits.labelIdentities";
+    let label_identities = number(&file.label_identities, key, usual.label_identities);
+    let key = "leader.memberLimits.endpointPorts";
+    let endpoint_ports = number(&file.endpoint_ports, key, usual.endpoint_ports);
+    let mut bytes = |setting, key, usual| parsed(setting, key, problems).map_or(usual, |Bytes(bytes)| bytes);
+    Limits {
+        exports,
+        label_identities,
+        bytes: bytes(&file.bytes, "leader.memberLimits.bytes", usual.bytes),
+        object_bytes: bytes(&file.object_bytes, "leader.memberLimits.objectBytes", usual.object_bytes),
+        endpoint_ports,
+    }
+}
+
+/// A number of things; none at all would be no limit but an end.
+fn number(setting: &Setting<i64>, key: &str, problems: &mut Problems) -> Option<usize> {
+    let value = setting.as_ref()?;
+    let number = usize::try_from(value.value).ok().filter(|number| *number > 0);
+    if number.is_none() {
+        refuse(problems, key, value, "a number of 1 or more is wanted");
+    }
+    number
 }
 
 /// Members are called silent first, and their endpoints are withdrawn after that.
@@ -177,18 +230,20 @@ fn refuse_short_lease(file: &file::Leader, times: LeaseTimes, problems: &mut Pro
 
 impl Member {
     fn validate(file: &ControllerFile, problems: &mut Problems) -> Self {
-        let week = Duration::from_secs(7 * 24 * 3600);
         let lifetime = parsed(&file.member.token_lifetime, "member.tokenLifetime", problems);
         let namespace = parsed(&file.member.namespace, "member.namespace", problems);
+        let agents = parsed(&file.member.agent_namespace, "member.agentNamespace", problems);
         let precedence = parsed(&file.gateway_ip_precedence, "gatewayIPPrecedence", problems);
-        let pod_cidrs: Vec<Network> = each(&file.pod_cidrs, "podCIDRs", problems);
         let exported = file.enable_stretched_network_policy.as_ref().is_some_and(|value| value.value);
         Self {
             namespace: namespace.map(|NamespaceName(name)| name),
-            token_lifetime: lifetime.map_or(week, |Lifetime(lifetime)| lifetime),
+            agent_namespace: agents.map_or_else(|| NAMESPACE.to_owned(), |NamespaceName(name)| name),
+            token_secret: parsed(&file.member.token_secret, "member.tokenSecret", problems)
+                .map(|SecretName(name)| name),
+            token_lifetime: lifetime.map_or(WEEK, |Lifetime(lifetime)| lifetime),
             excluded_namespaces: excluded_namespaces(&file.member, problems),
             service_cidrs: parsed(&file.service_cidr, "serviceCIDR", problems).map(|Networks(all)| all),
-            pod_cidrs: pod_cidrs.into_iter().map(|Network(network)| network).collect(),
+            pod_cidrs: pod_cidrs(&file.pod_cidrs, problems),
             precedence: match precedence {
                 Some(Precedence::Public | Precedence::External) => NodeIpKind::External,
                 Some(Precedence::Private | Precedence::Internal) | None => NodeIpKind::Internal,
@@ -211,12 +266,47 @@ fn excluded_namespaces(file: &file::Member, problems: &mut Problems) -> BTreeSet
     names.into_iter().map(|NamespaceName(name)| name).collect()
 }
 
-/// The items of a list; empty ones, which upstream's default file has, are none.
+/// Either `auto` alone, as a word or as upstream has it, in a list; or networks.
+fn pod_cidrs(setting: &Setting<Texts>, problems: &mut Problems) -> PodCidrs {
+    const KEY: &str = "podCIDRs";
+    let Some(value) = setting else { return PodCidrs::Named(Vec::new()) };
+    match &value.value {
+        Texts::Word(word) if word == AUTO => return PodCidrs::OfNodes,
+        Texts::Word(word) if word.is_empty() => {}
+        Texts::Word(_) => {
+            refuse(problems, KEY, value, "auto or a list of CIDRs is wanted, as [10.10.0.0/16]");
+        }
+        Texts::List(items) => {
+            if let [only] = items.as_slice()
+                && only.value == AUTO
+            {
+                return PodCidrs::OfNodes;
+            }
+            if let Some(beyond) = items.get(MOST_NAMED_NETWORKS) {
+                let message =
+                    format!("{MOST_NAMED_NETWORKS} networks are named at most: name one around several");
+                refuse(problems, &format!("{KEY}[{MOST_NAMED_NETWORKS}]"), beyond, message);
+            }
+            let networks: Vec<PodNetwork> = each_of(items, KEY, problems);
+            return PodCidrs::Named(networks.into_iter().map(|PodNetwork(network)| network).collect());
+        }
+    }
+    PodCidrs::Named(Vec::new())
+}
+
 fn each<T>(setting: &Setting<Vec<Spanned<String>>>, key: &str, problems: &mut Problems) -> Vec<T>
 where
     T: FromStr<Err: fmt::Display>,
 {
-    let items = setting.iter().flat_map(|list| &list.value).enumerate();
+    setting.as_ref().map(|list| each_of(&list.value, key, problems)).unwrap_or_default()
+}
+
+/// The items of a list; empty ones, which upstream's default file has, are none.
+fn each_of<T>(items: &[Spanned<String>], key: &str, problems: &mut Problems) -> Vec<T>
+where
+    T: FromStr<Err: fmt::Display>,
+{
+    let items = items.iter().enumerate();
     let item = |(index, item): (usize, &Spanned<String>)| {
         parsed(&Some(item.clone()), &format!("{key}[{index}]"), problems)
     };

@@ -24,9 +24,11 @@ fn a_file_that_says_nothing_has_upstreams_defaults() {
     assert_eq!(nothing.metrics, Listen::Off);
     assert_eq!(nothing.webhook, Webhook { port: 9443, host: None });
     assert_eq!(nothing.election, Election::InPods);
-    assert_eq!(nothing.leader, Leader { namespaces: Vec::new(), times: LeaseTimes::default() });
+    let (times, limits) = (LeaseTimes::default(), Limits::default());
+    let leader = Leader { namespaces: Vec::new(), times, limits, token_lifetime: WEEK };
+    assert_eq!(nothing.leader, leader);
     let Member { service_cidrs, pod_cidrs, precedence, addresses, label_identities, .. } = nothing.member;
-    assert_eq!((service_cidrs, pod_cidrs), (None, Vec::new()));
+    assert_eq!((service_cidrs, pod_cidrs), (None, PodCidrs::Named(Vec::new())));
     assert_eq!(precedence, NodeIpKind::Internal);
     assert_eq!(addresses, EndpointAddresses::ClusterIps);
     assert_eq!(label_identities, LabelIdentities::Kept);
@@ -66,9 +68,11 @@ podCIDRs: [10.10.0.0/16, 10.20.0.7/16]
 gatewayIPPrecedence: public
 endpointIPType: podip
 enableStretchedNetworkPolicy: true
-leader: {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s}
+leader:
+  {namespaces: [b, a, b], memberLease: 10m, memberSilence: 1m30s, memberTokenLifetime: 48h,
+   memberLimits: {exports: 3, labelIdentities: 4, bytes: 2Gi, objectBytes: '5000', endpointPorts: 5}}
 leaderElection: {leaderElect: false}
-member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
+member: {namespace: antrea-mc, agentNamespace: antrea, tokenSecret: tok5, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
 ",
     );
     assert_eq!(all.health, Listen::At("127.0.0.1:8081".parse().unwrap()));
@@ -77,22 +81,31 @@ member: {namespace: antrea, tokenLifetime: 24h, excludedNamespaces: [b, a, b]}
     assert_eq!(all.webhook, webhook);
     assert_eq!(all.election, Election::Never);
     let times = LeaseTimes { silent_after: Duration::from_secs(90), lease: Duration::from_secs(600) };
-    assert_eq!(all.leader, Leader { namespaces: vec!["a".to_owned(), "b".to_owned()], times });
+    let limits =
+        Limits { exports: 3, label_identities: 4, bytes: 2 << 30, object_bytes: 5000, endpoint_ports: 5 };
+    let namespaces = vec!["a".to_owned(), "b".to_owned()];
+    let token_lifetime = Duration::from_secs(48 * 3600);
+    assert_eq!(all.leader, Leader { namespaces, times, limits, token_lifetime });
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpNet>>();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let member = Member {
-        namespace: Some("antrea".to_owned()),
+        namespace: Some("antrea-mc".to_owned()),
+        agent_namespace: "antrea".to_owned(),
+        token_secret: Some("tok5".to_owned()),
         token_lifetime: Duration::from_secs(24 * 3600),
         excluded_namespaces: names(&["a", "b"]),
         service_cidrs: Some(networks(&["10.96.0.0/12", "fd00:10:96::/108"])),
-        pod_cidrs: networks(&["10.10.0.0/16", "10.20.0.0/16"]),
+        pod_cidrs: PodCidrs::Named(networks(&["10.10.0.0/16", "10.20.0.0/16"])),
         precedence: NodeIpKind::External,
         addresses: EndpointAddresses::PodIps,
         label_identities: LabelIdentities::Exported,
     };
     assert_eq!(all.member, member);
+    for nodes in ["auto", "[auto]", "'auto'"] {
+        assert_eq!(config(&format!("podCIDRs: {nodes}")).member.pod_cidrs, PodCidrs::OfNodes, "{nodes}");
+    }
     let keys = Config::keys();
-    assert_eq!(keys.len(), 19, "a key was added: set it above, too: {keys:?}");
+    assert_eq!(keys.len(), 27, "a key was added: set it above, too: {keys:?}");
 }
 
 #[test]
@@ -113,7 +126,7 @@ fn keys_that_are_not_there_are_told_with_the_nearest() {
     refused(
         "leader:\n  memberlease: 5m\n",
         "2:3: memberlease: there is no such key, did you mean memberLease? Allowed here: namespaces, memberLease, \
-         memberSilence",
+         memberSilence, memberTokenLifetime, memberLimits",
     );
     refused(
         "leaderElection:\n  resourceName: a\n",
@@ -140,6 +153,11 @@ fn bad_values_are_told_with_what_is_allowed() {
          ones",
     );
     refused(
+        "member: {tokenSecret: a_b}\n",
+        "1:23: member.tokenSecret \"a_b\": the name of a Secret is wanted: lower-case letters, digits, '-' and '.', 253 \
+         characters at most",
+    );
+    refused(
         "leader: {memberSilence: 0s}\n",
         "1:25: leader.memberSilence \"0s\": a time of 1s or more is wanted, as in 90s, 5m or 168h",
     );
@@ -163,6 +181,23 @@ fn bad_networks_and_addresses_are_told_item_by_item() {
         "podCIDRs:\n- 10.10.0.0/16\n- 10.10.0.0\n- ten\n",
         "3:3: podCIDRs[1] \"10.10.0.0\": a CIDR is wanted, as 10.10.0.0/16\n\
          4:3: podCIDRs[2] \"ten\": a CIDR is wanted, as 10.10.0.0/16",
+    );
+    for (text, shown) in [("Auto", "\"Auto\""), ("10.10.0.0/16", "\"10.10.0.0/16\"")] {
+        let wanted = "auto or a list of CIDRs is wanted, as [10.10.0.0/16]";
+        refused(&format!("podCIDRs: {text}\n"), &format!("1:11: podCIDRs {shown}: {wanted}"));
+    }
+    refused(
+        "podCIDRs: [auto, 10.0.0.0/16]\n",
+        "1:12: podCIDRs[0] \"auto\": it stands alone: networks that Nodes name are beside no others",
+    );
+    let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
+    let many = many.join(",");
+    refused(
+        &format!("podCIDRs: [{many}]\n"),
+        &format!(
+            "1:{}: podCIDRs[64] \"10.64.0.0/16\": 64 networks are named at most: name one around several",
+            12 + many.len() - "10.64.0.0/16".len()
+        ),
     );
     let one_a_family = "a CIDR is wanted, as 10.96.0.0/12, or one of each IP family, separated by a comma";
     for cidr in ["10.96.0.0", "10.96.0.0/12,10.97.0.0/16", "10.96.0.0/12,fd00::/108,10.0.0.0/8"] {
@@ -192,4 +227,22 @@ fn endpoints_of_a_member_are_not_withdrawn_before_it_is_called_silent() {
         "leader: {memberSilence: 10m}\n",
         "1:25: leader.memberSilence \"10m\": must be as long as leader.memberLease at most, 300s",
     );
+}
+
+#[test]
+fn limits_of_members_are_numbers_and_sizes() {
+    for number in ["0", "-1"] {
+        refused(
+            &format!("leader: {{memberLimits: {{exports: {number}}}}}\n"),
+            &format!("1:34: leader.memberLimits.exports {number}: a number of 1 or more is wanted"),
+        );
+    }
+    for size in ["64MB", "1023", "0Ki", "-1Mi", "99999999999Gi"] {
+        refused(
+            &format!("leader: {{memberLimits: {{bytes: '{size}'}}}}\n"),
+            &format!(
+                "1:32: leader.memberLimits.bytes \"{size}\": a size of 1Ki or more is wanted, as in 512Ki, 64Mi or 1Gi"
+            ),
+        );
+    }
 }

@@ -104,6 +104,23 @@ impl FromStr for Network {
     }
 }
 
+/// What stands in the place of networks of Pods that Nodes name.
+pub(super) const AUTO: &str = "auto";
+
+/// A network of Pods.
+pub(super) struct PodNetwork(pub(super) IpNet);
+
+impl FromStr for PodNetwork {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == AUTO {
+            return Err("it stands alone: networks that Nodes name are beside no others");
+        }
+        text.parse().map(|Network(network)| Self(network))
+    }
+}
+
 /// Networks, separated by commas, the preferred family first: at most one of each.
 pub(super) struct Networks(pub(super) Vec<IpNet>);
 
@@ -134,6 +151,20 @@ impl FromStr for NamespaceName {
         let valid = values::dns_label(text).is_none();
         valid.then(|| Self(text.to_owned())).ok_or(
             "the name of a Namespace is wanted: lower-case letters, digits and '-', 63 characters at most",
+        )
+    }
+}
+
+/// A name of a Secret.
+pub(super) struct SecretName(pub(super) String);
+
+impl FromStr for SecretName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let valid = values::dns_subdomain(text).is_none();
+        valid.then(|| Self(text.to_owned())).ok_or(
+            "the name of a Secret is wanted: lower-case letters, digits, '-' and '.', 253 characters at most",
         )
     }
 }
@@ -172,5 +203,24 @@ impl FromStr for Lifetime {
         let lifetime = lifetime.map(|Span(span)| Self(span));
         lifetime
             .ok_or("a time of 10m or more is wanted, as in 24h or 168h: API servers grant no shorter ones")
+    }
+}
+
+/// A size of 1 KiB or more.
+pub(super) struct Bytes(pub(super) usize);
+
+impl FromStr for Bytes {
+    type Err = &'static str;
+
+    /// As Kubernetes writes quantities with units of 1,024: `64Mi`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WANTED: &str = "a size of 1Ki or more is wanted, as in 512Ki, 64Mi or 1Gi";
+        let units = [("Ki", 10), ("Mi", 20), ("Gi", 30)];
+        let (number, shift) = units
+            .into_iter()
+            .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+            .unwrap_or((text, 0));
+        let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+        bytes.filter(|bytes| *bytes >= 1 << 10).map(Self).ok_or(WANTED)
     }
 }

@@ -38,7 +38,9 @@ fn merge(options: &Merge) -> Result<String> {
         objects.read(&text).with_context(|| name.clone())?;
     }
     for ignored in &objects.ignored {
-        eprintln!("left out: {ignored} is neither a ResourceExport nor a MemberClusterAnnounce");
+        eprintln!(
+            "left out: {ignored} is no ResourceExport, MemberClusterAnnounce, ServiceAccount or ClusterSet"
+        );
     }
     print::print(objects, Timestamp::now())
 }

@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::read::{Area, Objects};
+use super::read::Objects;
 
 /// What a leader makes of the objects, Common Area by Common Area.
 pub(super) fn print(objects: Objects, now: Timestamp) -> Result<String> {
     let mut text = String::new();
-    for (namespace, Area { exports, announces }) in objects.areas {
-        let Merged { imports, told } = merge(&namespace, exports, announces, now);
+    for (namespace, given) in objects.areas {
+        let Merged { imports, told } = merge(&namespace, given, now);
         for import in imports.values() {
             text.push_str("---\n");
             text.push_str(&yaml(import)?);

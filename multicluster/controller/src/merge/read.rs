@@ -2,23 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
+use antrea_mc_leader::Given;
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-/// The objects of a Common Area that imports are made of.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Area {
-    pub(super) exports: Vec<ResourceExport>,
-    pub(super) announces: Vec<MemberClusterAnnounce>,
-}
 
 /// All objects that were read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     /// By the Namespace of the Common Area.
-    pub(super) areas: BTreeMap<String, Area>,
+    pub(super) areas: BTreeMap<String, Given>,
     /// Objects of other kinds.
     pub(super) ignored: Vec<String>,
 }
@@ -53,12 +46,14 @@ impl Objects {
         match kind.as_str() {
             "ResourceExport" => self.area(namespace).exports.push(typed(object, &what)?),
             "MemberClusterAnnounce" => self.area(namespace).announces.push(typed(object, &what)?),
+            "ServiceAccount" => self.area(namespace).accounts.push(typed(object, &what)?),
+            "ClusterSet" => self.area(namespace).sets.push(typed(object, &what)?),
             _ => self.ignored.push(what),
         }
         Ok(())
     }
 
-    fn area(&mut self, namespace: String) -> &mut Area {
+    fn area(&mut self, namespace: String) -> &mut Given {
         self.areas.entry(namespace).or_default()
     }
 }

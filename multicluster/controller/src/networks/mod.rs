@@ -1,6 +1,7 @@
-//! The networks of ClusterIPs: from the cluster's ServiceCIDRs, or, before Kubernetes 1.33, from what the API server says
+//! The networks of the cluster. Those of Pods are what its Nodes name. Those of ClusterIPs come from the cluster's ServiceCIDRs, or, before Kubernetes 1.33, from what the API server says
 //! about a ClusterIP that no cluster has. Nothing is created for that: the request is a dry run.
 
+mod pods;
 mod refusal;
 mod service_cidrs;
 
@@ -22,6 +23,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+pub(crate) use pods::of_nodes;
 use service_cidrs::Known;
 
 /// The Service that every cluster has: its ClusterIP is of the family that comes first.
@@ -30,6 +32,9 @@ const FIRST_SERVICE: &str = "kubernetes";
 const FIRST_NAMESPACE: &str = "default";
 /// How often a cluster without ServiceCIDRs is asked again: its networks change only with flags of the API server.
 const AGAIN: Duration = Duration::from_secs(600);
+
+/// What is logged of them.
+const OF_CLUSTER_IPS: &str = "Networks of ClusterIPs";
 
 /// What a member is told of its networks; nothing before they are known.
 pub(crate) type Found = watch::Sender<Option<Vec<IpNet>>>;
@@ -47,7 +52,7 @@ pub(crate) async fn run(client: Client, found: Found, stop: CancellationToken) -
             Some(Ok(Answer::Watchable)) => return follow(&client, &found, stop).await,
             Some(Ok(Answer::Networks(networks))) => {
                 backoff.reset();
-                tell(&found, &networks);
+                tell(&found, &networks, OF_CLUSTER_IPS);
                 AGAIN
             }
             Some(Err(error)) => {
@@ -106,7 +111,7 @@ async fn follow(client: &Client, found: &Found, stop: CancellationToken) -> Resu
         while let Some(event) = events.recv().await {
             known.learn(event);
             if let Some(networks) = service_cidrs::networks(&known) {
-                tell(found, &networks);
+                tell(found, &networks, OF_CLUSTER_IPS);
             }
         }
     };
@@ -114,13 +119,13 @@ async fn follow(client: &Client, found: &Found, stop: CancellationToken) -> Resu
     watched
 }
 
-fn tell(found: &Found, networks: &[IpNet]) {
+fn tell(found: &Found, networks: &[IpNet], what: &str) {
     let told = found.send_if_modified(|now| {
         let is_news = now.as_deref() != Some(networks);
         *now = Some(networks.to_vec());
         is_news
     });
     if told {
-        info!(?networks, "Networks of ClusterIPs");
+        info!(?networks, "{what}");
     }
 }

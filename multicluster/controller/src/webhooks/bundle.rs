@@ -24,7 +24,7 @@ impl Service {
 }
 
 /// A kind of object with a certificate to trust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Validating,
     Mutating,

@@ -1,11 +1,11 @@
 //! What webhooks look up, from watches.
 
+use antrea_kit::auth::NodesInTokens;
 use antrea_kit::health::Check;
 use antrea_kit::watch::{WatchEvent, watch};
-use antrea_mc_webhook::{Event, Installation, Known};
+use antrea_mc_webhook::{Event, Exported, Installation, Known};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{ClusterClaim, ClusterSet};
-use antrea_shared_api::multicluster::well_known::label;
 use anyhow::Result;
 use futures::FutureExt;
 use futures::future::{BoxFuture, try_join_all};
@@ -31,9 +31,6 @@ pub(super) struct Lookups {
     pub(super) check: Check,
 }
 
-/// What a member exports of itself.
-const CLUSTER_INFO: &str = "ClusterInfo";
-
 impl Lookups {
     /// Watches until `stop`.
     ///
@@ -44,7 +41,20 @@ impl Lookups {
         let members = self.installation.member.iter().filter(|member| !areas.contains(member));
         let of_areas = areas.iter().flat_map(|area| self.common_area(&client, area, &stop));
         let of_member = members.flat_map(|namespace| self.cluster_set(&client, namespace, &stop));
-        try_join_all(of_areas.chain(of_member)).await.map(drop)
+        let tokens = self.installation.member.iter().map(|_| self.tokens(&client, &stop));
+        try_join_all(of_areas.chain(of_member).chain(tokens)).await.map(drop)
+    }
+
+    /// What the tokens of agents say, which write about Gateways.
+    fn tokens<'a>(&'a self, client: &Client, stop: &CancellationToken) -> BoxFuture<'a, Result<()>> {
+        let (sender, mut changes) = tokio::sync::watch::channel(NodesInTokens::default());
+        let following = NodesInTokens::follow(client.clone(), sender, stop.clone());
+        let learning = async move {
+            while changes.changed().await.is_ok() {
+                self.known.learn_tokens(*changes.borrow_and_update());
+            }
+        };
+        async move { tokio::join!(following, learning).0 }.boxed()
     }
 
     /// What matters in a Common Area.
@@ -54,19 +64,11 @@ impl Lookups {
         namespace: &'a str,
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
-        let kind = format!("{}={CLUSTER_INFO}", label::SOURCE_KIND);
-        let infos = Config::default().labels(&kind);
         let mut watches = self.cluster_set(client, namespace, stop);
         watches.extend([
-            self.look::<ServiceAccount>(client, namespace, Config::default(), Event::Account, stop),
-            self.look::<MemberClusterAnnounce>(client, namespace, Config::default(), Event::Announce, stop),
-            self.look::<ResourceExport>(
-                client,
-                namespace,
-                infos,
-                |event| Event::ClusterInfo(boxed(event)),
-                stop,
-            ),
+            self.look(client, namespace, plain::<ServiceAccount>, Event::Account, stop),
+            self.look(client, namespace, plain::<MemberClusterAnnounce>, Event::Announce, stop),
+            self.look(client, namespace, sized, Event::Export, stop),
         ]);
         watches
     }
@@ -78,9 +80,8 @@ impl Lookups {
         namespace: &'a str,
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
-        let sets = self.look::<ClusterSet>(client, namespace, Config::default(), Event::ClusterSet, stop);
-        let of_claims =
-            self.look::<ClusterClaim>(client, namespace, Config::default(), Event::ClusterClaim, stop);
+        let sets = self.look(client, namespace, plain::<ClusterSet>, Event::ClusterSet, stop);
+        let of_claims = self.look(client, namespace, plain::<ClusterClaim>, Event::ClusterClaim, stop);
         let (client, stop) = (client.clone(), stop.clone());
         let claims = async move {
             match stop.run_until_cancelled(claims::served(&client)).await {
@@ -91,12 +92,13 @@ impl Lookups {
         vec![sets, claims.boxed()]
     }
 
-    fn look<'a, K>(
+    /// Follows objects, of each of which `keep` says what is kept.
+    fn look<'a, K, T>(
         &'a self,
         client: &Client,
         namespace: &'a str,
-        config: Config,
-        event: fn(WatchEvent<K>) -> Event,
+        keep: fn(K) -> Option<T>,
+        event: fn(WatchEvent<T>) -> Event,
         stop: &CancellationToken,
     ) -> BoxFuture<'a, Result<()>>
     where
@@ -106,10 +108,11 @@ impl Lookups {
             + Debug
             + Send
             + 'static,
+        T: Send + 'static,
     {
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let watching =
-            watch(Api::namespaced(client.clone(), namespace), config, plain::<K>, sender, stop.clone());
+        let objects = Api::namespaced(client.clone(), namespace);
+        let watching = watch(objects, Config::default(), keep, sender, stop.clone());
         let learning = async move {
             while let Some(told) = events.recv().await {
                 self.known.learn(namespace, event(told));
@@ -128,10 +131,24 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-fn boxed<T>(event: WatchEvent<T>) -> WatchEvent<Box<T>> {
-    match event {
-        WatchEvent::Resynced(all) => WatchEvent::Resynced(all.into_iter().map(Box::new).collect()),
-        WatchEvent::Applied(object) => WatchEvent::Applied(Box::new(object)),
-        WatchEvent::Deleted(object) => WatchEvent::Deleted(Box::new(object)),
+/// There are many ResourceExports, and each replica knows them: of most no more is kept than how large they are, with all
+/// that stands in them.
+fn sized(export: ResourceExport) -> Option<Exported> {
+    Some(Exported::from(export))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+
+    use super::*;
+
+    #[test]
+    fn what_an_export_says_of_who_wrote_its_fields_counts() {
+        let mut export = ResourceExport::new("area", "east-shop-web-service");
+        let small = format!("{:?}", sized(export.clone()));
+        let entry = ManagedFieldsEntry { manager: Some("much".to_owned()), ..ManagedFieldsEntry::default() };
+        export.metadata.managed_fields = Some(vec![entry]);
+        assert_ne!(format!("{:?}", sized(export)), small);
     }
 }

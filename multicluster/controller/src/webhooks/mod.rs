@@ -14,6 +14,7 @@ use antrea_kit::api;
 use antrea_kit::ca_publisher::{self, Publication};
 use antrea_kit::components::Components;
 use antrea_kit::health::{Check, Checks, Kind};
+use antrea_kit::leases::Leadership;
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_mc_webhook::{Installation, Known, router};
@@ -21,6 +22,7 @@ use antrea_types::MinimumTls;
 use anyhow::Result;
 use kube::Client;
 use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -44,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) installation: Installation,
     /// For how long it is served after the end was announced.
     pub(crate) farewell: Duration,
+    /// Whether this replica is the one that replaces what vouches for all of them.
+    pub(crate) leadership: watch::Receiver<Leadership>,
 }
 
 /// What tells others whether this replica can be asked.
@@ -69,11 +73,13 @@ pub(crate) async fn run(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> Result<()> {
-    let Settings { config, installation, farewell } = settings;
+    let Settings { config, installation, farewell, leadership } = settings;
     let namespace = installation.controller.clone();
     let obtained = stop.run_until_cancelled(authority::obtain(&client, &namespace));
-    let Some(authority) = obtained.await else { return Ok(()) };
-    let certificate = ServingCertificate::issued_by(&authority, NAME, &server_names(&namespace))?;
+    let Some(authorities) = obtained.await else { return Ok(()) };
+    let certificate = ServingCertificate::issued_by(&authorities.current, NAME, &server_names(&namespace))?;
+    let (bundle, to_trust) = watch::channel(authorities.bundle());
+    let (everywhere, trusted) = watch::channel(String::new());
     let known = Known::new(installation.clone());
     let handler = farewell::ending_connections(router(known.clone()), stop.clone());
     let server = bind(&config, &certificate, handler).await?;
@@ -81,18 +87,22 @@ pub(crate) async fn run(
     let publication = Publication {
         namespace: namespace.clone(),
         name: CA.to_owned(),
-        ca_pem: certificate.ca_pem().to_owned(),
+        ca_pem: authorities.bundle(),
         field_manager: NAME,
     };
+    let shared = authority::Shared { certificate: Arc::clone(&certificate), bundle, trusted, leadership };
+    let own = namespace.clone();
     let service = bundle::Service { namespace, name: SERVICE.to_owned() };
-    let trust = bundles::Trust::new(client.clone(), service, certificate.ca_pem(), readiness.trust);
+    let trust = bundles::Trust::new(client.clone(), service, to_trust.clone(), everywhere, readiness.trust);
     let lookups = lookups::Lookups { known, installation, check: readiness.lookups };
 
     let mut components = Components::new();
     components.add("webhook-server", |stop| server.run(stop));
     components.add("webhook-certificate", |stop| certificate.keep_valid(stop));
     components.add("webhook-lookups", |stop| lookups.run(client.clone(), stop));
-    components.add("webhook-ca", |stop| ca_publisher::run(client, publication, stop));
+    components
+        .add("webhook-authority", |stop| authority::run(client.clone(), own, authorities, shared, stop));
+    components.add("webhook-ca", |stop| ca_publisher::follow(client, publication, to_trust, stop));
     components.add("webhook-trust", |stop| trust.run(stop));
     let over = async {
         stop.cancelled().await;

@@ -26,10 +26,21 @@ impl Chart {
 
     /// All objects, or what helm says against the values.
     pub(crate) fn render(&self, namespace: &str, values: &str) -> Result<Vec<Value>, String> {
+        self.render_on(&[], namespace, values)
+    }
+
+    /// The same where the API server has these kinds besides those that all have.
+    pub(crate) fn render_on(
+        &self,
+        kinds: &[&str],
+        namespace: &str,
+        values: &str,
+    ) -> Result<Vec<Value>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), values).unwrap();
         let mut helm = self.0.command("helm").unwrap();
         helm.args(["template", "antrea-mc", "--namespace", namespace, "--values"]).arg(file.path());
+        helm.args(kinds.iter().flat_map(|kind| ["--api-versions", *kind]));
         let output = helm.arg(folder().join("charts/antrea-mc")).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         if output.status.success() { Ok(objects(&text(output.stdout))) } else { Err(text(output.stderr)) }

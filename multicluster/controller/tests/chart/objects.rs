@@ -67,6 +67,20 @@ fn common_areas_stay_and_may_be_somebody_elses() {
 }
 
 #[test]
+fn networks_of_members_stand_at_their_service_accounts() {
+    let Some(chart) = Chart::open() else { return };
+    let members =
+        "{name: a, clusterID: a, networks: [10.97.0.0/16, 'fd00:97::/112']}, {name: b, clusterID: b}";
+    let objects = chart.mode("leader", &format!("memberCredentials: [{members}]"));
+    let bound = |name: &str| {
+        let annotations = &find(&objects, "ServiceAccount", name)["metadata"]["annotations"];
+        annotations["multicluster.antrea.io/networks"].clone()
+    };
+    assert_eq!(bound("a"), "10.97.0.0/16,fd00:97::/112");
+    assert_eq!(bound("b"), Value::Null, "what kubectl has written there stays");
+}
+
+#[test]
 fn a_pod_has_no_rights_on_its_node() {
     let Some(chart) = Chart::open() else { return };
     for (mode, _) in MODES {
@@ -98,14 +112,16 @@ fn resources(objects: &[Value]) -> Vec<&Value> {
     containers.map(|container| &container["resources"]).collect()
 }
 
+/// A leader that is a member, too.
+const JOINS_ITSELF: &str = "clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://l:6443', \
+    tokenSecretName: t}";
+
 #[test]
 fn every_container_asks_for_memory_and_none_is_limited() {
     let Some(chart) = Chart::open() else { return };
-    let set = "clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://l:6443', \
-               tokenSecretName: t}";
-    let objects = chart.mode("both", set);
+    let objects = chart.mode("both", JOINS_ITSELF);
     let all = resources(&objects);
-    assert_eq!(all.len(), 4);
+    assert_eq!(all.len(), 5);
     for resources in all {
         assert!(resources["requests"]["memory"].is_string(), "{resources}");
         assert_eq!(resources["limits"], Value::Null);
@@ -142,8 +158,7 @@ fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
     let job = |mode: &str, values: &str| {
         let objects = chart.mode(mode, &format!("clusterSet: {{create: true, clusterSetID: cs, {values}}}"));
         let spec = &find(&objects, "Job", "antrea-mc-cluster-set")["spec"]["template"]["spec"];
-        // Webhooks let no other ServiceAccount of a Common Area write ClusterSets.
-        assert_eq!(spec["serviceAccountName"], "antrea-mc-controller");
+        assert_eq!(spec["serviceAccountName"], "antrea-mc-cluster-set");
         let containers = ["initContainers", "containers"].map(|key| spec[key].as_array().cloned());
         let arguments = |container: &Value| texts(&container["args"]).join(" ");
         containers.into_iter().flatten().flatten().map(|container| arguments(&container)).collect::<Vec<_>>()
@@ -162,7 +177,52 @@ fn a_cluster_set_is_made_by_antctl_when_the_controller_runs() {
     assert_eq!(job("member", values), [join]);
 }
 
-/// `antctl mc deploy` puts another Namespace in the place of the usual one.
+#[test]
+fn every_hook_has_an_end_whatever_comes_of_it() {
+    let Some(chart) = Chart::open() else { return };
+    let objects = chart.mode("both", JOINS_ITSELF);
+    let hooks = objects.iter().filter(|object| !object["metadata"]["annotations"]["helm.sh/hook"].is_null());
+    let hooks: Vec<&Value> = hooks.filter(|object| object["kind"] != "Pod").collect();
+    // A ServiceAccount, a Role and a RoleBinding in two Namespaces, a Job; one of each for the end.
+    assert_eq!(hooks.len(), 6 + 4);
+    for hook in hooks {
+        let (kind, policies) =
+            (&hook["kind"], &hook["metadata"]["annotations"]["helm.sh/hook-delete-policy"]);
+        let ends = hook["spec"]["ttlSecondsAfterFinished"].is_number()
+            || texts_of(policies).contains(&"hook-failed");
+        assert!(ends, "{kind}: {policies}");
+        assert!(texts_of(policies).contains(&"hook-succeeded"), "{kind}: {policies}");
+        let subjects = hook["subjects"].as_array().into_iter().flatten();
+        let controller = subjects.filter(|subject| subject["name"] == "antrea-mc-controller");
+        assert_eq!(controller.count(), 0, "what Helm leaves behind must be no right of a program that runs");
+    }
+}
+
+#[test]
+fn uninstalling_takes_finalizers_off() {
+    let Some(chart) = Chart::open() else { return };
+    for mode in ["member", "both"] {
+        let objects = chart.mode(mode, "");
+        let job = find(&objects, "Job", "antrea-mc-uninstall");
+        // While the controller is there it would put them on again.
+        assert_eq!(job["metadata"]["annotations"]["helm.sh/hook"], "post-delete");
+        let pod = &job["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], "antrea-mc-uninstall");
+        let arguments = texts(&pod["containers"][0]["args"]).join(" ");
+        assert_eq!(arguments, "leave --keep --namespace=kube-system --now");
+    }
+    let of_leader = chart.mode("leader", "");
+    assert!(!of_leader.iter().any(|object| object["metadata"]["name"] == "antrea-mc-uninstall"));
+}
+
+const AGENT: &str = "system:serviceaccount:kube-system:antrea-agent";
+
+/// Of texts that are joined by commas.
+fn texts_of(list: &Value) -> Vec<&str> {
+    list.as_str().into_iter().flat_map(|list| list.split(',')).collect()
+}
+
+/// `antctl mc deploy` puts another Namespace in the place of the usual one, but for core Antrea's agents.
 #[test]
 fn the_manifests_of_antctl_are_the_chart_in_any_namespace() {
     let Some(chart) = Chart::open() else { return };
@@ -173,7 +233,8 @@ fn the_manifests_of_antctl_are_the_chart_in_any_namespace() {
             let rendered = chart.render(namespace, &format!("mode: {mode}")).unwrap();
             let is_hook = |object: &Value| !object["metadata"]["annotations"]["helm.sh/hook"].is_null();
             let rendered = rendered.into_iter().filter(|object| !is_hook(object)).map(plain);
-            let ours = objects(&text.replace(usual, namespace)).into_iter().map(plain);
+            let moved = |text: &str| text.replace(usual, namespace);
+            let ours = objects(&moved(&text).replace(&moved(AGENT), AGENT)).into_iter().map(plain);
             assert!(rendered.eq(ours), "{mode} in {namespace}");
         }
     }

@@ -23,11 +23,19 @@ fn what_is_refused_says_why_and_what_to_do() {
         ],
     );
     check(
+        "{mode: leader, controller: {podCIDRs: auto}}",
+        &["controller.podCIDRs: it is for members, and mode is leader; leave it at []"],
+    );
+    check(
         "{mode: member, commonArea: {namespace: mc}, memberCredentials: [{name: a, clusterID: a}]}",
         &[
             "commonArea.namespace: it is for leaders, and mode is member; leave it at \"\"",
             "memberCredentials: it is for leaders, and mode is member; leave it at []",
         ],
+    );
+    check(
+        "{mode: member, controller: {leader: {memberLimits: {exports: 5, bytes: 16Mi}}}}",
+        &["controller.leader.memberLimits.exports: it is for leaders, and mode is member; leave it at 2000"],
     );
     check(
         "{mode: both, commonArea: {namespace: kube-system}}",
@@ -50,6 +58,12 @@ fn what_is_refused_says_why_and_what_to_do() {
         "{mode: both, clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://a'}}",
         &[
             "clusterSet.leaderAPIServer: this cluster joins its own ClusterSet only with clusterSet.tokenSecretName; leave it at \"\"",
+        ],
+    );
+    check(
+        "{mode: both, controller: {member: {tokenSecret: x}}, clusterSet: {create: true, clusterSetID: cs, clusterID: a, leaderAPIServer: 'https://a', tokenSecretName: t}}",
+        &[
+            "clusterSet.tokenSecretName: the controller may read Secret x alone, which controller.member.tokenSecret names; name the same",
         ],
     );
     check(
@@ -104,6 +118,15 @@ fn values_that_do_not_fit_the_schema_are_named() {
         "controller: {health: {healthProbeBindAddress: '8080'}}",
         "at '/controller/health/healthProbeBindAddress'",
     );
+    check(
+        "controller: {leader: {memberLimits: {exports: 0}}}",
+        "at '/controller/leader/memberLimits/exports'",
+    );
+    check(
+        "controller: {leader: {memberLimits: {bytes: 64MB}}}",
+        "at '/controller/leader/memberLimits/bytes'",
+    );
+    check("controller: {podCIDRs: AUTO}", "at '/controller/podCIDRs'");
     check("controller: {member: {tokenLifetime: week}}", "at '/controller/member/tokenLifetime'");
     check(
         "controller: {member: {excludedNamespaces: [Prod]}}",
@@ -111,4 +134,8 @@ fn values_that_do_not_fit_the_schema_are_named() {
     );
     check("clusterSet: {leaderAPIServer: 10.0.0.1}", "at '/clusterSet/leaderAPIServer'");
     check("memberCredentials: [{name: a}]", "missing property 'clusterID'");
+    check(
+        "memberCredentials: [{name: a, clusterID: a, networks: [10.97.0.0]}]",
+        "at '/memberCredentials/0/networks/0'",
+    );
 }

@@ -66,11 +66,69 @@ fn whose_writes_of_imports_and_exports_nobody_is_asked_about_is_the_controller_i
             .unwrap();
         let user = format!("'system:serviceaccount:{namespace}:{}'", account.as_str().unwrap());
         let listed = list(&objects);
-        let lines: Vec<&str> = listed.lines().filter(|line| line.contains("username")).collect();
+        let lines: Vec<&str> = listed.lines().filter(|line| line.contains("username !=")).collect();
         assert_eq!(lines.len(), excepted.len(), "{listed}");
         for (line, kind) in lines.into_iter().zip(excepted) {
             assert!(line.starts_with(kind), "{line}");
             assert!(line.ends_with(&format!("where request.userInfo.username != {user}")), "{line}");
+        }
+    }
+}
+
+/// A kubelet that waited for the controller before it starts its Pod would wait for ever.
+#[test]
+fn the_controller_is_asked_about_tokens_for_members_and_never_about_those_of_kubelets() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, kinds) in [("leader", 2), ("member", 0), ("both", 2)] {
+        let objects = chart.mode(mode, "");
+        let webhooks = objects.iter().filter_map(|object| object["webhooks"].as_array()).flatten();
+        let is_of_tokens = |webhook: &&Value| webhook["rules"][0]["resources"][0] == "serviceaccounts/token";
+        let of_tokens: Vec<&Value> = webhooks.filter(is_of_tokens).collect();
+        assert_eq!(of_tokens.len(), kinds, "{mode}");
+        for webhook in of_tokens {
+            assert_eq!(webhook["rules"][0]["apiGroups"], serde_json::json!([""]));
+            let conditions = webhook["matchConditions"].as_array().unwrap();
+            let of_the_area =
+                "request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')";
+            assert_eq!(conditions.len(), 1);
+            assert_eq!(conditions[0]["expression"], of_the_area);
+            let selector = &webhook["namespaceSelector"]["matchExpressions"][0];
+            assert_eq!(texts(&selector["values"]), ["antrea-multicluster"]);
+        }
+    }
+}
+
+/// It comes every 2 s.
+#[test]
+fn the_agents_own_report_is_not_asked_about() {
+    let Some(chart) = Chart::open() else { return };
+    for (values, namespace) in
+        [("", "kube-system"), ("controller: {member: {agentNamespace: antrea}}", "antrea")]
+    {
+        let listed = list(&chart.mode("member", values));
+        let line = listed.lines().find(|line| line.starts_with("vgateway.kb.io ")).unwrap();
+        for condition in [
+            "request.subResource == 'status'",
+            &format!("request.userInfo.username == 'system:serviceaccount:{namespace}:antrea-agent'"),
+            "request.userInfo.extra['authentication.kubernetes.io/node-name'] == [request.name])",
+        ] {
+            assert!(line.contains(condition), "{condition} in {line}");
+        }
+        assert!(line.contains(" where !(has("), "{line}");
+    }
+}
+
+#[test]
+fn a_cluster_set_that_is_deleted_goes_without_the_controller() {
+    let Some(chart) = Chart::open() else { return };
+    for (mode, _) in MODES {
+        let listed = list(&chart.mode(mode, ""));
+        for line in listed.lines().filter(|line| line.starts_with("vclusterset")) {
+            let stays = "request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)";
+            assert!(line.ends_with(&format!("where {stays}")), "{line}");
+            let is_a_leaders = line.starts_with("vclusterset.kb.io ");
+            assert_eq!(line.contains("DELETE"), is_a_leaders, "{line}");
+            assert!(is_a_leaders || line.contains(" in kube-system "), "{line}");
         }
     }
 }

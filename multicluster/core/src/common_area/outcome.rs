@@ -1,14 +1,22 @@
 //! What comes of the exports of one resource, by the kind of the resource.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use antrea_shared_api::multicluster::v1alpha1 as api;
 use api::{ImportKind, ResourceImportSpec};
 
+use super::bounds::{self, BoundedService, too_large};
 use super::{CommonArea, Known, Outcome, Surroundings, Verdict};
 use crate::conflict::Conflict;
+use crate::export::Export;
 use crate::ids::ClusterId;
 use crate::merge::{self, MergedService, WholeExport};
-use crate::names::{Resource, import_name};
-use crate::wire::{ParsedExport, Problem, claim_of_cluster_info, import_endpoints, import_service};
+use crate::names::{Names, Resource};
+use crate::service::ExportedService;
+use crate::wire::{ParsedExport, import_service};
+
+use super::cluster_info::cluster_info;
 
 impl CommonArea {
     /// What comes of the exports of `resource`.
@@ -22,7 +30,7 @@ impl CommonArea {
             outcome.exporters.insert(name.to_owned(), verdict);
         }
         match resource {
-            Resource::Service(_) => self.merge_service(resource, &mut outcome),
+            Resource::Service(_) => self.merge_service(resource, surroundings, &mut outcome),
             Resource::Endpoints(_) => self.merge_endpoints(resource, surroundings, &mut outcome),
             Resource::ClusterInfo(_) => self.merge_cluster_info(resource, surroundings, &mut outcome),
             Resource::LabelIdentity(_) => self.merge_labels(resource, surroundings, &mut outcome),
@@ -31,35 +39,42 @@ impl CommonArea {
         outcome
     }
 
-    fn merge_service(&self, resource: &Resource, outcome: &mut Outcome) {
-        let Some(merged) = self.merged_service(resource) else { return };
+    fn merge_service(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
+        let service = self.merged_service(resource, surroundings);
+        let conflicts = service.merged.iter().flat_map(|merged| &merged.conflicts);
+        let conflicts: Arc<[Conflict]> = conflicts.cloned().collect();
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
-            verdict.refused = refusal(&merged, cluster);
-            verdict.conflicts.clone_from(&merged.conflicts);
+            verdict.refused = refusal(&service, cluster);
+            verdict.conflicts = Arc::clone(&conflicts);
         }
-        let service_import = Some(import_service(&merged));
-        outcome.import = Some(ResourceImportSpec { service_import, ..spec(resource) });
+        outcome.import = service.merged.map(|merged| {
+            let service_import = Some(import_service(&merged));
+            ResourceImportSpec { service_import, ..spec(resource) }
+        });
     }
 
     fn merge_endpoints(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
         let Resource::Endpoints(service) = resource else { return };
-        let service = self.merged_service(&Resource::Service(service.clone()));
-        let is_exported = service.is_some();
-        let service = service.unwrap_or_default();
+        let service = self.merged_service(&Resource::Service(service.clone()), surroundings);
         let exports: Vec<_> =
             self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.endpoints()).collect();
         if exports.is_empty() {
             return;
         }
-        let merged = merge::endpoints(&service, &exports, surroundings.withdrawn, surroundings.claims);
+        let nothing = MergedService::default();
+        let counting = service.merged.as_ref().unwrap_or(&nothing);
+        let mut merged = merge::endpoints(counting, &exports, surroundings.withdrawn, surroundings.claims);
+        let refused = std::mem::take(&mut merged.refused);
+        let (endpoints, left_out) = bounds::endpoints(merged);
         for (name, cluster) in self.exporters_of(resource) {
             let verdict = outcome.exporters.entry(name.to_owned()).or_default();
-            verdict.refused = refusal(&service, cluster);
-            verdict.addresses = merged.refused.get(cluster).cloned().unwrap_or_default();
+            let is_left_out = left_out.contains(cluster);
+            verdict.refused = refusal(&service, cluster).or_else(|| is_left_out.then(|| too_large(cluster)));
+            verdict.addresses = refused.get(cluster).cloned().unwrap_or_default();
         }
-        let endpoints = Some(import_endpoints(&merged));
-        outcome.import = is_exported.then(|| ResourceImportSpec { endpoints, ..spec(resource) });
+        let endpoints = Some(endpoints);
+        outcome.import = service.merged.map(|_| ResourceImportSpec { endpoints, ..spec(resource) });
     }
 
     fn merge_cluster_info(
@@ -73,18 +88,16 @@ impl CommonArea {
             .parsed(resource)
             .find_map(|(name, parsed)| parsed.payload.cluster_info().map(|info| (name, info)));
         let Some((name, info)) = info else { return };
-        let (claim, problems) = claim_of_cluster_info(info);
-        let claim = claim.unwrap_or_default();
-        let refused =
-            surroundings.claims.problems(cluster, &claim).into_iter().map(|refused| refused.to_string());
-        let reasons: Vec<String> = problems.iter().map(Problem::to_string).chain(refused).collect();
-        if !reasons.is_empty() {
-            outcome.exporters.entry(name.to_owned()).or_default().refused = Some(reasons.join("; "));
-            return;
+        let verdict = outcome.exporters.entry(name.to_owned()).or_default();
+        match cluster_info(cluster, info, surroundings.claims) {
+            Err(reason) => verdict.refused = Some(reason),
+            Ok((kept, left_out)) => {
+                verdict.left_out = left_out;
+                let namespace = surroundings.namespace.to_owned();
+                outcome.import =
+                    Some(ResourceImportSpec { namespace, cluster_info: Some(kept), ..spec(resource) });
+            }
         }
-        let namespace = surroundings.namespace.to_owned();
-        outcome.import =
-            Some(ResourceImportSpec { namespace, cluster_info: Some(info.clone()), ..spec(resource) });
     }
 
     fn merge_labels(&self, resource: &Resource, surroundings: &Surroundings<'_>, outcome: &mut Outcome) {
@@ -122,10 +135,11 @@ impl CommonArea {
         });
     }
 
-    fn merged_service(&self, resource: &Resource) -> Option<MergedService> {
+    fn merged_service(&self, resource: &Resource, surroundings: &Surroundings<'_>) -> BoundedService {
+        let exports = self.parsed(resource).map(|(_, parsed)| parsed);
         let exports: Vec<_> =
-            self.parsed(resource).filter_map(|(_, parsed)| parsed.payload.service()).collect();
-        merge::service(&exports)
+            exports.filter_map(|export| no_older_than_its_member(export, surroundings)).collect();
+        bounds::service(exports.iter().map(Cow::as_ref).collect())
     }
 
     fn of(&self, resource: &Resource) -> impl Iterator<Item = (&str, &Known)> {
@@ -142,12 +156,30 @@ impl CommonArea {
     }
 }
 
-fn refusal(service: &MergedService, cluster: &ClusterId) -> Option<String> {
-    if !service.refuses(cluster) {
+/// A cluster exports nothing before it is a member, whatever it says. Of one that is none any more nobody knows since when it
+/// was one: it has exported for as long as its ResourceExport is there.
+fn no_older_than_its_member<'a>(
+    parsed: &'a ParsedExport,
+    surroundings: &Surroundings<'_>,
+) -> Option<Cow<'a, Export<ExportedService>>> {
+    let export = parsed.payload.service()?;
+    let joined = surroundings.joined.get(&export.cluster).copied().or(parsed.since);
+    Some(match joined {
+        Some(joined) if export.created < joined => Cow::Owned(Export { created: joined, ..export.clone() }),
+        _ => Cow::Borrowed(export),
+    })
+}
+
+fn refusal(service: &BoundedService, cluster: &ClusterId) -> Option<String> {
+    if service.left_out.contains(cluster) {
+        return Some(too_large(cluster));
+    }
+    let merged = service.merged.as_ref();
+    if merged.is_some_and(|merged| !merged.refuses(cluster)) {
         return None;
     }
     let says = |conflict: &&Conflict| matches!(conflict, Conflict::Refused { cluster: other, .. } if other == cluster);
-    let conflict = service.conflicts.iter().find(says).map(Conflict::to_string);
+    let conflict = merged.and_then(|merged| merged.conflicts.iter().find(says)).map(Conflict::to_string);
     Some(conflict.unwrap_or_else(|| {
         format!("cluster {cluster} has no ResourceExport of the Service, or a useless one")
     }))
@@ -166,7 +198,7 @@ fn spec(resource: &Resource) -> ResourceImportSpec {
         Resource::Endpoints(of) => named(ImportKind::Endpoints, of.namespace(), of.name()),
         Resource::ExternalEntity(of) => named(ImportKind::ExternalEntity, of.namespace(), of.name()),
         // As upstream: the name of the ResourceImport, not of the cluster.
-        Resource::ClusterInfo(_) => named(ImportKind::ClusterInfo, "", &import_name(resource)),
+        Resource::ClusterInfo(_) => named(ImportKind::ClusterInfo, "", &Names::of_import(resource).plain),
         Resource::Policy(name) => named(ImportKind::AntreaClusterNetworkPolicy, "", name),
         Resource::LabelIdentity(_) => named(ImportKind::LabelIdentity, "", ""),
     }

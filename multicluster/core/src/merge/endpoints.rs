@@ -10,7 +10,7 @@ use crate::addresses::{AddressRefused, Claims};
 use crate::endpoints::{EndpointState, Endpoints};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
-use crate::service::Port;
+use crate::service::{Port, named};
 
 /// The endpoints of a Service in all clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,15 +53,16 @@ fn allowed(
     claims: &Claims,
 ) -> (Endpoints, Vec<AddressRefused>) {
     let (mut endpoints, mut refused) = (Endpoints::default(), Vec::new());
-    for (ports, address, endpoint) in export.payload.iter() {
-        let kept: Vec<Port> = ports.iter().filter(|port| names.contains(&port.name)).cloned().collect();
-        if kept.is_empty() && !ports.is_empty() {
-            continue;
+    for (_, ports, exported) in export.payload.sets() {
+        let Some(kept) = named(ports, names) else { continue };
+        let mut taken = Vec::new();
+        for (address, endpoint) in exported {
+            match claims.check(&export.cluster, *address) {
+                Ok(()) => taken.push((*address, endpoint.clone())),
+                Err(refusal) => refused.push(refusal),
+            }
         }
-        match claims.check(&export.cluster, address) {
-            Ok(()) => endpoints.insert(kept, address, endpoint.clone()),
-            Err(refusal) => refused.push(refusal),
-        }
+        endpoints.add(kept, taken);
     }
     (endpoints, refused)
 }
@@ -70,11 +71,12 @@ impl MergedEndpoints {
     /// What upstream members import: ready IPv4 endpoints of all clusters by their ports, each once.
     pub fn flat(&self) -> BTreeMap<Vec<Port>, BTreeSet<IpAddr>> {
         let mut flat: BTreeMap<Vec<Port>, BTreeSet<IpAddr>> = BTreeMap::new();
-        for (ports, address, endpoint) in self.clusters.values().flat_map(Endpoints::iter) {
-            if IpFamily::of(&address) == IpFamily::V4 && endpoint.state == EndpointState::Ready {
-                flat.entry(ports.to_vec()).or_default().insert(address);
-            }
+        let sets = self.clusters.values().flat_map(Endpoints::sets);
+        for (_, ports, endpoints) in sets.filter(|(family, ..)| *family == IpFamily::V4) {
+            let ready = endpoints.iter().filter(|(_, endpoint)| endpoint.state == EndpointState::Ready);
+            flat.entry(ports.to_vec()).or_default().extend(ready.map(|(address, _)| *address));
         }
+        flat.retain(|_, addresses| !addresses.is_empty());
         flat
     }
 }

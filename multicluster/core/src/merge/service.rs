@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::conflict::{Conflict, Property};
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
+use crate::ports::PortIndex;
 use crate::service::{ExportedService, Port, Properties};
 
 /// What all clusters import, and what their exports disagree on.
@@ -49,8 +50,10 @@ pub fn service(exports: &[&Export<ExportedService>]) -> Option<MergedService> {
 /// Which exports count at all. An upstream member cannot know of a union: it is there with all its ports or not at all.
 fn admit<'a>(sorted: &[&'a Export<ExportedService>]) -> (Vec<&'a Export<ExportedService>>, Vec<Conflict>) {
     let Some(oldest) = sorted.first() else { return (Vec::new(), Vec::new()) };
+    let (wanted, index) = (&oldest.payload.ports, PortIndex::of(&oldest.payload.ports));
+    let is_same = |own: &[Port]| own.len() == wanted.len() && own.iter().all(|port| index.has(port));
     let fits = |export: &Export<ExportedService>| {
-        export.payload.properties.is_some() || same_ports(&export.payload.ports, &oldest.payload.ports)
+        export.payload.properties.is_some() || is_same(&export.payload.ports)
     };
     let (taken, refused): (Vec<_>, Vec<_>) = sorted.iter().copied().partition(|export| fits(export));
     let refusal = |export: &Export<_>| Conflict::Refused {
@@ -60,24 +63,18 @@ fn admit<'a>(sorted: &[&'a Export<ExportedService>]) -> (Vec<&'a Export<Exported
     (taken, refused.into_iter().map(refusal).collect())
 }
 
-/// Whether both lists are the same ports, in any order.
-fn same_ports(some: &[Port], others: &[Port]) -> bool {
-    let all_in =
-        |some: &[Port], others: &[Port]| some.iter().all(|port| others.iter().any(|other| other.is(port)));
-    all_in(some, others) && all_in(others, some)
-}
-
 type United = (Vec<Port>, BTreeMap<ClusterId, BTreeSet<Box<str>>>, Vec<Conflict>);
 
 /// The union of all ports, the older export first.
 fn unite(sorted: &[&Export<ExportedService>]) -> United {
-    let mut united: Vec<(&Port, &ClusterId)> = Vec::new();
+    let (mut united, mut index) = (Vec::<(&Port, &ClusterId)>::new(), PortIndex::default());
     let (mut clusters, mut conflicts) = (BTreeMap::new(), Vec::new());
     for export in sorted {
         let names: &mut BTreeSet<Box<str>> = clusters.entry(export.cluster.clone()).or_default();
         for port in &export.payload.ports {
-            let other = united.iter().find(|(kept, _)| kept.is(port) || kept.excludes(port)).copied();
+            let other = index.excluding(port).and_then(|place| united.get(place)).copied();
             if other.is_none() {
+                index.push(port);
                 united.push((port, &export.cluster));
             }
             if other.is_none_or(|(kept, _)| kept.is(port)) {
@@ -105,13 +102,13 @@ fn lost(cluster: &ClusterId, port: &Port, winner: &ClusterId, kept: &Port) -> Co
 
 /// The ports that some clusters have nothing like. Ports that exclude each other are told of already.
 fn not_everywhere(ports: &[Port], sorted: &[&Export<ExportedService>]) -> Vec<Conflict> {
-    let any = |export: &Export<ExportedService>, like: &dyn Fn(&Port) -> bool| {
-        export.payload.ports.iter().any(like)
-    };
+    let own =
+        |export: &&Export<ExportedService>| (export.cluster.clone(), PortIndex::of(&export.payload.ports));
+    let all: Vec<(ClusterId, PortIndex)> = sorted.iter().map(own).collect();
     let conflict = |port: &Port| {
-        sorted.iter().find(|export| !any(export, &|own| own.is(port) || own.excludes(port)))?;
-        let exporters = sorted.iter().filter(|export| any(export, &|own| own.is(port)));
-        let clusters: BTreeSet<ClusterId> = exporters.map(|export| export.cluster.clone()).collect();
+        all.iter().find(|(_, own)| own.excluding(port).is_none())?;
+        let exporters = all.iter().filter(|(_, own)| own.has(port));
+        let clusters: BTreeSet<ClusterId> = exporters.map(|(cluster, _)| cluster.clone()).collect();
         Some(Conflict::PortNotEverywhere { port: port.clone(), clusters })
     };
     ports.iter().filter_map(conflict).collect()

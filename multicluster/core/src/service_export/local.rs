@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use antrea_shared_api::mcs::ServiceExportSpec;
 use antrea_types::IpFamily;
 use k8s_openapi::api::core::v1::ServiceSpec;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{self as discovery, EndpointSlice};
 
 use crate::addresses::EndpointAddresses;
 use crate::endpoints::{Endpoint, Endpoints};
@@ -17,10 +17,6 @@ pub(super) const CROSSES: IpFamily = IpFamily::V4;
 
 /// Ports and properties.
 pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> ExportedService {
-    let ports = spec.ports.iter().flatten().filter_map(|port| {
-        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
-        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
-    });
     let service_type = if is_headless(spec) { ServiceType::Headless } else { ServiceType::ClusterSetIp };
     let properties = Properties {
         service_type,
@@ -34,7 +30,15 @@ pub(super) fn service(export: &ServiceExportSpec, spec: &ServiceSpec) -> Exporte
             spec.ip_families.as_deref().unwrap_or_default(),
         )
     };
-    ExportedService { ports: ports.collect(), properties: Some(properties) }
+    ExportedService { ports: ports(spec).collect(), properties: Some(properties) }
+}
+
+/// The ports of a Service.
+pub(super) fn ports(spec: &ServiceSpec) -> impl Iterator<Item = Port> {
+    spec.ports.iter().flatten().filter_map(|port| {
+        let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
+        read_port("", name, protocol, port.port, port.app_protocol.as_deref()).ok()
+    })
 }
 
 /// Endpoints that other clusters can reach. Nothing where the Service ought to have a ClusterIP of that kind and has
@@ -45,17 +49,43 @@ pub(super) fn endpoints(
     slices: &[&EndpointSlice],
     addresses: EndpointAddresses,
 ) -> Option<Endpoints> {
-    let pods = pods(slices);
-    if is_headless(spec) || addresses == EndpointAddresses::PodIps {
-        return Some(pods);
-    }
-    let cluster_ips = cluster_ips(spec);
+    let pods = pods(slices, &[CROSSES]);
+    let Some(cluster_ips) = own_addresses(spec, addresses) else { return Some(pods) };
     if cluster_ips.is_empty() {
         return None;
     }
     // A Service that would refuse connections gets none from other clusters.
     let served = cluster_ips.into_iter().filter(|_| !pods.is_empty());
     Some(served.map(|ip| (ports.to_vec(), ip, Endpoint::default())).collect())
+}
+
+/// Whether the endpoints for other clusters are Pods.
+pub(super) fn exports_pods(spec: &ServiceSpec, addresses: EndpointAddresses) -> bool {
+    is_headless(spec) || addresses == EndpointAddresses::PodIps
+}
+
+/// Whether a client of the ClusterIP stays with its endpoint.
+pub(super) fn keeps_clients(spec: &ServiceSpec) -> bool {
+    spec.session_affinity.as_deref() == Some("ClientIP") && !is_headless(spec)
+}
+
+/// The ClusterIPs that a Service is exported by; nothing where it is by its Pods.
+pub(super) fn own_addresses(spec: &ServiceSpec, addresses: EndpointAddresses) -> Option<Vec<IpAddr>> {
+    (!exports_pods(spec, addresses)).then(|| cluster_ips(spec))
+}
+
+/// The Pods of all slices, whether they take connections or not.
+pub(super) fn addresses_of_pods(slices: &[EndpointSlice]) -> Vec<IpAddr> {
+    let carried = slices.iter().filter(|slice| is_carried(slice));
+    carried.flat_map(|slice| &slice.endpoints).filter_map(address).collect()
+}
+
+fn is_carried(slice: &EndpointSlice) -> bool {
+    slice.address_type == CROSSES.to_string()
+}
+
+fn address(endpoint: &discovery::Endpoint) -> Option<IpAddr> {
+    endpoint.addresses.first()?.parse().ok()
 }
 
 fn is_headless(spec: &ServiceSpec) -> bool {
@@ -70,10 +100,12 @@ fn cluster_ips(spec: &ServiceSpec) -> Vec<IpAddr> {
     all.iter().filter_map(|text| text.parse().ok()).filter(|ip| IpFamily::of(ip) == CROSSES).collect()
 }
 
-/// The endpoints of all slices that take connections.
-fn pods(slices: &[&EndpointSlice]) -> Endpoints {
+/// The endpoints of all slices of these families that take connections.
+pub(super) fn pods(slices: &[&EndpointSlice], families: &[IpFamily]) -> Endpoints {
     let mut endpoints = Endpoints::default();
-    for slice in slices.iter().filter(|slice| slice.address_type == CROSSES.to_string()) {
+    let is_of =
+        |slice: &&&EndpointSlice| families.iter().any(|family| slice.address_type == family.to_string());
+    for slice in slices.iter().filter(is_of) {
         let ports: Vec<Port> = slice
             .ports
             .iter()
@@ -83,14 +115,12 @@ fn pods(slices: &[&EndpointSlice]) -> Endpoints {
                 read_port("", name, protocol, port.port?, port.app_protocol.as_deref()).ok()
             })
             .collect();
-        for one in &slice.endpoints {
+        let read = slice.endpoints.iter().filter_map(|one| {
             let endpoint =
-                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
-            let address = one.addresses.first().and_then(|text| text.parse().ok());
-            if let (Some(endpoint), Some(address)) = (endpoint, address) {
-                endpoints.insert(ports.clone(), address, endpoint);
-            }
-        }
+                read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref())?;
+            Some((address(one)?, endpoint))
+        });
+        endpoints.add(ports, read);
     }
     endpoints
 }

@@ -9,8 +9,10 @@ use k8s_openapi::api::core::v1::{EndpointAddress, EndpointSubset};
 use k8s_openapi::api::discovery::v1::EndpointConditions;
 
 use super::Problem;
-use super::port::{read_port, slice_port, subset_port};
+use super::port::{read_port, slice_port, subset_port, too_many};
+use super::problem::Problems;
 use crate::endpoints::{Endpoint, EndpointState, Endpoints};
+use crate::limits::{MOST_ENDPOINT_PORTS, MOST_ENDPOINTS, MOST_PORT_LISTS, MOST_PORTS_READ};
 use crate::merge::MergedEndpoints;
 use crate::service::Port;
 
@@ -22,68 +24,117 @@ pub(super) fn read(exported: &api::ExportedEndpoints) -> (Endpoints, Vec<Problem
     } else {
         exported.endpoint_slices.iter().enumerate().for_each(|(index, slice)| reader.slice(index, slice));
     }
-    (reader.endpoints, reader.problems)
+    (reader.endpoints, reader.problems.into_vec())
 }
 
 #[derive(Default)]
 struct Reader {
     endpoints: Endpoints,
-    problems: Vec<Problem>,
+    problems: Problems,
+    /// How many endpoints there were so far.
+    listed: usize,
+    /// How many pairs of an endpoint and a port.
+    pairs: usize,
+    /// The lists of ports that count.
+    lists: BTreeSet<Vec<Port>>,
+    /// How many subsets or slices have others.
+    with_others: usize,
 }
 
 impl Reader {
     fn subset(&mut self, index: usize, subset: &EndpointSubset) {
         let path = format!("spec.endpoints.subsets[{index}]");
-        let ports = subset.ports.iter().flatten().enumerate().map(|(index, port)| {
-            let path = format!("{path}.ports[{index}]");
+        let ports = self.ports(&path, subset.ports.as_deref().unwrap_or_default(), |path, port| {
             let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
-            read_port(&path, name, protocol, port.port, port.app_protocol.as_deref())
+            Some(read_port(path, name, protocol, port.port, port.app_protocol.as_deref()))
         });
-        let ports = self.ports(ports.collect());
+        let Some(ports) = self.counting(ports) else { return };
+        let mut endpoints = Vec::new();
         for (index, address) in subset.addresses.iter().flatten().enumerate() {
             let hostname = address.hostname.as_deref().map(Into::into);
-            let endpoint = Endpoint { hostname, ..Endpoint::default() };
-            self.endpoint(&format!("{path}.addresses[{index}].ip"), &ports, &address.ip, endpoint);
+            let read = self.address(&address.ip, ports.len(), || format!("{path}.addresses[{index}].ip"));
+            endpoints.extend(read.map(|address| (address, Endpoint { hostname, ..Endpoint::default() })));
         }
+        self.endpoints.add(ports, endpoints);
     }
 
     fn slice(&mut self, index: usize, slice: &api::EndpointSliceTemplate) {
         let path = format!("spec.endpoints.endpointSlices[{index}]");
-        let ports = slice.ports.iter().enumerate().filter_map(|(index, port)| {
-            let path = format!("{path}.ports[{index}]");
+        let ports = self.ports(&path, &slice.ports, |path, port| {
             let (name, protocol) = (port.name.as_deref(), port.protocol.as_deref());
-            Some(read_port(&path, name, protocol, port.port?, port.app_protocol.as_deref()))
+            Some(read_port(path, name, protocol, port.port?, port.app_protocol.as_deref()))
         });
-        let ports = self.ports(ports.collect());
-        for (index, endpoint) in slice.endpoints.iter().enumerate() {
-            let path = format!("{path}.endpoints[{index}].addresses[0]");
-            let read = read_endpoint(
-                endpoint.conditions.as_ref(),
-                endpoint.hostname.as_deref(),
-                endpoint.zone.as_deref(),
-            );
-            if let (Some(endpoint), Some(address)) = (read, endpoint.addresses.first()) {
-                self.endpoint(&path, &ports, address, endpoint);
-            }
+        let Some(ports) = self.counting(ports) else { return };
+        let mut endpoints = Vec::new();
+        for (index, one) in slice.endpoints.iter().enumerate() {
+            let read = read_endpoint(one.conditions.as_ref(), one.hostname.as_deref(), one.zone.as_deref());
+            let (Some(endpoint), Some(address)) = (read, one.addresses.first()) else { continue };
+            let path = || format!("{path}.endpoints[{index}].addresses[0]");
+            let address = self.address(address, ports.len(), path);
+            endpoints.extend(address.map(|address| (address, endpoint)));
         }
+        self.endpoints.add(ports, endpoints);
     }
 
-    fn ports(&mut self, read: Vec<Result<Port, Problem>>) -> Vec<Port> {
+    fn ports<T>(
+        &mut self,
+        path: &str,
+        listed: &[T],
+        read: impl Fn(&str, &T) -> Option<Result<Port, Problem>>,
+    ) -> Vec<Port> {
+        self.problems.extend(too_many(path, listed.len()));
         let mut ports = Vec::new();
-        for port in read {
-            match port {
-                Ok(port) => ports.push(port),
-                Err(problem) => self.problems.push(problem),
+        for (index, port) in listed.iter().take(MOST_PORTS_READ).enumerate() {
+            match read(&format!("{path}.ports[{index}]"), port) {
+                Some(Ok(port)) => ports.push(port),
+                Some(Err(problem)) => self.problems.push(problem),
+                None => {}
             }
         }
         ports
     }
 
-    fn endpoint(&mut self, path: &str, ports: &[Port], address: &str, endpoint: Endpoint) {
-        match address.parse() {
-            Ok(address) => self.endpoints.insert(ports.to_vec(), address, endpoint),
-            Err(_) => self.problems.push(Problem::new(path, format_args!("{address:?} is no IP address"))),
+    /// A list of ports, in one order; nothing where there are too many others before it.
+    fn counting(&mut self, mut ports: Vec<Port>) -> Option<Vec<Port>> {
+        ports.sort();
+        ports.dedup();
+        if self.lists.contains(&ports) {
+            return Some(ports);
         }
+        if self.lists.len() < MOST_PORT_LISTS {
+            self.lists.insert(ports.clone());
+            return Some(ports);
+        }
+        self.with_others += 1;
+        if self.with_others == 1 {
+            let text =
+                format!("there are more than {MOST_PORT_LISTS} lists of ports, of which the first count");
+            self.problems.push(Problem::new("spec.endpoints", text));
+        }
+        None
+    }
+
+    /// The address of an endpoint with so many ports.
+    fn address(&mut self, address: &str, ports: usize, path: impl FnOnce() -> String) -> Option<IpAddr> {
+        let counted = |before: usize, more: usize, most: usize| {
+            let is_first = before <= most && before + more > most;
+            (before + more, is_first.then(|| format!("there are more than {most}")))
+        };
+        let (listed, too_many) = counted(self.listed, 1, MOST_ENDPOINTS);
+        let (pairs, too_many_pairs) = counted(self.pairs, ports.max(1), MOST_ENDPOINT_PORTS);
+        (self.listed, self.pairs) = (listed, pairs);
+        let too_many_pairs = too_many_pairs.map(|text| format!("{text} endpoints times ports"));
+        for text in too_many_pairs.into_iter().chain(too_many) {
+            self.problems.push(Problem::new("spec.endpoints", format!("{text}, of which the first count")));
+        }
+        if listed > MOST_ENDPOINTS || pairs > MOST_ENDPOINT_PORTS {
+            return None;
+        }
+        let read = address.parse::<IpAddr>().ok();
+        if read.is_none() {
+            self.problems.push(Problem::new(path(), format_args!("{address:?} is no IP address")));
+        }
+        read
     }
 }
 

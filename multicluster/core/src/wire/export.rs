@@ -65,6 +65,8 @@ impl Payload {
 pub struct ParsedExport {
     /// What it is part of.
     pub resource: Resource,
+    /// Since when the ResourceExport is there.
+    pub since: Option<Timestamp>,
     /// What it carries.
     pub payload: Payload,
     /// What of it is left out.
@@ -88,7 +90,8 @@ pub fn parse_export(object: &api::ResourceExport) -> Result<ParsedExport, Proble
         }
         _ => (rest(object)?, Vec::new()),
     };
-    Ok(ParsedExport { resource, payload, problems })
+    let since = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    Ok(ParsedExport { resource, since, payload, problems })
 }
 
 fn rest(object: &api::ResourceExport) -> Result<Payload, Problem> {

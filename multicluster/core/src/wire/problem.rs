@@ -17,6 +17,29 @@ impl Problem {
     }
 }
 
+/// So many problems of one object are kept: more of them do not fit into the message that tells its exporter.
+const MOST: usize = 100;
+
+/// What is wrong with parts of one object.
+#[derive(Debug, Default)]
+pub(super) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(super) fn push(&mut self, problem: Problem) {
+        if self.0.len() < MOST {
+            self.0.push(problem);
+        }
+    }
+
+    pub(super) fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        problems.into_iter().for_each(|problem| self.push(problem));
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Problem> {
+        self.0
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.reason)

@@ -5,7 +5,7 @@ use antrea_shared_api::multicluster::v1alpha1 as api;
 use antrea_shared_api::multicluster::{Condition, ConditionStatus, condition_type};
 
 use crate::common_area::Verdict;
-use crate::conflict::ConflictCondition;
+use crate::conflict::{ConflictCondition, joined, shortened};
 use crate::service_export::{Conflicts, Progress};
 
 /// Upstream's reason of the condition `Failure`, and the message that it has for all of them.
@@ -14,21 +14,19 @@ const CONVERGE_FAILURE: &str = "ConvergeFailure";
 /// The conditions of a ResourceExport, without times: `Succeeded` or `Failure` first, as upstream has them; `Conflict`
 /// for exports of Services.
 pub fn export_conditions(kind: &api::ExportKind, verdict: &Verdict) -> Vec<Condition> {
-    let left_out: Vec<String> = verdict
-        .problems
-        .iter()
-        .map(ToString::to_string)
-        .chain(verdict.addresses.iter().map(ToString::to_string))
-        .collect();
+    let addresses = verdict.addresses.iter().map(ToString::to_string);
+    let problems = verdict.problems.iter().map(ToString::to_string);
+    let mut left_out = problems.chain(addresses).chain(verdict.left_out.iter().cloned()).peekable();
     let first = match &verdict.refused {
         Some(reason) => {
-            condition(condition_type::FAILURE, ConditionStatus::False, CONVERGE_FAILURE, reason.clone())
+            let message = shortened(reason.clone());
+            condition(condition_type::FAILURE, ConditionStatus::False, CONVERGE_FAILURE, message)
         }
-        None if left_out.is_empty() => {
+        None if left_out.peek().is_none() => {
             condition(condition_type::SUCCEEDED, ConditionStatus::True, "", String::new())
         }
         None => {
-            let message = crate::conflict::shortened(format!("left out: {}", left_out.join("; ")));
+            let message = joined("left out: ", left_out);
             condition(condition_type::SUCCEEDED, ConditionStatus::True, "PartlyImported", message)
         }
     };

@@ -78,6 +78,21 @@ fn exporters_are_answered_after_imports_but_do_not_wait_for_ever() {
 }
 
 #[test]
+fn answers_go_out_while_imports_and_memberships_never_end() {
+    let announce = |name: &str| Task::Announce(name.to_owned());
+    let (mut queue, now) = queue(&[export("a"), export("b"), export("c"), announce("a"), import("a")]);
+    assert_eq!(queue.next(now + SETTLE), Some(import("a")));
+    queue.add([import("b"), import("c"), announce("b")], now + PATIENCE / 2);
+    let next: Vec<Option<Task>> = (0..5).map(|_| queue.next(now + PATIENCE)).collect();
+    let expected = [export("a"), export("b"), announce("a"), import("b"), import("c")];
+    assert_eq!(next, expected.map(Some), "two answers at a time");
+    queue.succeeded(&export("a"));
+    queue.add([import("d")], now + PATIENCE);
+    assert_eq!(queue.next(now + PATIENCE), Some(export("c")));
+    assert_eq!(queue.next(now + PATIENCE), Some(import("d")));
+}
+
+#[test]
 fn an_object_is_under_way_once() {
     let (mut queue, now) = queue(&[import("a")]);
     queue.next(now);
@@ -98,6 +113,33 @@ fn an_object_that_is_refused_waits_longer_each_time_and_delays_no_other() {
     assert_eq!(queue.next(now + SECOND / 5), Some(import("a")));
     assert!(!queue.failed(&import("a"), Failure::Object, now, 1.0));
     assert_eq!(queue.next(now + SECOND / 5), None, "it waits longer");
+}
+
+#[test]
+fn what_has_failed_is_not_looked_at_until_it_is_due() {
+    let all: Vec<Task> = (0..10_000).map(|number| import(&format!("{number:05}"))).collect();
+    let (mut queue, now) = queue(&all);
+    for task in &all {
+        assert_eq!(queue.next(now).as_ref(), Some(task));
+        queue.failed(task, Failure::Object, now, 1.0);
+    }
+    queue.add(all, now);
+    queue.add([import("new")], now);
+    assert_eq!(queue.line.len(), 1, "the others do not stand where the next one is looked for");
+    assert_eq!((queue.next(now), queue.next(now)), (Some(import("new")), None));
+    assert_eq!(queue.next(now + SECOND / 5), Some(import("00000")));
+}
+
+#[test]
+fn what_comes_again_while_it_is_under_way_keeps_its_place() {
+    let (mut queue, now) = queue(&[import("a"), import("b")]);
+    assert_eq!((queue.next(now), queue.next(now)), (Some(import("a")), Some(import("b"))));
+    queue.add([import("a"), import("c"), import("b")], now);
+    assert_eq!(queue.line.len(), 1, "what is under way is not in the way");
+    queue.succeeded(&import("b"));
+    queue.succeeded(&import("a"));
+    let next: Vec<Option<Task>> = (0..4).map(|_| queue.next(now)).collect();
+    assert_eq!(next, [Some(import("a")), Some(import("c")), Some(import("b")), None]);
 }
 
 #[test]

@@ -11,32 +11,64 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::imports::web;
+use super::members::announce;
+use super::networks::account;
 use super::others::policy;
 use super::world::{NAMESPACE, World};
-use crate::merge;
+use crate::{Given, merge};
 
-/// Something that happens in a Common Area. Services are `web0` to `web2`, exporters `c0` to `c3`.
+/// A Common Area, and how often which cluster has ended the export of which Service.
+struct History {
+    world: World,
+    ended: BTreeMap<(u8, u8), u8>,
+}
+
+impl History {
+    /// A ServiceExport has one age for all of its life.
+    fn origin(&self, cluster: u8, service: u8) -> &'static str {
+        let ended = self.ended.get(&(cluster, service)).copied().unwrap_or_default();
+        ORIGINS[usize::from(cluster + 2 * service + ended) % ORIGINS.len()]
+    }
+}
+
+/// The Services that are exported, by Namespace and name. Two of them would share a name at upstream.
+const SERVICES: [(&str, &str); 5] =
+    [("shop", "web0"), ("shop", "web1"), ("shop", "web2"), ("shop", "web-api"), ("shop-web", "api")];
+
+/// Imports that somebody deletes or edits.
+const IMPORTS: [&str; 4] =
+    ["shop-web0-service", "shop-web1-service", "shop-web2-service", "shop-web-api-service"];
+
+/// Networks that clusters announce. `c0` exports addresses in 10.0.0.0/16, `c1` in the next one, and so on.
+const NETWORKS: [&str; 6] =
+    ["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/15", "10.2.0.0/15", "10.9.0.0/16"];
+
+/// Something that happens in a Common Area. Services are numbered, exporters are `c0` to `c3`.
 #[derive(Clone, Debug)]
 enum Step {
     /// A cluster exports a Service, or exports it otherwise.
-    Export { cluster: u8, service: u8, port: u16, address: u8, origin: &'static str },
+    Export { cluster: u8, service: u8, port: u16, address: u8 },
     /// That cluster does not export that Service any more.
     Unexport(u8, u8),
+    /// A cluster announces that it has this network, and no other.
+    Announce(u8, &'static str),
+    /// An admin gives a cluster the ServiceAccount of this day, in the place of another.
+    Account(u8, u8),
     /// An admin exports a policy in this ResourceExport, with this priority.
     Policy(u8, u8),
     /// And takes it back.
     NoPolicy(u8),
-    /// Somebody deletes what is imported of a Service.
-    Delete(u8),
-    /// Somebody edits it.
-    Edit(u8),
+    /// Somebody deletes an import.
+    Delete(&'static str),
+    /// Somebody edits one.
+    Edit(&'static str),
     /// The leader does what is to be done.
     Settle,
     /// The leader ends, and another one begins.
     Restart,
 }
 
-/// Nothing, as upstream's members say, or since when a Service is exported.
+/// Nothing, as upstream's members say, or since when a Service is exported: before some accounts are there and after.
 const ORIGINS: [&str; 3] = [
     "",
     "origin: {creationTimestamp: '2026-11-21T09:00:01Z', type: ClusterSetIP}, ",
@@ -44,55 +76,74 @@ const ORIGINS: [&str; 3] = [
 ];
 
 fn step() -> impl Strategy<Value = Step> {
-    let export = (0..4_u8, 0..3_u8, select(vec![80_u16, 81]), 1..4_u8, select(ORIGINS.to_vec()));
-    let export = export.prop_map(|(cluster, service, port, address, origin)| Step::Export {
-        cluster,
-        service,
-        port,
-        address,
-        origin,
-    });
+    let export = (0..4_u8, 0..5_u8, select(vec![80_u16, 81]), 1..4_u8);
+    let export =
+        export.prop_map(|(cluster, service, port, address)| Step::Export { cluster, service, port, address });
     prop_oneof![
         6 => export,
-        3 => (0..4_u8, 0..3_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
+        3 => (0..4_u8, 0..5_u8).prop_map(|(cluster, service)| Step::Unexport(cluster, service)),
+        2 => (0..4_u8, select(NETWORKS.to_vec())).prop_map(|(cluster, network)| Step::Announce(cluster, network)),
+        1 => (0..4_u8, 20..23_u8).prop_map(|(cluster, day)| Step::Account(cluster, day)),
         1 => (0..3_u8, 1..3_u8).prop_map(|(export, priority)| Step::Policy(export, priority)),
         1 => (0..3_u8).prop_map(Step::NoPolicy),
-        1 => (0..3_u8).prop_map(Step::Delete),
-        1 => (0..3_u8).prop_map(Step::Edit),
+        1 => select(IMPORTS.to_vec()).prop_map(Step::Delete),
+        1 => select(IMPORTS.to_vec()).prop_map(Step::Edit),
         4 => Just(Step::Settle),
         1 => Just(Step::Restart),
     ]
 }
 
-fn happen(world: &mut World, step: &Step) {
-    let service_import = |service: &u8| format!("shop-web{service}-service");
+fn happen(history: &mut History, step: &Step) {
+    if let Step::Unexport(cluster, service) = step {
+        *history.ended.entry((*cluster, *service)).or_default() += 1;
+    }
+    let origin = match step {
+        Step::Export { cluster, service, .. } => history.origin(*cluster, *service),
+        _ => "",
+    };
+    change(&mut history.world, step, origin);
+}
+
+fn change(world: &mut World, step: &Step, origin: &str) {
     match step {
-        Step::Export { cluster, service, port, address, origin } => {
+        Step::Export { cluster, service, port, address } => {
             let export =
                 web(&format!("c{cluster}"), *port, &format!("10.{cluster}.0.{address}"), cluster % 3);
-            let export = export.replace("serviceSpec:", &format!("{origin}serviceSpec:"));
-            let name = format!("c{cluster}-shop-web{service}-service");
-            write(world, &name, &export.replace("web", &format!("web{service}")));
+            let (namespace, name) = SERVICES[usize::from(*service)];
+            let export = export
+                .replace("serviceSpec:", &format!("{origin}serviceSpec:"))
+                .replace("-shop-web-", &format!("-{service}-"))
+                .replace("name: web, namespace: shop", &format!("name: {name}, namespace: {namespace}"));
+            write(world, &format!("c{cluster}-{service}-service"), &export);
         }
         Step::Unexport(cluster, service) => {
             for kind in ["endpoints", "service"] {
-                delete(world, "ResourceExport", &format!("c{cluster}-shop-web{service}-{kind}"));
+                delete(world, "ResourceExport", &format!("c{cluster}-{service}-{kind}"));
             }
         }
+        Step::Announce(cluster, network) => announces(world, *cluster, network),
+        Step::Account(cluster, day) => world.apply(&account(&format!("c{cluster}"), *day, "")),
         Step::Policy(export, priority) => {
             let name = format!("policy{export}");
             write(world, &name, &policy(&name, *export, *priority));
         }
         Step::NoPolicy(export) => delete(world, "ResourceExport", &format!("policy{export}")),
-        Step::Delete(service) => delete(world, "ResourceImport", &service_import(service)),
-        Step::Edit(service) if world.has("ResourceImport", &service_import(service)) => {
-            world.edit("ResourceImport", &service_import(service), |import| {
-                import["spec"]["serviceImport"] = json!({});
-            });
+        Step::Delete(import) => delete(world, "ResourceImport", import),
+        Step::Edit(import) if world.has("ResourceImport", import) => {
+            world.edit("ResourceImport", import, |import| import["spec"]["serviceImport"] = json!({}));
         }
         Step::Edit(_) => {}
         Step::Settle => drop(world.actions()),
         Step::Restart => world.restart(),
+    }
+}
+
+fn announces(world: &mut World, cluster: u8, network: &str) {
+    let (kind, name) = ("MemberClusterAnnounce", format!("member-announce-from-c{cluster}"));
+    if world.has(kind, &name) {
+        world.edit(kind, &name, |announce| announce["serviceCIDRs"] = json!([network]));
+    } else {
+        world.apply(&announce(&format!("c{cluster}"), cluster, &format!("serviceCIDRs: [{network}]")));
     }
 }
 
@@ -116,24 +167,32 @@ fn undated(mut conditions: Vec<Condition>) -> Vec<Condition> {
     conditions
 }
 
-type Merged = (BTreeMap<String, ResourceImportSpec>, BTreeMap<String, Vec<Condition>>);
+/// Of which kind an import is, and of what. Of two things that would share a name the first to come has it.
+type Imported = (String, String, String);
+
+type Merged = (BTreeMap<Imported, ResourceImportSpec>, BTreeMap<String, Vec<Condition>>);
+
+fn imported(imports: impl IntoIterator<Item = ResourceImport>) -> BTreeMap<Imported, ResourceImportSpec> {
+    let of = |spec: &ResourceImportSpec| {
+        (spec.kind.as_str().to_owned(), spec.namespace.clone(), spec.name.clone())
+    };
+    imports.into_iter().map(|import| (of(&import.spec), import.spec)).collect()
+}
 
 fn written(world: &World) -> Merged {
-    let imports = world.all::<ResourceImport>("ResourceImport").into_iter();
     let exports = world.all::<ResourceExport>("ResourceExport").into_iter();
     let told = |export: ResourceExport| {
         (export.metadata.name.unwrap(), undated(export.status.unwrap_or_default().conditions))
     };
-    (
-        imports.map(|import| (import.metadata.name.unwrap(), import.spec)).collect(),
-        exports.map(told).collect(),
-    )
+    (imported(world.all::<ResourceImport>("ResourceImport")), exports.map(told).collect())
 }
 
 fn from_scratch(world: &World) -> Merged {
-    let merged = merge(NAMESPACE, world.all("ResourceExport"), Vec::new(), world.time);
+    let (accounts, announces) = (world.all("ServiceAccount"), world.all("MemberClusterAnnounce"));
+    let given = Given { accounts, announces, exports: world.all("ResourceExport"), ..Given::default() };
+    let merged = merge(NAMESPACE, given, world.time);
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
-    (merged.imports.into_iter().map(|(name, import)| (name, import.spec)).collect(), told.collect())
+    (imported(merged.imports.into_values()), told.collect())
 }
 
 proptest! {
@@ -141,10 +200,11 @@ proptest! {
 
     #[test]
     fn what_was_before_does_not_matter(steps in vec(step(), 1..60)) {
-        let mut world = World::of("");
+        let mut history = History { world: World::of(""), ended: BTreeMap::new() };
         for step in &steps {
-            happen(&mut world, step);
+            happen(&mut history, step);
         }
+        let mut world = history.world;
         world.actions();
         prop_assert_eq!(world.actions(), "", "and that is all");
         prop_assert_eq!(written(&world), from_scratch(&world));

@@ -1,5 +1,7 @@
 //! A Common Area that upstream's leader has kept so far, recorded with the golden files of `antrea-mc-core`.
 
+use super::imports::web;
+use super::members::{SET, announce};
 use super::world::World;
 
 /// Upstream's own members notice nothing.
@@ -30,6 +32,25 @@ const LEAKED: [&str; 3] = [
     "delete ResourceImport 3c62ea4851ac2068",
     "delete ResourceImport 54fb98d2754bfaec",
 ];
+
+#[test]
+fn a_member_of_upstream_with_a_dot_in_its_id_stays_one() {
+    let objects = [SET.to_owned(), announce("east.eu", 1, ""), web("east.eu", 80, "10.100.0.1", 1)];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let import = world.object("ResourceImport", "shop-web-service");
+    assert_eq!(import["spec"]["serviceImport"]["status"]["clusters"][0]["cluster"], "east.eu");
+    world.wait(1, &["east.eu"]);
+    let status = world.actions();
+    assert!(status.contains("ClusterSet cs1: 1/1 Ready=True"), "{status}");
+}
+
+/// Nothing is withdrawn, and members are told what is written down of them.
+#[test]
+fn what_the_version_before_has_left_stays() {
+    let recorded = include_str!("../../../core/tests/golden/version-before.yaml");
+    check_but(recorded, &["ClusterSet ", "    cluster-"]);
+}
 
 #[test]
 fn networks_of_upstream_stay() {
@@ -78,6 +99,10 @@ fn services_whose_names_collide_at_upstream_stay() {
 #[test]
 fn services_stay_and_networks_that_a_member_has_forged_go() {
     let recorded = include_str!("../../../core/tests/golden/16-unexport.yaml");
-    let forged = ["delete ResourceImport c6-clusterinfo", "tell c6-clusterinfo: Failure"];
-    check_but(recorded, &[LEAKED.as_slice(), &forged].concat());
+    let members = announce("c5", 0, "") + &announce("c6", 1, "");
+    let forged = [
+        "keep finalizers [\"memberclusterannounce.finalizer.antrea.io/c",
+        "change ResourceImport c6-clusterinfo {clusterinfo: {serviceCIDR: null, podCIDRs: null}}",
+    ];
+    check_but(&(members + recorded), &[LEAKED.as_slice(), &forged].concat());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use antrea_kit::object_files;
-use antrea_mc_leader::{Censuses, LeaderConfig, LeaseTimes, run};
+use antrea_mc_leader::{Censuses, LeaderConfig, LeaseTimes, Limits, run};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
 use hyper::{Request, Response};
 use k8s_openapi::NamespaceResourceScope;
@@ -103,7 +103,12 @@ fn with_outages(client: &Client, outage: &Arc<Outage>) -> Client {
 
 pub(crate) fn config() -> LeaderConfig {
     let namespaces = SETS.map(str::to_owned).to_vec();
-    LeaderConfig { namespaces, times: LeaseTimes::default(), censuses: Censuses::default() }
+    LeaderConfig {
+        namespaces,
+        times: LeaseTimes::default(),
+        limits: Limits::default(),
+        censuses: Censuses::default(),
+    }
 }
 
 /// What `cluster` exports of a Service in Namespace `shop`: the Service itself, or its endpoints.

@@ -1,9 +1,9 @@
 //! Exports come and go all the time: once it is quiet, there is what a merge of what is exported then makes from nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use antrea_mc_leader::merge;
+use antrea_mc_leader::{Given, merge};
 use antrea_shared_api::multicluster::Condition;
 use antrea_shared_api::multicluster::v1alpha1::{ResourceExport, ResourceImport, ResourceImportSpec};
 use jiff::Timestamp;
@@ -38,19 +38,22 @@ impl Dice {
 struct Members<'a> {
     cluster: &'a Cluster,
     dice: Dice,
-    exported: BTreeSet<(u64, u64)>,
+    /// With the second of the ServiceExport, which stays as long as that does.
+    exported: BTreeMap<(u64, u64), u64>,
 }
 
 impl Members<'_> {
     /// Somebody exports a Service, or does not any more, or exports it otherwise.
     async fn change(&mut self) {
         let of = (self.dice.below(CLUSTERS), self.dice.below(SERVICES));
-        let payloads = [("Service", self.service(of.0)), ("Endpoints", self.endpoints(of.0))];
+        let new = self.dice.below(60);
+        let since = self.exported.get(&of).copied().unwrap_or(new);
+        let payloads = [("Service", self.service(of.0, since)), ("Endpoints", self.endpoints(of.0))];
         let exports: Api<ResourceExport> = self.cluster.api(AREA);
         let service = format!("web{}", of.1);
         let [first, second] =
             payloads.map(|(kind, payload)| export(AREA, &format!("c{}", of.0), (kind, &service), &payload));
-        if self.exported.insert(of) {
+        if self.exported.insert(of, since).is_none() {
             create(&exports, first).await;
             create(&exports, second).await;
             return;
@@ -68,12 +71,12 @@ impl Members<'_> {
     }
 
     /// Members with an odd number are upstream's, and say less.
-    fn service(&mut self, cluster: u64) -> Value {
+    fn service(&mut self, cluster: u64, since: u64) -> Value {
         let spec = json!({ "ports": self.ports() });
         if cluster % 2 == 1 {
             return json!({ "serviceSpec": spec });
         }
-        let created = format!("2026-11-21T09:00:{:02}Z", self.dice.below(60));
+        let created = format!("2026-11-21T09:00:{since:02}Z");
         let kind = if self.dice.below(5) == 0 { "Headless" } else { "ClusterSetIP" };
         json!({ "serviceSpec": spec, "origin": { "creationTimestamp": created, "type": kind } })
     }
@@ -140,7 +143,8 @@ async fn from_scratch(cluster: &Cluster) -> Result {
     let all = ListParams::default();
     let exports = cluster.api(AREA).list(&all).await.unwrap().items;
     let announces = cluster.api(AREA).list(&all).await.unwrap().items;
-    let merged = merge(AREA, exports, announces, Timestamp::now());
+    let given = Given { exports, announces, ..Given::default() };
+    let merged = merge(AREA, given, Timestamp::now());
     let imports = merged.imports.into_iter().map(|(name, import)| (name, import.spec));
     let told = merged.told.into_iter().map(|(name, conditions)| (name, undated(conditions)));
     (imports.collect(), told.collect())
@@ -155,7 +159,7 @@ async fn five_hundred_random_changes_come_to_what_a_merge_from_scratch_gives() {
     for number in 0..CLUSTERS {
         cluster.announce(AREA, &format!("c{number}"), &[format!("10.{number}.0.0/16")]).await;
     }
-    let mut members = Members { cluster: &cluster, dice: Dice(seed), exported: BTreeSet::new() };
+    let mut members = Members { cluster: &cluster, dice: Dice(seed), exported: BTreeMap::new() };
     let mut pace = interval(PAUSE);
     for _ in 0..CHANGES {
         pace.tick().await;

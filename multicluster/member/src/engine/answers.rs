@@ -33,7 +33,8 @@ impl Answers {
 
     /// Whether just this is known not to be kept.
     pub(super) fn is_in_vain(&self, action: &Action) -> bool {
-        self.0.get(action.key()).is_some_and(|missing| missing.contains(action))
+        let known = |missing: &Vec<Action>| missing.iter().any(|missing| missing.is_like(action));
+        self.0.get(action.key()).is_some_and(known)
     }
 
     /// The object is gone.
@@ -115,6 +116,21 @@ mod tests {
         with_status["status"] = status.clone();
         answers.note(&ensure_status(&key(), &object, &status).unwrap(), &with_status);
         assert!(answers.is_in_vain(&patch(&object, 80)));
+    }
+
+    #[test]
+    fn the_version_that_a_status_was_written_over_is_not_missing() {
+        let key = Key::new(Kind::ServiceExport, "shop", "web");
+        let at_version = |version: &str| json!({ "metadata": { "uid": "one", "resourceVersion": version } });
+        let status = json!({ "conditions": [{ "type": "Ready", "reason": "Exported" }] });
+        let asked = ensure_status(&key, &at_version("7"), &status).unwrap();
+        let mut kept = at_version("8");
+        kept["status"] = status.clone();
+        let mut answers = Answers::default();
+        answers.note(&asked, &kept);
+        assert!(answers.0.is_empty());
+        answers.note(&asked, &at_version("8"));
+        assert!(answers.is_in_vain(&ensure_status(&key, &at_version("8"), &status).unwrap()));
     }
 
     #[test]

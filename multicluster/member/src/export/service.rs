@@ -1,9 +1,13 @@
 //! One ServiceExport: its two ResourceExports, and its conditions.
 
+use std::collections::BTreeMap;
+
 use antrea_mc_core::addresses::{Claim, PodConnectivity};
-use antrea_mc_core::ids::NamespacedName;
-use antrea_mc_core::names::{Naming, Resource, export_name};
-use antrea_mc_core::service_export::{Conflicts, Decision, Invalid, Progress, conditions as decided, decide};
+use antrea_mc_core::ids::{ClusterId, NamespacedName};
+use antrea_mc_core::names::{Holder, Names, Resource};
+use antrea_mc_core::service_export::{
+    Conflicts, Decision, Invalid, Progress, Reach, conditions as decided, decide,
+};
 use antrea_mc_core::wire::{export_endpoints, export_service};
 use antrea_shared_api::mcs::v1beta1::ServiceExport;
 use antrea_shared_api::mcs::{export_condition, ready_reason};
@@ -13,13 +17,14 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
-use super::{Exporter, Membership, Networks, Problem, Subject};
+use super::gateway::no_room;
+use super::{Exporter, Membership, Problem, Subject, parse};
 use crate::action::{Action, ensure, ensure_status, exactly};
 use crate::area::Plan;
-use crate::condition::{Condition, conditions};
+use crate::condition::{Condition, conditions, reason_said, said};
 use crate::event::warning;
 use crate::kind::Kind;
-use crate::objects::{Key, Objects, at, is_leaving, read, text};
+use crate::objects::{Key, Objects, at, is_leaving, text};
 
 /// What is to be done about the Service of this name.
 pub(super) fn plan(
@@ -27,25 +32,48 @@ pub(super) fn plan(
     objects: &Objects,
     name: &NamespacedName,
     now: Timestamp,
-) -> Plan<Problem> {
+) -> Result<Plan<Problem>, Problem> {
     let key = Key::new(Kind::ServiceExport, name.namespace(), name.name());
-    let export = objects.get(&key).filter(|export| !is_leaving(export));
-    let Some((object, export)) = export.and_then(|object| Some((object, read::<ServiceExport>(object)?)))
-    else {
-        return Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() };
+    let Some(object) = objects.get(&key).filter(|export| !is_leaving(export)) else {
+        return Ok(Plan { actions: withdraw(exporter, objects, name, &[]), problems: Vec::new() });
     };
-    let decision = decide_on(exporter, objects, name, &export);
+    let export = parse::<ServiceExport>(&key, object)?;
+    let mut decision = decide_on(exporter, objects, name, &export)?;
+    if !is_pending(exporter, name) {
+        keep_what_is_let_in(exporter, &mut decision);
+    }
     let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
+    // What the leader has already it does not refuse any more.
+    let refusal = refusal.filter(|_| !exports.is_empty());
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
+    let refusal = refusal.or_else(|| no_room(exporter, name).map(|problem| problem.to_string()));
     let is_refused = refusal.is_some();
-    let progress = progress(exporter, objects, name, refusal);
+    let progress = match &exporter.membership {
+        Membership::None => Progress::NoClusterSet,
+        Membership::Joined { unreachable: Some(_), .. } if is_answered(object) => Progress::Kept,
+        Membership::Joined { unreachable: Some(why), .. } => Progress::Pending(Some(why.to_string())),
+        Membership::Joined { unreachable: None, .. } => progress(exporter, objects, name, refusal),
+    };
     let mut actions = [exports, report(&key, object, &decision, &progress, now)];
     if is_refused {
         // Nothing is sent after what fails, and another attempt may fail like the last: the user is told first.
         actions.reverse();
     }
-    Plan { actions: actions.concat(), problems: problem.into_iter().collect() }
+    Ok(Plan { actions: actions.concat(), problems: problem.into_iter().collect() })
+}
+
+/// Whether it is not known yet which addresses Gateways let other clusters in to. What these know of the endpoints stays as it
+/// is for that moment.
+fn is_pending(exporter: &Exporter, name: &NamespacedName) -> bool {
+    exporter.exported.is_pending(&(name.namespace().to_owned(), name.name().to_owned()))
+}
+
+/// No connection is to be lost at an address that has no room in the lists of Gateways.
+fn keep_what_is_let_in(exporter: &Exporter, decision: &mut Decision) {
+    if let Decision::Export { endpoints, .. } = decision {
+        endpoints.retain(|address| exporter.exported.lets_in(address));
+    }
 }
 
 fn decide_on(
@@ -53,40 +81,50 @@ fn decide_on(
     objects: &Objects,
     name: &NamespacedName,
     export: &ServiceExport,
-) -> Decision {
+) -> Result<Decision, Problem> {
     if exporter.excluded.contains(name.namespace()) {
-        return Decision::Withdraw(Invalid::ExcludedNamespace);
+        return Ok(Decision::Withdraw(Invalid::ExcludedNamespace));
     }
-    let service = objects.get(&Key::new(Kind::Service, name.namespace(), name.name()));
-    let service = service.filter(|service| !is_leaving(service)).and_then(read::<Service>);
+    let key = Key::new(Kind::Service, name.namespace(), name.name());
+    let service = objects.get(&key).filter(|service| !is_leaving(service));
+    let service = service.map(|service| parse::<Service>(&key, service)).transpose()?;
+    let slices = objects.slices(name.namespace(), name.name());
     let slices: Vec<EndpointSlice> =
-        objects.slices(name.namespace(), name.name()).filter_map(|(_, slice)| read(slice)).collect();
+        slices.map(|(key, slice)| parse::<EndpointSlice>(key, slice)).collect::<Result<_, _>>()?;
     let slices: Vec<&EndpointSlice> = slices.iter().collect();
-    decide(&export.spec, service.as_ref(), &slices, exporter.addresses, &claim(exporter))
+    Ok(decide(&export.spec, service.as_ref(), &slices, &reach(exporter)))
 }
 
-/// The networks that the leader takes endpoints in.
-fn claim(exporter: &Exporter) -> Claim {
-    let Networks { service_cidrs, pod_cidrs } = &exporter.networks;
-    let pods = if pod_cidrs.is_empty() { PodConnectivity::Off } else { PodConnectivity::On };
-    Claim::new(service_cidrs, pod_cidrs, exporter.addresses, pods)
+/// What the leader takes of this cluster. Where endpoints may be does not depend on whether Pods are reached otherwise.
+fn reach(exporter: &Exporter) -> Reach {
+    let Exporter { addresses, networks, pods, .. } = exporter;
+    Reach {
+        addresses: *addresses,
+        networks: Claim::new(&networks.service_cidrs, &pods.networks, *addresses, PodConnectivity::Off),
+        at_home: pods.at_home.clone(),
+    }
 }
 
 /// The ResourceExports of a Service: of the Service itself and of its endpoints; none without a leader.
-fn keys(exporter: &Exporter, name: &NamespacedName) -> Vec<Key> {
-    match &exporter.membership {
-        Membership::Joined { area, naming, unreachable: None } => named(exporter, area, name, *naming),
-        _ => Vec::new(),
-    }
+fn keys(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> Vec<Key> {
+    let Membership::Joined { area, unreachable: None } = &exporter.membership else { return Vec::new() };
+    resources(name).iter().map(|resource| key_of(exporter, objects, area, resource)).collect()
 }
 
-fn named(exporter: &Exporter, area: &str, name: &NamespacedName, naming: Naming) -> Vec<Key> {
+fn resources(name: &NamespacedName) -> [Resource; 2] {
     [Resource::Service(name.clone()), Resource::Endpoints(name.clone())]
-        .iter()
-        .map(|resource| {
-            Key::new(Kind::ResourceExport, area, &export_name(&exporter.cluster, resource, naming))
-        })
-        .collect()
+}
+
+/// The ResourceExport of a resource. One that is there keeps its name.
+fn key_of(exporter: &Exporter, objects: &Objects, area: &str, resource: &Resource) -> Key {
+    let key = |name: &str| Key::new(Kind::ResourceExport, area, name);
+    let names = Names::of_export(&exporter.cluster, resource);
+    let name = names.choose(|name| match objects.get(&key(name)) {
+        None => Holder::Nobody,
+        Some(export) if is_of(export, &exporter.cluster, resource) => Holder::Itself,
+        Some(_) => Holder::Another,
+    });
+    key(name)
 }
 
 /// Brings the ResourceExports about.
@@ -98,7 +136,7 @@ fn exports(
     decision: &Decision,
     now: Timestamp,
 ) -> (Vec<Action>, Option<Problem>) {
-    let keys = keys(exporter, name);
+    let keys = keys(exporter, objects, name);
     let Decision::Export { service, endpoints, .. } = decision else {
         return (withdraw(exporter, objects, name, &[]), None);
     };
@@ -107,14 +145,15 @@ fn exports(
         ("Service", "service", json!(export_service(service, created))),
         ("Endpoints", "endpoints", json!(export_endpoints(endpoints))),
     ];
-    let mut actions = withdraw(exporter, objects, name, &keys);
+    let mut actions = Vec::new();
+    let is_pending = is_pending(exporter, name);
     for (key, (kind, field, payload)) in keys.iter().zip(payloads) {
         let actual = objects.get(key);
-        if actual.is_some_and(|actual| !is_of(actual, name)) {
+        if actual.is_some_and(|actual| !is_of_cluster(actual, &exporter.cluster)) {
             return (Vec::new(), Some(Problem::NameTaken(key.clone())));
         }
         // It comes back once the leader has let it go.
-        if actual.is_some_and(is_leaving) {
+        if actual.is_some_and(is_leaving) || (is_pending && kind == "Endpoints") {
             continue;
         }
         let payload = exactly(actual.and_then(|actual| at(actual, "/spec")?.get(field)), &payload);
@@ -125,28 +164,46 @@ fn exports(
             &exporter.resource_export(key, kind, of, (field, &payload)),
         ));
     }
+    // At no moment is the Service exported under no name.
+    if keys.iter().all(|key| objects.get(key).is_some_and(|export| !is_leaving(export))) {
+        actions.extend(withdraw(exporter, objects, name, &keys));
+    }
     (actions, None)
 }
 
-fn is_of(export: &Value, name: &NamespacedName) -> bool {
-    text(export, "/spec/namespace") == name.namespace() && text(export, "/spec/name") == name.name()
+fn is_of_cluster(export: &Value, cluster: &ClusterId) -> bool {
+    text(export, "/spec/clusterID") == cluster.as_str()
+}
+
+/// Whether an export is that in which `cluster` exports `resource`.
+fn is_of(export: &Value, cluster: &ClusterId, resource: &Resource) -> bool {
+    let of = |kind: &str, name: &NamespacedName| {
+        text(export, "/spec/kind") == kind
+            && text(export, "/spec/namespace") == name.namespace()
+            && text(export, "/spec/name") == name.name()
+    };
+    let is_it = match resource {
+        Resource::Service(name) => of("Service", name),
+        Resource::Endpoints(name) => of("Endpoints", name),
+        _ => false,
+    };
+    is_it && is_of_cluster(export, cluster)
 }
 
 /// Withdraws what this cluster exports of a Service under names other than `kept`: when it is no longer exported, and
-/// when the leader wants other names than an earlier one.
+/// when it was exported under two names.
 fn withdraw(exporter: &Exporter, objects: &Objects, name: &NamespacedName, kept: &[Key]) -> Vec<Action> {
-    let Membership::Joined { area, unreachable: None, .. } = &exporter.membership else { return Vec::new() };
-    let mut keys = named(exporter, area, name, Naming::Upstream);
-    keys.extend(named(exporter, area, name, Naming::Unambiguous));
-    keys.sort();
-    keys.dedup();
-    keys.retain(|key| !kept.contains(key));
-    let ours = |there: &&Value| {
-        text(there, "/spec/clusterID") == exporter.cluster.as_str()
-            && is_of(there, name)
-            && !is_leaving(there)
-    };
-    keys.iter().filter_map(|key| Some(Action::delete(key, objects.get(key).filter(ours)?))).collect()
+    let Membership::Joined { area, unreachable: None } = &exporter.membership else { return Vec::new() };
+    let mut exports: BTreeMap<Key, &Value> = BTreeMap::new();
+    for resource in resources(name) {
+        let ours = |export: &&Value| is_of(export, &exporter.cluster, &resource) && !is_leaving(export);
+        for name in Names::of_export(&exporter.cluster, &resource).both() {
+            let key = Key::new(Kind::ResourceExport, area, name);
+            exports.extend(objects.get(&key).filter(ours).map(|export| (key, export)));
+        }
+    }
+    exports.retain(|key, _| !kept.contains(key));
+    exports.iter().map(|(key, export)| Action::delete(key, export)).collect()
 }
 
 /// How far the exports have come, as the leader says. What it said of the export before a change holds until it says
@@ -158,12 +215,7 @@ fn progress(
     name: &NamespacedName,
     refusal: Option<String>,
 ) -> Progress {
-    match &exporter.membership {
-        Membership::None => return Progress::NoClusterSet,
-        Membership::Joined { unreachable: Some(why), .. } => return Progress::Pending(Some(why.clone())),
-        Membership::Joined { .. } => {}
-    }
-    let keys = keys(exporter, name);
+    let keys = keys(exporter, objects, name);
     let there: Vec<&Value> = keys.iter().filter_map(|key| objects.get(key)).collect();
     if let Some(why) = refusal {
         return Progress::Refused(
@@ -177,6 +229,21 @@ fn progress(
     progress_of(&there)
 }
 
+/// Whether a ServiceExport says what the leader made of it: it does not lose that because the leader is away, or was when
+/// the controller started. What was refused may have been changed since.
+fn is_answered(export: &Value) -> bool {
+    let is_valid = condition_of(export, &[export_condition::VALID])
+        .is_some_and(|valid| text(valid, "/status") == "True");
+    let Some(ready) = condition_of(export, &[export_condition::READY]) else { return false };
+    match (text(ready, "/status"), text(ready, "/reason")) {
+        ("True", _) => true,
+        (_, ready_reason::FAILED) => {
+            is_valid && at(ready, "/observedGeneration") == at(export, "/metadata/generation")
+        }
+        _ => false,
+    }
+}
+
 fn progress_of(exports: &[&Value]) -> Progress {
     let conflicts = exports.first().map_or(Conflicts::Unknown, |service| conflicts(service));
     let mut left_out = None;
@@ -187,10 +254,10 @@ fn progress_of(exports: &[&Value]) -> Progress {
         let message = text(state, "/message");
         if text(state, "/type") == condition_type::FAILURE || text(state, "/status") != "True" {
             let why = if message.is_empty() { "the leader refuses the export" } else { message };
-            return Progress::Refused(why.to_owned(), conflicts);
+            return Progress::Refused(said(why), conflicts);
         }
         if !message.is_empty() {
-            left_out = Some(message.to_owned());
+            left_out = Some(said(message));
         }
     }
     Progress::Merged { conflicts, left_out }
@@ -205,15 +272,16 @@ fn condition_of<'a>(export: &'a Value, types: &[&str]) -> Option<&'a Value> {
 fn conflicts(export: &Value) -> Conflicts {
     match condition_of(export, &[condition_type::CONFLICT]) {
         None => Conflicts::Unknown,
-        Some(conflict) if text(conflict, "/status") == "True" => {
-            Conflicts::Some(text(conflict, "/reason").to_owned(), text(conflict, "/message").to_owned())
-        }
+        Some(conflict) if text(conflict, "/status") == "True" => Conflicts::Some(
+            reason_said(text(conflict, "/reason")).to_owned(),
+            said(text(conflict, "/message")),
+        ),
         Some(_) => Conflicts::None,
     }
 }
 
 /// Tells the user, by conditions, and by an Event when something has gone wrong. A conflict that nobody knows of any
-/// more goes.
+/// more goes; what is not known of either stays together.
 fn report(
     key: &Key,
     object: &Value,
@@ -230,9 +298,10 @@ fn report(
             message: condition.message,
         })
         .collect();
-    let has_conflict = wanted.iter().any(|condition| condition.condition_type == export_condition::CONFLICT);
+    let says = |of: &str| wanted.iter().any(|condition| condition.condition_type == of);
+    let is_over = says(export_condition::READY) && !says(export_condition::CONFLICT);
     let mut conditions = conditions(object, &wanted, now);
-    if let Some(conditions) = conditions.as_array_mut().filter(|_| !has_conflict) {
+    if let Some(conditions) = conditions.as_array_mut().filter(|_| is_over) {
         conditions.retain(|condition| text(condition, "/type") != export_condition::CONFLICT);
     }
     let written = ensure_status(key, object, &json!({ "conditions": conditions }));

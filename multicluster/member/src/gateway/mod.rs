@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
+use antrea_shared_api::multicluster::v1alpha1::ExportedMode;
 use antrea_types::IpFamily;
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -24,7 +25,7 @@ pub use reports::{Failed, Reports, Standing};
 use crate::action::{Action, ensure};
 use crate::area::{Area, Plan, Tick};
 use crate::kind::Kind;
-use crate::objects::{Change, Key, Objects, is_leaving, text};
+use crate::objects::{Change, Key, Objects, at, is_leaving, text};
 
 /// All Gateways of the cluster are decided on together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +80,12 @@ impl Area for Election {
     type Subject = Subject;
     type Problem = Problem;
 
+    fn remember(&mut self, before: &Self) {
+        self.reports.clone_from(&before.reports);
+        self.failed.clone_from(&before.failed);
+        self.handovers.clone_from(&before.handovers);
+    }
+
     fn kinds(&self) -> &'static [Kind] {
         &[Kind::Node, Kind::Gateway]
     }
@@ -110,9 +117,7 @@ impl Area for Election {
         };
         let key = Key::new(Kind::Gateway, &self.namespace, &elected.name);
         let actual = objects.get(&key);
-        // It comes back once it is gone.
-        let made = ensure(Kind::Gateway, actual, &self.wanted(&key, elected))
-            .filter(|_| !actual.is_some_and(is_leaving));
+        let made = self.make(&key, actual, elected, &there);
         // The old one goes when the new one is there: never none in between.
         let ready = actual.filter(|_| made.is_none());
         let superseded = there.iter().filter(|(other, gateway)| {
@@ -180,7 +185,25 @@ impl Election {
             && reports::reaches_more(old, new)
     }
 
-    /// The WireGuard key and the status are the agent's.
+    /// Brings the Gateway about. A new one lets in what the present one does, and nobody where there is none, until the exporter
+    /// has said what is exported; that of one that is there stays as it is.
+    fn make(
+        &self,
+        key: &Key,
+        actual: Option<&Value>,
+        elected: &Candidate,
+        there: &[(&Key, &Value)],
+    ) -> Option<Action> {
+        let mut wanted = self.wanted(key, elected);
+        if actual.is_none() {
+            let listed = there.iter().find_map(|(_, gateway)| at(gateway, "/exported"));
+            wanted["exported"] = listed.cloned().unwrap_or_else(|| json!({ "mode": ExportedMode::Listed }));
+        }
+        // It comes back once it is gone.
+        ensure(Kind::Gateway, actual, &wanted).filter(|_| !actual.is_some_and(is_leaving))
+    }
+
+    /// The WireGuard key and the status are the agent's, and what is exported the exporter's.
     fn wanted(&self, key: &Key, elected: &Candidate) -> Value {
         let service_cidr = self.service_cidrs.iter().find(|cidr| IpFamily::of_net(cidr) == IpFamily::V4);
         json!({

@@ -1,6 +1,6 @@
 //! Policies of the ClusterSet: the ClusterNetworkPolicy `antrea-mc-NAME` each, and what the leader learns of it.
 
-use antrea_mc_core::names::{Resource, derived_policy_name, import_name};
+use antrea_mc_core::names::{Names, Resource, derived_policy_name};
 use antrea_shared_api::multicluster::condition_type;
 use antrea_shared_api::multicluster::v1alpha1::{ImportKind, ResourceImport};
 use antrea_shared_api::multicluster::well_known::annotation::IMPORTED_ACNP;
@@ -28,12 +28,11 @@ pub(super) fn plan(
     let key = Key::new(Kind::ClusterNetworkPolicy, "", &derived_policy_name(name));
     let actual = objects.get(&key);
     let own = actual.filter(|actual| annotation(actual, IMPORTED_ACNP).is_some());
-    let names =
-        [import_name(&Resource::Policy(name.to_owned())), format!("{name}-antreaclusternetworkpolicy")];
+    let names = Names::of_import(&Resource::Policy(name.to_owned()));
     let is_it = |import: &ResourceImport| {
         import.spec.kind == ImportKind::AntreaClusterNetworkPolicy && import.spec.name == name
     };
-    let Some(import) = importer.import(objects, &names, is_it)? else {
+    let Some(import) = importer.import(objects, &names.both(), is_it)? else {
         let withdrawn = own.map(|own| Action::delete(&key, own));
         return Ok(Plan { actions: withdrawn.into_iter().collect(), problems: Vec::new() });
     };

@@ -1,7 +1,7 @@
 //! One imported Service: the Service `antrea-mc-NAME`, its EndpointSlices, and the ServiceImport.
 
 use antrea_mc_core::ids::NamespacedName;
-use antrea_mc_core::names::{Resource, derived_service_name, import_name};
+use antrea_mc_core::names::{Names, Resource, derived_service_name};
 use antrea_shared_api::mcs::{self, ServiceImportType};
 use antrea_shared_api::multicluster::v1alpha1::{
     ImportKind, ImportedEndpoints, ImportedServiceImport, ResourceImport,
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
-use super::{Importer, Problem, service_import, slices};
+use super::{Importer, Problem, home, limits, service_import, slices};
 use crate::action::{Action, ensure};
 use crate::area::Plan;
 use crate::kind::Kind;
@@ -24,6 +24,8 @@ pub(super) struct Imported<'a> {
     pub(super) name: &'a str,
     pub(super) import: &'a ImportedServiceImport,
     pub(super) endpoints: Option<&'a ImportedEndpoints>,
+    /// What of the endpoints is left out.
+    pub(super) left_out: Option<Problem>,
     /// The families that both the Service and this cluster have, in the Service's order; empty when unknown.
     pub(super) families: Vec<IpFamily>,
 }
@@ -44,17 +46,47 @@ pub(super) fn plan(
 ) -> Result<Plan<Problem>, Problem> {
     let import = find(importer, objects, namespace, name, &ImportKind::ServiceImport)?;
     let endpoints = find(importer, objects, namespace, name, &ImportKind::Endpoints)?;
-    let Some(import) = import.and_then(|import| import.spec.service_import) else {
+    let import =
+        import.and_then(|found| Some((limits::key_of(importer, &found), found.spec.service_import?)));
+    let Some((key, mut import)) = import else {
         return Ok(withdraw(objects, namespace, name));
     };
-    let home = objects.get(&Key::new(Kind::Namespace, "", namespace));
-    if home.is_none_or(is_leaving) {
+    let own = objects.get(&Key::new(Kind::Namespace, "", namespace));
+    if own.is_none_or(is_leaving) {
         return Err(Problem::NoNamespace(namespace.to_owned()));
     }
-    let endpoints = endpoints.and_then(|import| import.spec.endpoints);
+    let left_out = admit(importer, objects, &key, (namespace, name), &mut import)?;
+    let (endpoints, too_many) =
+        endpoints.map(|endpoints| limits::without_too_many(importer, objects, endpoints)).unwrap_or_default();
+    let mut endpoints = home::with_own(importer, objects, (namespace, name), &import, endpoints);
+    let in_own = endpoints.as_mut().and_then(|endpoints| home::without_own_networks(importer, endpoints));
+    let left_out = left_out.or(too_many).or(in_own);
     let families = common_families(&import, &importer.families);
-    let imported = Imported { namespace, name, import: &import, endpoints: endpoints.as_ref(), families };
+    let (import, endpoints) = (&import, endpoints.as_ref());
+    let imported = Imported { namespace, name, import, endpoints, left_out, families };
     Ok(realize(importer, objects, &imported, now))
+}
+
+/// Lets a Service in that is within the limits, and says what of it is left out. One that is imported already has its address,
+/// and keeps it.
+///
+/// # Errors
+/// Why it is not imported.
+fn admit(
+    importer: &Importer,
+    objects: &Objects,
+    key: &Key,
+    (namespace, name): (&str, &str),
+    import: &mut ImportedServiceImport,
+) -> Result<Option<Problem>, Problem> {
+    let derived = Key::new(Kind::Service, namespace, &derived_service_name(name));
+    match objects.get(&derived).filter(|service| is_ours(service)) {
+        Some(there) => Ok(limits::without_more_ports(importer, objects, (namespace, there), import)),
+        None => {
+            let of = (namespace, import.status.clusters.as_slice());
+            limits::too_many_services(importer, objects, key, of).map_or(Ok(None), Err)
+        }
+    }
 }
 
 fn find(
@@ -65,17 +97,17 @@ fn find(
     kind: &ImportKind,
 ) -> Result<Option<ResourceImport>, Problem> {
     let Ok(service) = NamespacedName::new(namespace, name) else { return Ok(None) };
-    let (ours, upstream) = match kind {
-        ImportKind::Endpoints => (Resource::Endpoints(service), format!("{namespace}-{name}-endpoints")),
-        _ => (Resource::Service(service), format!("{namespace}-{name}-service")),
+    let resource = match kind {
+        ImportKind::Endpoints => Resource::Endpoints(service),
+        _ => Resource::Service(service),
     };
-    importer.import(objects, &[import_name(&ours), upstream], |import| {
+    importer.import(objects, &Names::of_import(&resource).both(), |import| {
         let spec = &import.spec;
         spec.kind == *kind && spec.namespace == namespace && spec.name == name
     })
 }
 
-fn common_families(import: &ImportedServiceImport, own: &[IpFamily]) -> Vec<IpFamily> {
+pub(super) fn common_families(import: &ImportedServiceImport, own: &[IpFamily]) -> Vec<IpFamily> {
     let of_text = |text: &String| own.iter().copied().find(|family| family.to_string() == *text);
     import.spec.ip_families.iter().filter_map(of_text).collect()
 }
@@ -100,6 +132,7 @@ fn realize(importer: &Importer, objects: &Objects, imported: &Imported<'_>, now:
         plan.actions.extend(ensure_service(imported, &key, actual));
     }
     service_import::plan(objects, imported, service, now, &mut plan);
+    plan.problems.extend(imported.left_out.clone());
     plan
 }
 
@@ -161,7 +194,9 @@ fn wanted(imported: &Imported<'_>, key: &Key) -> Value {
             // Endpoints of other clusters are on no Node of this one: with Local nobody would reach them.
             "internalTrafficPolicy": "Cluster",
             "sessionAffinity": spec.session_affinity.as_deref().unwrap_or("None"),
-            "trafficDistribution": spec.traffic_distribution,
+            // All API servers that have the field know this word, and no other one means more here: endpoints in other
+            // clusters are on no Node of this one.
+            "trafficDistribution": spec.traffic_distribution.as_ref().map(|_| "PreferClose"),
         },
     });
     if spec.session_affinity.as_deref() == Some("ClientIP") {

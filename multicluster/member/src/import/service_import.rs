@@ -2,16 +2,14 @@
 
 use antrea_mc_core::names::derived_service_name;
 use antrea_shared_api::mcs::{EndpointSliceObjects, import_condition, ready_reason};
-use antrea_shared_api::multicluster::well_known::annotation::IMPORTED_SERVICE;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Problem;
 use super::service::{Imported, cluster_ips, is_ours};
-use super::slices;
-use crate::action::{ensure, ensure_status, exactly};
+use super::{Problem, slices, template};
+use crate::action::{ensure, ensure_status};
 use crate::area::Plan;
-use crate::condition::{Condition, conditions};
+use crate::condition::{Condition, conditions, said};
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, at, is_leaving};
 
@@ -53,10 +51,7 @@ pub(super) fn is_of_upstream(objects: &Objects, import: &Value, derived: &Key) -
 }
 
 fn wanted(imported: &Imported<'_>, actual: Option<&Value>, ips: &[String]) -> Value {
-    let template = &imported.import.metadata;
-    let mut annotations = template.annotations.clone();
-    annotations.insert(IMPORTED_SERVICE.to_owned(), "true".to_owned());
-    let owned = |pointer, wanted| exactly(actual.and_then(|actual| at(actual, pointer)), &wanted);
+    let (labels, annotations) = template::owned(&imported.import.metadata, actual);
     let spec = &imported.import.spec;
     let ports = spec.ports.iter().map(|port| {
         json!({
@@ -72,8 +67,8 @@ fn wanted(imported: &Imported<'_>, actual: Option<&Value>, ips: &[String]) -> Va
         "metadata": {
             "name": imported.name,
             "namespace": imported.namespace,
-            "labels": owned("/metadata/labels", json!(template.labels)),
-            "annotations": owned("/metadata/annotations", json!(annotations)),
+            "labels": labels,
+            "annotations": annotations,
         },
         "spec": {
             "type": spec.import_type,
@@ -90,8 +85,9 @@ fn wanted(imported: &Imported<'_>, actual: Option<&Value>, ips: &[String]) -> Va
 
 /// Whether the Service can be reached.
 fn ready(imported: &Imported<'_>, ips: &[String], problems: &[Problem]) -> Condition {
+    // Families and clusters are called what the leader calls them.
     let ready = |status, reason: &str, message: String| {
-        Condition::new(import_condition::READY, status, reason, message)
+        Condition::new(import_condition::READY, status, reason, said(&message))
     };
     match problems.first() {
         Some(problem @ Problem::NoFamily(_)) => {
@@ -101,7 +97,10 @@ fn ready(imported: &Imported<'_>, ips: &[String], problems: &[Problem]) -> Condi
         None if ips.is_empty() && !imported.is_headless() => {
             ready("False", ready_reason::PENDING, "the derived Service has no address yet".to_owned())
         }
-        None => ready("True", ready_reason::READY, String::new()),
+        None => {
+            let left_out = imported.left_out.as_ref().map(ToString::to_string);
+            ready("True", ready_reason::READY, left_out.unwrap_or_default())
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use antrea_shared_api::multicluster::v1alpha1::ImportKind;
 use antrea_shared_api::multicluster::well_known::DERIVED_PREFIX;
 use serde_json::Value;
 
-use crate::kind::Kind;
 use crate::objects::{Key, Objects, at, label, read, text};
 
 /// What is imported, and all its local objects.
@@ -51,9 +50,7 @@ pub(super) fn subject_of_import(object: &Value) -> Option<Subject> {
 
 /// The imports of kind AntreaClusterNetworkPolicy.
 pub(super) fn policies(objects: &Objects) -> Vec<Subject> {
-    let subject = |(_, object)| subject_of_import(object);
-    let is_policy = |subject: &Subject| matches!(subject, Subject::Policy(_));
-    objects.all(Kind::ResourceImport).filter_map(subject).filter(is_policy).collect()
+    objects.imported_policies().map(|name| Subject::Policy(name.to_owned())).collect()
 }
 
 /// The imported policy that a ClusterNetworkPolicy has its name of.
@@ -69,11 +66,16 @@ pub(super) fn policy_of(objects: &Objects, name: &str) -> Option<Subject> {
 
 /// The imported Services of a Namespace.
 pub(super) fn services_of(objects: &Objects, namespace: &str) -> Vec<Subject> {
-    let imports = objects.all(Kind::ResourceImport).filter_map(|(_, object)| subject_of_import(object));
-    let mut services: Vec<Subject> =
-        imports.filter(|subject| matches!(subject, Subject::Service(of, _) if of == namespace)).collect();
+    let service = |name: &str| Subject::Service(namespace.to_owned(), name.to_owned());
+    let mut services: Vec<Subject> = objects.imported_services(namespace).map(service).collect();
     services.dedup();
     services
+}
+
+/// The Service of this name, where it is imported.
+pub(super) fn imported(objects: &Objects, namespace: &str, name: &str) -> Option<Subject> {
+    let subject = || Subject::Service(namespace.to_owned(), name.to_owned());
+    objects.is_imported_service(namespace, name).then(subject)
 }
 
 /// The imported Services that a Service may be derived of: by its label, and by its name.

@@ -4,12 +4,14 @@ use std::fmt;
 
 use antrea_mc_core::ids::ClusterId;
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+use antrea_shared_api::validation::values;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 
+use super::leaving::held;
 use crate::kind::Kind;
 use crate::objects::{Key, Objects, is_leaving, read, text};
 
@@ -92,18 +94,21 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether another is the same Common Area, to which another way may lead.
+    /// Whether another is the same Common Area, to which another way may lead: another address, or another token. The ID
+    /// of the leader never changes in a ClusterSet.
     pub fn is_same_area(&self, other: &Self) -> bool {
-        (&self.set, &self.cluster, &self.server, &self.area)
-            == (&other.set, &other.cluster, &other.server, &other.area)
+        (&self.set, &self.cluster, &self.leader, &self.area)
+            == (&other.set, &other.cluster, &other.leader, &other.area)
     }
 
-    /// The command that, in the leader cluster, makes a token for this one, and the right to renew it.
-    pub fn token_command(&self) -> String {
+    /// The command that, in the leader cluster, makes a token for this one, and the right to renew it. Nothing where the token,
+    /// which comes from the leader, has another word in the place of a name: somebody may paste the command into a shell.
+    pub fn token_command(&self) -> Option<String> {
         let token = self.credentials.renewable();
         let account = token.as_ref().map_or(&self.secret, |token| &token.account);
         let (cluster, area) = (&self.cluster, &self.area);
-        format!("antctl mc create membertoken {account} --cluster-id {cluster} -n {area}")
+        let are_names = values::dns_subdomain(account).is_none() && values::dns_label(area).is_none();
+        are_names.then(|| format!("antctl mc create membertoken {account} --cluster-id {cluster} -n {area}"))
     }
 }
 
@@ -114,32 +119,110 @@ pub enum Wish {
     Leave,
     /// To be a member.
     Join(Target),
-    /// To be a member, but something is missing: of which cluster, and what.
-    Incomplete(Option<ClusterId>, String),
+    /// To be a member, but something is missing.
+    Incomplete {
+        /// This cluster, if the ClusterSet says which it is.
+        cluster: Option<ClusterId>,
+        /// The Namespace of the Common Area; empty where the ClusterSet does not say.
+        area: String,
+        /// What is missing.
+        why: String,
+    },
 }
 
-/// Reads the ClusterSet of `namespace`, the first one by name, and its Secret; nothing before both kinds are known.
-pub fn wish(objects: &Objects, namespace: &str) -> Option<Wish> {
-    if !objects.has_listed(Kind::ClusterSet) || !objects.has_listed(Kind::Secret) {
+/// Credentials of a ClusterSet that are not used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// In one word.
+    pub reason: &'static str,
+    /// In a sentence, with what mends it.
+    pub message: String,
+}
+
+/// Why what the ClusterSet of `namespace` and its Secret say now is not used, if it is not: it makes no connection, because
+/// of `no_way`, or the configuration names another Secret.
+pub fn unusable(
+    objects: &Objects,
+    namespace: &str,
+    configured: Option<&str>,
+    no_way: Option<&str>,
+) -> Option<Unusable> {
+    let (_, set) = set_of(objects, namespace)?;
+    let named = text(set, NAMED);
+    let another = configured.and_then(|configured| another_secret(namespace, configured, named));
+    match (no_way.map(|why| unreadable(configured.unwrap_or(named), why)), another) {
+        (Some(Unusable { reason, message }), Some(another)) => {
+            Some(Unusable { reason, message: format!("{message}; {}", another.message) })
+        }
+        (unreadable, another) => unreadable.or(another),
+    }
+}
+
+fn unreadable(secret: &str, why: &str) -> Unusable {
+    let message = format!(
+        "what spec.leaders[0] and Secret {secret} say now makes no connection, and the one before goes on: {why}"
+    );
+    Unusable { reason: "Unreadable", message }
+}
+
+fn another_secret(namespace: &str, configured: &str, named: &str) -> Option<Unusable> {
+    if named.is_empty() || named == configured {
         return None;
     }
-    let sets = objects.all(Kind::ClusterSet);
-    let mut sets = sets.filter(|(key, set)| key.namespace == namespace && !is_leaving(set));
-    let Some((key, set)) = sets.next() else { return Some(Wish::Leave) };
+    let message = format!(
+        "spec.leaders[0].secret is {named}, and the controller may read Secret {configured} alone, which it uses: name \
+         that one, or run `helm upgrade RELEASE CHART -n {namespace} --reuse-values --set \
+         controller.member.tokenSecret={named}`"
+    );
+    Some(Unusable { reason: "AnotherSecret", message })
+}
+
+/// The Secret that is read: the one that the configuration names, else that of the ClusterSet, also while this cluster leaves.
+pub(crate) fn secret_name(objects: &Objects, namespace: &str, configured: Option<&str>) -> Option<String> {
+    let set = || set_of(objects, namespace).or_else(|| held(objects, namespace));
+    let of_set = || set().map(|(_, set)| text(set, NAMED)).filter(|name| !name.is_empty());
+    configured.or_else(of_set).map(str::to_owned)
+}
+
+/// Where a ClusterSet names its Secret.
+const NAMED: &str = "/spec/leaders/0/secret";
+
+/// The ClusterSet of a Namespace: the first one by name.
+fn set_of<'a>(objects: &'a Objects, namespace: &str) -> Option<(&'a Key, &'a Value)> {
+    objects.all(Kind::ClusterSet).find(|(key, set)| key.namespace == namespace && !is_leaving(set))
+}
+
+/// Reads the ClusterSet of `namespace` and its Secret, or the one that the configuration names; nothing before that much is
+/// known.
+pub fn wish(objects: &Objects, namespace: &str, configured: Option<&str>) -> Option<Wish> {
+    if !objects.has_listed(Kind::ClusterSet) {
+        return None;
+    }
+    let Some((key, set)) = set_of(objects, namespace) else { return Some(Wish::Leave) };
+    if secret_name(objects, namespace, configured).is_some() && !objects.has_listed(Kind::Secret) {
+        return None;
+    }
     let Some(set) = read::<ClusterSet>(set) else {
-        return Some(Wish::Incomplete(None, format!("{key} cannot be read")));
+        let why = format!("{key} cannot be read");
+        return Some(Wish::Incomplete { cluster: None, area: String::new(), why });
     };
-    let cluster = set.spec.cluster_id.parse::<ClusterId>();
-    Some(match cluster {
-        Err(error) => Wish::Incomplete(None, format!("spec.clusterID: {error}")),
-        Ok(cluster) => match target(objects, key, &set, &cluster) {
+    let area = set.spec.namespace.clone();
+    Some(match set.spec.cluster_id.parse::<ClusterId>() {
+        Err(error) => Wish::Incomplete { cluster: None, area, why: format!("spec.clusterID: {error}") },
+        Ok(cluster) => match target(objects, key, &set, &cluster, configured) {
             Ok(target) => Wish::Join(target),
-            Err(missing) => Wish::Incomplete(Some(cluster), missing),
+            Err(why) => Wish::Incomplete { cluster: Some(cluster), area, why },
         },
     })
 }
 
-fn target(objects: &Objects, key: &Key, set: &ClusterSet, cluster: &ClusterId) -> Result<Target, String> {
+pub(super) fn target(
+    objects: &Objects,
+    key: &Key,
+    set: &ClusterSet,
+    cluster: &ClusterId,
+    configured: Option<&str>,
+) -> Result<Target, String> {
     let leader = set.spec.leaders.first().ok_or("spec.leaders is empty; name the leader")?;
     for (field, value) in [
         ("leaders[0].clusterID", &leader.cluster_id),
@@ -151,15 +234,21 @@ fn target(objects: &Objects, key: &Key, set: &ClusterSet, cluster: &ClusterId) -
             return Err(format!("spec.{field} is missing; a member needs it"));
         }
     }
-    let secret = Key::new(Kind::Secret, &key.namespace, &leader.secret);
+    let name = configured.unwrap_or(&leader.secret);
+    let credentials = credentials(objects, &Key::new(Kind::Secret, &key.namespace, name));
+    let another = another_secret(&key.namespace, name, &leader.secret);
+    let credentials = credentials.map_err(|missing| match another {
+        Some(another) => format!("{missing}; {}", another.message),
+        None => missing,
+    })?;
     Ok(Target {
         set: key.name.clone(),
         cluster: cluster.clone(),
         leader: leader.cluster_id.clone(),
         server: leader.server.clone(),
         area: set.spec.namespace.clone(),
-        secret: leader.secret.clone(),
-        credentials: credentials(objects, &secret)?,
+        secret: name.to_owned(),
+        credentials,
     })
 }
 

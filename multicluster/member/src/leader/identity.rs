@@ -3,7 +3,7 @@
 use antrea_kit::kube_client::{bounded, status_code};
 use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use antrea_shared_api::multicluster::well_known::announce_name;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
@@ -27,7 +27,7 @@ fn is_of(announce: &MemberClusterAnnounce, uid: &str) -> bool {
 }
 
 /// Whether a refusal comes of another cluster that has our ID. Where nobody can tell, it is taken for some other reason.
-pub(super) async fn is_anothers(error: &anyhow::Error, client: &Client, target: &Target, uid: &str) -> bool {
+pub(super) async fn is_anothers(error: &Error, client: &Client, target: &Target, uid: &str) -> bool {
     if status_code(error) != Some(403) {
         return false;
     }
@@ -36,19 +36,36 @@ pub(super) async fn is_anothers(error: &anyhow::Error, client: &Client, target: 
     matches!(announce, Ok(Some(announce)) if !is_of(&announce, uid))
 }
 
-/// Deletes the announce of this cluster, and of no other; says whether there was one.
-pub(super) async fn say_goodbye(local: &Client, leader: &Client, target: &Target) -> Result<bool> {
+/// Has the leader delete the announce of this cluster, and of no other. Whether there is none any more: one goes when the
+/// leader has removed what the cluster exported.
+pub(super) async fn say_goodbye(leader: &Client, target: &Target, uid: &str) -> Result<bool> {
     let api: Api<MemberClusterAnnounce> = Api::namespaced(leader.clone(), &target.area);
     let name = announce_name(target.cluster.as_str());
-    let uid = own_uid(local).await?;
-    let announce = bounded(api.get_opt(&name)).await.context("cannot read the announce")?;
-    let Some(announce) = announce.filter(|announce| is_of(announce, &uid)) else { return Ok(false) };
-    let preconditions = Preconditions { uid: announce.metadata.uid, resource_version: None };
+    let metadata = match bounded(api.get(&name)).await {
+        Ok(announce) if is_of(&announce, uid) => announce.metadata,
+        Ok(_) => return Ok(true),
+        Err(error) if is_not_there(&error) => return Ok(true),
+        Err(error) => return Err(error.context("cannot read the announce")),
+    };
+    if metadata.deletion_timestamp.is_some() {
+        return Ok(false);
+    }
+    // A cluster that has joined again meanwhile, and sent a heartbeat, has another version of it.
+    let preconditions = Preconditions { uid: metadata.uid, resource_version: metadata.resource_version };
     let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
     match bounded(api.delete(&name, &parameters)).await {
-        Err(error) if !matches!(status_code(&error), Some(404 | 409)) => {
-            Err(error.context("cannot delete the announce"))
-        }
-        _ => Ok(true),
+        Ok(answer) => Ok(answer.left().is_none_or(|left| left.metadata.deletion_timestamp.is_none())),
+        Err(error) => match status_code(&error) {
+            Some(404) => Ok(true),
+            Some(409) => Ok(false),
+            _ => Err(error.context("cannot delete the announce")),
+        },
     }
+}
+
+/// Whether an API server says that there is no such object. One that does not know the kind answers otherwise, with no status
+/// of Kubernetes: it may just be starting.
+fn is_not_there(error: &Error) -> bool {
+    let Some(kube::Error::Api(status)) = error.downcast_ref() else { return false };
+    status.code == 404 && status.reason == "NotFound"
 }

@@ -1,4 +1,4 @@
-//! When the token is renewed: at half of its life, and again and again after a failure, as long as it lasts.
+//! When the token is renewed: at half of its life, again and again after a failure, and never soon after a success.
 
 use std::time::Duration;
 
@@ -10,6 +10,28 @@ use super::credentials::{Credentials, Renewable};
 /// Waits after failures: a token of the shortest life, 10 minutes, has some more attempts after half of it.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// The shortest time between two renewals.
+const SHORTEST_REST: Duration = Duration::from_secs(60);
+
+/// When a token was renewed last, by a time that only grows. Clocks may be wrong by more than half of the life of a token, or
+/// the leader may date it back: each new one is due as soon as it comes then.
+#[derive(Clone, Debug, Default)]
+pub struct Pace(Option<Duration>);
+
+impl Pace {
+    /// A token was renewed at `now`.
+    pub fn renewed(&mut self, now: Duration) {
+        self.0 = Some(now);
+    }
+
+    /// Whether this token may be renewed at `now`.
+    pub fn allows(&self, token: &Renewable, now: Duration) -> bool {
+        let life = Duration::try_from(token.issued.duration_until(token.expire)).unwrap_or_default();
+        let rest = (life / 10).clamp(SHORTEST_REST, LONGEST_WAIT);
+        self.0.is_none_or(|last| last.saturating_add(rest) <= now)
+    }
+}
 
 /// The attempts to renew one token.
 #[derive(Clone, Debug)]
@@ -26,12 +48,12 @@ impl Default for Renewal {
 }
 
 impl Renewal {
-    /// The token, if it is time to renew it. One that has expired cannot be.
+    /// The token, if it is time to renew it. By the own clock it may have expired: a leader that takes it renews it.
     pub fn due(&self, credentials: &Credentials, now: Timestamp) -> Option<Renewable> {
-        let token = credentials.renewable()?;
+        let token = credentials.renewable().filter(|token| token.issued < token.expire)?;
         let half_life = token.issued + token.issued.duration_until(token.expire) / 2;
         let begins = self.next.map_or(half_life, |next| next.max(half_life));
-        (begins <= now && now < token.expire).then_some(token)
+        (begins <= now).then_some(token)
     }
 
     /// An attempt failed at `now`; `jitter` is from 0 to 1. Whether that is news.

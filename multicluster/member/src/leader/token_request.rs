@@ -21,8 +21,8 @@ pub(super) struct TokenRenewal {
     pub(super) token: Renewable,
     /// Of the new one.
     pub(super) lifetime: Duration,
-    /// What allows it, for whoever may not.
-    pub(super) command: String,
+    /// What allows it, for a member that may not, if there is a command for that.
+    pub(super) command: Option<String>,
     pub(super) local: Client,
     /// Where the token is kept.
     pub(super) secret: Key,
@@ -58,8 +58,8 @@ impl TokenRenewal {
         let answer = bounded(accounts.create_token_request(account, &PostParams::default(), &wanted)).await;
         let answer = answer.map_err(|error| {
             let mut why = format!("the leader gives ServiceAccount {namespace}/{account} no new token");
-            if status_code(&error) == Some(403) {
-                why.push_str(&format!("; `{}` in the leader cluster allows it", self.command));
+            if let Some(command) = self.command.as_ref().filter(|_| status_code(&error) == Some(403)) {
+                why.push_str(&format!("; `{command}` in the leader cluster allows it"));
             }
             error.context(why)
         })?;

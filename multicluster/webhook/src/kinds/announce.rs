@@ -2,15 +2,20 @@
 
 use antrea_mc_core::claims::Networks;
 use antrea_mc_core::ids::ClusterId;
-use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, MemberClusterAnnounceStatus};
 use antrea_shared_api::multicluster::well_known::finalizer::member_cluster_announce;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::owners;
 use crate::area::Area;
 use crate::caller::Caller;
 use crate::change::Change;
 use crate::denied::{Denied, forbid};
 use crate::review::{Operation, Request};
 use crate::surroundings::Surroundings;
+
+/// The largest announce of a member, in bytes of JSON without the status: the leader has to be able to write that.
+const LARGEST: usize = 64 << 10;
 
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
     let area = surroundings.common_area(&request.namespace)?;
@@ -33,6 +38,7 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     if let Caller::Member(cluster) = &caller {
         is_own(&change, cluster)?;
         is_the_same_cluster(&change, request)?;
+        leaves_room_for_the_status(&change)?;
     }
     change.validate()?;
     match &change {
@@ -55,13 +61,34 @@ fn is_own(change: &Change<MemberClusterAnnounce>, cluster: &ClusterId) -> Result
         ));
     }
     let finalizer = member_cluster_announce(cluster.as_str());
-    let has = |announce: &MemberClusterAnnounce| {
-        announce.metadata.finalizers.as_ref().is_some_and(|all| all.contains(&finalizer))
-    };
+    let has = |announce: &MemberClusterAnnounce| finalizers(announce).any(|one| *one == finalizer);
     if has(old) && !has(new) {
         return forbid(format!("finalizer {finalizer} is the leader's to remove"));
     }
-    Ok(())
+    let had: Vec<&String> = change.before().into_iter().flat_map(finalizers).collect();
+    match finalizers(new).find(|added| **added != finalizer && !had.contains(added)) {
+        Some(added) => {
+            forbid(format!("metadata.finalizers: {added:?} would keep the announce of a member that leaves"))
+        }
+        None => owners::adds_none(change.before().map(|old| &old.metadata), &new.metadata),
+    }
+}
+
+/// What was larger before may stay, and shrink.
+fn leaves_room_for_the_status(change: &Change<MemberClusterAnnounce>) -> Result<(), Denied> {
+    let size = |announce: &MemberClusterAnnounce| {
+        let without_status = MemberClusterAnnounce { status: None, ..announce.clone() };
+        serde_json::to_string(&without_status).map_or(usize::MAX, |text| text.len())
+    };
+    let Some(new) = change.after().map(size).filter(|size| *size > LARGEST) else { return Ok(()) };
+    if change.before().is_some_and(|old| size(old) >= new) {
+        return Ok(());
+    }
+    forbid(format!("the announce has {new} bytes, and may have {LARGEST} at most"))
+}
+
+fn finalizers(announce: &MemberClusterAnnounce) -> impl Iterator<Item = &String> {
+    announce.metadata.finalizers.iter().flatten()
 }
 
 fn fits_the_set(announce: &MemberClusterAnnounce, request: &Request, area: &Area) -> Result<(), Denied> {
@@ -126,7 +153,24 @@ fn takes_nothing_from_others(
         return Ok(());
     }
     let Ok(cluster) = new.cluster_id.parse::<ClusterId>() else { return Ok(()) };
-    let info = area.info_of(&cluster);
-    let of = |announce| Networks { announce, info };
-    super::export_networks::refuse(&area.claims()?.not_to_be_announced(&cluster, of(old), of(Some(new))))
+    let (claims, info) = (area.claims()?, area.info_of(&cluster));
+    let known = old.and_then(|_| area.announce_of(&cluster)).and_then(|known| known.status.as_ref());
+    let created = old.and_then(|old| old.metadata.creation_timestamp.as_ref());
+    let (before, after) = (old.map(|old| as_known(old, created, known)), as_known(new, created, known));
+    let approval = area.approval_of(&cluster);
+    let of = |announce| Networks::of(announce, info);
+    let foreseen = claims.foresee(&cluster, &approval, of(before.as_ref()), of(Some(&after)));
+    super::export_networks::refuse(&foreseen.refused_announce())
+}
+
+/// The API server says how old an announce is, and the leader what the member has. That is taken from the watch: anybody can make
+/// a review up, with a record that nobody has written.
+fn as_known(
+    announce: &MemberClusterAnnounce,
+    created: Option<&Time>,
+    status: Option<&MemberClusterAnnounceStatus>,
+) -> MemberClusterAnnounce {
+    let mut known = MemberClusterAnnounce { status: status.cloned(), ..announce.clone() };
+    known.metadata.creation_timestamp = created.cloned();
+    known
 }

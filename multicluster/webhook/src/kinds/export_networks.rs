@@ -1,19 +1,19 @@
-//! Addresses and networks in ResourceExports: those of the exporter, and never those of others.
+//! Addresses and networks in ResourceExports: those of the exporter, and never those of others. Networks of a ClusterInfo that
+//! the leader leaves out by itself are let in, because its Gateways have to be.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use antrea_mc_core::addresses::{AddressRefused, ClaimRefused, Claims};
-use antrea_mc_core::claims::{Networks, new_problems};
+use antrea_mc_core::addresses::ClaimRefused;
+use antrea_mc_core::claims::{Foreseen, Networks};
 use antrea_mc_core::ids::ClusterId;
-use antrea_mc_core::wire::claim_of_cluster_info;
-use antrea_shared_api::multicluster::v1alpha1::{
-    ClusterInfo, ExportedEndpoints, MemberClusterAnnounce, ResourceExport,
-};
-use ipnet::IpNet;
+use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ExportedEndpoints, ResourceExport};
 
 use crate::area::Area;
 use crate::denied::{Denied, forbid};
+
+/// As many reasons are told.
+const TOLD: usize = 16;
 
 /// # Errors
 /// Where the export has addresses that are not the member's. What it had before is not looked at again: the leader
@@ -33,10 +33,12 @@ pub(super) fn review(
         problem.map_or(Ok(()), |problem| forbid(problem.to_string()))?;
     }
     if let Some(info) = &new.spec.cluster_info {
-        let others = area.claims()?.settled_without(cluster);
-        claims_nothing_of_others(old, new, cluster, &others, area)?;
-        is_announced(old, info, area.announce_of(cluster))?;
-        gateways_are_not_of_others(info, cluster, &others)?;
+        let (claims, announce) = (area.claims()?, area.announce_of(cluster));
+        let (written, approval) = (as_it_will_be(old, new), area.approval_of(cluster));
+        let of = |info| Networks::of(announce, info);
+        let foreseen = claims.foresee(cluster, &approval, of(old), of(Some(&written)));
+        refuse(&foreseen.refused_info())?;
+        gateways_are_not_of_others(old, info, &foreseen)?;
     }
     Ok(())
 }
@@ -46,7 +48,9 @@ pub(super) fn review(
 pub(super) fn refuse(problems: &[ClaimRefused]) -> Result<(), Denied> {
     match problems {
         [] => Ok(()),
-        problems => forbid(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        problems => {
+            forbid(problems.iter().take(TOLD).map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        }
     }
 }
 
@@ -61,60 +65,26 @@ fn addresses(endpoints: &ExportedEndpoints) -> BTreeSet<IpAddr> {
     subsets.chain(of_slices).filter_map(|text| text.parse().ok()).collect()
 }
 
-/// As a claim of the member, and each network on its own: routes to them are made whatever the member exports.
-fn claims_nothing_of_others(
-    old: Option<&ResourceExport>,
-    new: &ResourceExport,
-    cluster: &ClusterId,
-    others: &Claims,
-    area: &Area,
-) -> Result<(), Denied> {
-    let announce = area.announce_of(cluster);
-    let with = |announce, info| Networks { announce, info };
-    refuse(&new_problems(others, cluster, with(announce, old), with(announce, Some(new))))?;
-    refuse(&new_problems(others, cluster, with(None, old), with(None, Some(new))))
-}
-
-/// A member that has announced networks tells others of no more than these.
-fn is_announced(
-    old: Option<&ResourceExport>,
-    info: &ClusterInfo,
-    announce: Option<&MemberClusterAnnounce>,
-) -> Result<(), Denied> {
-    let announced: Vec<IpNet> = announce
-        .iter()
-        .flat_map(|announce| announce.service_cidrs.iter().chain(&announce.pod_cidrs))
-        .filter_map(|cidr| cidr.parse().ok())
-        .collect();
-    if announced.is_empty() {
-        return Ok(());
-    }
-    let before = old.and_then(|old| old.spec.cluster_info.as_ref()).map(networks).unwrap_or_default();
-    let is_foreign = |network: &&IpNet| !announced.iter().any(|announced| announced.contains(*network));
-    match networks(info).difference(&before).find(is_foreign) {
-        Some(network) => {
-            forbid(format!("{network} is in no network that cluster {} has announced", info.cluster_id))
-        }
-        None => Ok(()),
-    }
-}
-
-fn networks(info: &ClusterInfo) -> BTreeSet<IpNet> {
-    let (claim, _) = claim_of_cluster_info(info);
-    let claim = claim.unwrap_or_default();
-    claim.networks().map(|network| network.cidr).collect()
-}
-
-/// Tunnels to a Gateway go to its Node, never to a Pod or Service of another cluster.
+/// Tunnels to a Gateway go to its Node, never to a Pod or Service of another cluster. What was there before is not looked at
+/// again, so that a Gateway can be replaced.
 fn gateways_are_not_of_others(
+    old: Option<&ResourceExport>,
     info: &ClusterInfo,
-    cluster: &ClusterId,
-    others: &Claims,
+    foreseen: &Foreseen<'_>,
 ) -> Result<(), Denied> {
-    let addresses = info.gateway_infos.iter().filter_map(|gateway| gateway.gateway_ip.parse().ok());
-    let foreign = addresses.map(|address| others.check(cluster, address)).find_map(|checked| match checked {
-        Err(problem @ AddressRefused::Foreign { .. }) => Some(problem),
-        _ => None,
-    });
+    let before = old.and_then(|old| old.spec.cluster_info.as_ref()).map(gateways).unwrap_or_default();
+    let mut added = gateways(info).into_iter().filter(|gateway| !before.contains(gateway));
+    let foreign = added.find_map(|gateway| foreseen.refused_gateway(gateway));
     foreign.map_or(Ok(()), |problem| forbid(format!("gateway {problem}")))
+}
+
+fn gateways(info: &ClusterInfo) -> BTreeSet<IpAddr> {
+    info.gateway_infos.iter().filter_map(|gateway| gateway.gateway_ip.parse().ok()).collect()
+}
+
+/// The API server says how old it is.
+fn as_it_will_be(old: Option<&ResourceExport>, new: &ResourceExport) -> ResourceExport {
+    let mut written = new.clone();
+    written.metadata.creation_timestamp = old.and_then(|old| old.metadata.creation_timestamp.clone());
+    written
 }

@@ -1,5 +1,6 @@
 //! Gateway: the controller's but for the WireGuard key and the status, which are the agent's of the Node.
 
+use antrea_kit::auth::{NODE_NAME, NodesInTokens};
 use antrea_shared_api::multicluster::v1alpha1::Gateway;
 
 use crate::caller::Caller;
@@ -20,11 +21,11 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
         None => return forbid("this cluster is no member of a ClusterSet: it has no Gateways"),
     }
     match (&caller, request.sub_resource.as_str()) {
-        (Caller::Agent(node), "status") => is_of_node(request, node.as_deref()),
+        (Caller::Agent(node), "status") => is_of_node(request, node.as_deref(), surroundings.tokens()),
         (_, "status") => forbid("only the antrea-agent of a Gateway's Node may write its status"),
         (Caller::Controller, _) => Change::<Gateway>::read(request)?.validate(),
         (Caller::Agent(node), _) => {
-            is_of_node(request, node.as_deref())?;
+            is_of_node(request, node.as_deref(), surroundings.tokens())?;
             let change = Change::<Gateway>::read(request)?;
             changes_the_key_alone(&change)?;
             change.validate()
@@ -35,23 +36,31 @@ pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(
     }
 }
 
-/// An agent whose Node nobody tells may be that of any Node.
-fn is_of_node(request: &Request, node: Option<&str>) -> Result<(), Denied> {
-    match node {
-        Some(node) if node != request.name => forbid(format!(
+/// Of an older API server, whose tokens name no Node, an agent may be that of any Node.
+fn is_of_node(request: &Request, node: Option<&str>, tokens: NodesInTokens) -> Result<(), Denied> {
+    match (node, tokens) {
+        (Some(node), _) if node == request.name => Ok(()),
+        (Some(node), _) => forbid(format!(
             "the antrea-agent of Node {node} may not write the Gateway of Node {}",
             request.name
         )),
-        _ => Ok(()),
+        (None, NodesInTokens::Absent) => Ok(()),
+        (None, NodesInTokens::Unknown) => Err(Denied::UnknownApiServer),
+        (None, NodesInTokens::Present) => forbid(format!(
+            "the token of antrea-agent names no Node ({NODE_NAME}), as those of Pods do from Kubernetes 1.30 on: use the \
+             token that the kubelet gives the Pod of antrea-agent; one from before an upgrade of the API server is \
+             replaced within an hour"
+        )),
     }
 }
 
 fn changes_the_key_alone(change: &Change<Gateway>) -> Result<(), Denied> {
-    let addresses = |gateway: &Gateway| {
-        (gateway.gateway_ip.clone(), gateway.internal_ip.clone(), gateway.service_cidr.clone())
+    let without_key = |gateway: &Gateway| {
+        let Gateway { gateway_ip, internal_ip, service_cidr, exported, .. } = gateway;
+        (gateway_ip.clone(), internal_ip.clone(), service_cidr.clone(), exported.clone())
     };
     match change {
-        Change::Update { old, new } if addresses(old) == addresses(new) => Ok(()),
+        Change::Update { old, new } if without_key(old) == without_key(new) => Ok(()),
         _ => forbid("antrea-agent may write nothing of a Gateway but wireGuard and the status"),
     }
 }

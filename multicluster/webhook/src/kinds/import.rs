@@ -1,7 +1,7 @@
-//! ResourceImport: the leader writes it; a member says what became of it there, and nowhere else.
+//! ResourceImport: the leader writes it; a member says what became of a policy there, and nowhere else.
 
 use antrea_mc_core::ids::ClusterId;
-use antrea_shared_api::multicluster::v1alpha1::ResourceImport;
+use antrea_shared_api::multicluster::v1alpha1::{ImportKind, ResourceImport};
 use serde_json::Value;
 
 use crate::caller::Caller;
@@ -9,6 +9,13 @@ use crate::change::Change;
 use crate::denied::{Denied, forbid};
 use crate::review::{Operation, Request};
 use crate::surroundings::Surroundings;
+
+/// How large the entry of a cluster may be, in bytes of JSON.
+const MOST_BYTES: usize = 4 << 10;
+/// How many conditions it may have.
+const MOST_CONDITIONS: usize = 8;
+/// How large what is noted of who wrote which field may become, in bytes of JSON: members write that as well.
+const MOST_MANAGED_BYTES: usize = 32 << 10;
 
 pub(crate) fn review(request: &Request, surroundings: &Surroundings) -> Result<(), Denied> {
     let area = surroundings.common_area(&request.namespace)?;
@@ -33,16 +40,51 @@ fn own_status(request: &Request, cluster: &ClusterId) -> Result<(), Denied> {
             "cluster {cluster} may change no entry but its own in status.clusterStatuses, and nothing else of the status"
         ));
     }
-    if new.own > 1 {
-        return forbid(format!("status.clusterStatuses has {} entries of cluster {cluster}", new.own));
+    if new.own.len() > 1 {
+        return forbid(format!("status.clusterStatuses has {} entries of cluster {cluster}", new.own.len()));
+    }
+    let (before, after) = (managed_bytes(&request.old_object), managed_bytes(&request.object));
+    if !is_policy(&request.old_object) && (new.bytes() > old.bytes() || after > before) {
+        return forbid(format!(
+            "cluster {cluster} may say what became of policies, and not of other ResourceImports"
+        ));
+    }
+    if after > MOST_MANAGED_BYTES && after > before {
+        return forbid(format!(
+            "metadata.managedFields has {after} bytes, of {MOST_MANAGED_BYTES} that there may be"
+        ));
+    }
+    is_short(&old, &new, cluster)
+}
+
+fn managed_bytes(import: &Value) -> usize {
+    import.pointer("/metadata/managedFields").map_or(0, |fields| fields.to_string().len())
+}
+
+fn is_policy(import: &Value) -> bool {
+    let kind = import.pointer("/spec/kind").and_then(Value::as_str);
+    kind == Some(ImportKind::AntreaClusterNetworkPolicy.as_str())
+}
+
+/// All members read what one of them says. What it said before may stay, and get shorter.
+fn is_short(old: &Status<'_>, new: &Status<'_>, cluster: &ClusterId) -> Result<(), Denied> {
+    let entry = format!("the entry of cluster {cluster} in status.clusterStatuses");
+    let (bytes, conditions) = (new.bytes(), new.conditions());
+    if bytes > MOST_BYTES && bytes > old.bytes() {
+        return forbid(format!("{entry} has {bytes} bytes, of {MOST_BYTES} that there may be"));
+    }
+    if conditions > MOST_CONDITIONS && conditions > old.conditions() {
+        return forbid(format!(
+            "{entry} has {conditions} conditions, of {MOST_CONDITIONS} that there may be"
+        ));
     }
     Ok(())
 }
 
 /// A status, as one cluster sees it.
 struct Status<'a> {
-    /// How many entries are its own.
-    own: usize,
+    /// Its own entries, of which there may be one.
+    own: Vec<&'a Value>,
     /// Those of others, in their order.
     others: Vec<&'a Value>,
     /// The other fields.
@@ -57,6 +99,15 @@ impl<'a> Status<'a> {
             |entry: &&Value| entry.get("clusterID").and_then(Value::as_str) == Some(cluster.as_str());
         let (own, others): (Vec<_>, Vec<_>) = entries.into_iter().flatten().partition(is_own);
         let rest = fields.into_iter().flatten().filter(|(name, _)| *name != "clusterStatuses").collect();
-        Self { own: own.len(), others, rest }
+        Self { own, others, rest }
+    }
+
+    fn bytes(&self) -> usize {
+        self.own.iter().map(|entry| entry.to_string().len()).sum()
+    }
+
+    fn conditions(&self) -> usize {
+        let conditions = self.own.iter().filter_map(|entry| entry.get("conditions")?.as_array());
+        conditions.map(Vec::len).sum()
     }
 }

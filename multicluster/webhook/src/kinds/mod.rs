@@ -7,3 +7,5 @@ pub(crate) mod export;
 mod export_networks;
 pub(crate) mod gateway;
 pub(crate) mod import;
+mod owners;
+pub(crate) mod token_request;

@@ -56,6 +56,19 @@ fn an_id_is_that_of_one_cluster() {
     check("admin", "update", &change(&named("one"), &named("two")), "allowed");
 }
 
+/// Who reaches the port can make reviews up. Who knows the UID, ID and token of a cluster can be taken for it.
+#[test]
+fn a_made_up_review_finds_out_no_uid_of_a_cluster() {
+    let known = known();
+    let named = |uid: &str| EAST.replace("clusterID: east", &format!("clusterID: east\nclusterUID: {uid}"));
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&named("secret")).remove(0))));
+    for new in ["other", "''"] {
+        let made_up = format!("{}---{}", named("guess"), named(new));
+        let text = answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &made_up);
+        assert!(text.starts_with("403: ") && text.contains("guess") && !text.contains("secret"), "{text}");
+    }
+}
+
 #[test]
 fn who_is_bound_to_no_cluster_announces_none() {
     let north = announce("north", "");
@@ -102,6 +115,53 @@ fn a_member_leaves_the_leaders_finalizer_alone() {
         &format!("{EAST}---{EAST}"),
         "403: members may not write the status of MemberClusterAnnounces",
     );
+}
+
+#[test]
+fn a_member_keeps_its_announce_by_no_finalizer_of_its_own() {
+    let held = |by: &str| EAST.replace("name:", &format!("finalizers: [{by}], name:"));
+    let leaders = "memberclusterannounce.finalizer.antrea.io/east";
+    let refused =
+        "403: metadata.finalizers: \"example.org/held\" would keep the announce of a member that leaves";
+    check("mc/east-token", "create", &held("example.org/held"), refused);
+    let both = held(&format!("{leaders}, example.org/held"));
+    check("mc/east-token", "update", &format!("{}---{both}", held(leaders)), refused);
+    check("mc/east-token", "update", &format!("{both}---{both}"), "allowed");
+    check("mc/east-token", "update", &format!("{EAST}---{}", held(leaders)), "allowed");
+}
+
+#[test]
+fn a_member_keeps_nobody_by_an_owner_of_its_announce() {
+    let owned = |name: &str| {
+        let owner = format!(
+            "{{apiVersion: v1, kind: ServiceAccount, name: {name}, uid: one, blockOwnerDeletion: true}}"
+        );
+        EAST.replace("name:", &format!("ownerReferences: [{owner}], name:"))
+    };
+    let refused = "403: metadata.ownerReferences: what a member writes has no owner, and ServiceAccount \"b\" would be kept by it";
+    check("mc/east-token", "create", &owned("b"), refused);
+    check("mc/east-token", "update", &format!("{EAST}---{}", owned("b")), refused);
+    check("mc/east-token", "update", &format!("{}---{}", owned("a"), owned("b")), refused);
+    check("mc/east-token", "update", &format!("{}---{}", owned("b"), owned("b")), "allowed");
+    check("mc/east-token", "update", &format!("{}---{EAST}", owned("b")), "allowed");
+    check("admin", "update", &format!("{EAST}---{}", owned("b")), "allowed");
+}
+
+/// A finalizer from before that was refused, or of somebody else, may keep it.
+#[test]
+fn a_cluster_whose_announce_is_being_deleted_has_no_networks() {
+    let known = known();
+    let leaving = EAST.replace("name:", "deletionTimestamp: '2026-11-22T00:00:00Z', name:");
+    let claimed = becomes(WEST, ("[10.2.0.0/16]", "[10.2.0.0/16, 10.1.0.0/16]"));
+    let (_, west) = claimed.split_once("---").unwrap();
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(west).remove(0))));
+    let export = "{metadata: {name: west-a-b-endpoints, namespace: mc, finalizers: [resourceexport.antrea.io/finalizer], labels: \
+                  {sourceClusterID: west, sourceKind: Endpoints, sourceName: b, sourceNamespace: a}}, spec: {clusterID: west, kind: Endpoints, namespace: a, \
+                  name: b, endpoints: {subsets: [{addresses: [{ip: 10.1.4.1}]}]}}}";
+    let exported = || answer(&known, Hook::ResourceExport, "mc/west-token", "create", export);
+    assert_eq!(exported(), "403: 10.1.4.1 is in Service CIDR 10.1.0.0/16 of cluster east");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&leaving).remove(0))));
+    assert_eq!(exported(), "allowed");
 }
 
 #[test]
@@ -164,7 +224,7 @@ fn networks_are_named_and_usable() {
         "mc/north-token",
         "create",
         &north(", serviceCIDRs: [0.0.0.0/0]"),
-        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster",
+        "403: Service CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster",
     );
     check(
         "mc/north-token",
@@ -172,6 +232,40 @@ fn networks_are_named_and_usable() {
         &north(", serviceCIDRs: [10.3.0.0/33]"),
         "422: serviceCIDRs[0]: \"10.3.0.0/33\" is not a CIDR, as 10.96.0.0/12",
     );
+}
+
+/// Each of them is compared with those of all members.
+#[test]
+fn so_many_networks_are_announced_and_no_more() {
+    for kind in ["serviceCIDRs", "podCIDRs", "nodePodCIDRs"] {
+        let north = |number: u8| {
+            let networks: Vec<String> = (0..number).map(|number| format!("10.103.{number}.0/24")).collect();
+            announce("north", &format!(", {kind}: [{}]", networks.join(", ")))
+        };
+        check("mc/north-token", "create", &north(64), "allowed");
+        let refused = format!("422: {kind}: there may be 64 at most, not 65");
+        check("mc/north-token", "create", &north(65), &refused);
+        check("mc/north-token", "update", &format!("{}---{}", north(64), north(65)), &refused);
+        let heartbeat = north(65).replace("name:", "annotations: {touch-ts: now}, name:");
+        check("mc/north-token", "update", &format!("{}---{heartbeat}", north(65)), "allowed");
+    }
+}
+
+#[test]
+fn an_announce_leaves_room_for_what_the_leader_writes_into_it() {
+    let noted = |bytes: usize| {
+        let note = "x".repeat(bytes);
+        EAST.replace("name:", &format!("annotations: {{note: {note}}}, name:"))
+    };
+    let said = |old: &str, new: &str| {
+        let both = format!("{old}---{new}");
+        answer(&known(), Hook::MemberClusterAnnounce, "mc/east-token", "update", &both)
+    };
+    assert_eq!(said(EAST, &noted(60_000)), "allowed");
+    let refused = said(EAST, &noted(70_000));
+    assert!(refused.starts_with("403: the announce has 70"), "{refused}");
+    assert!(refused.ends_with(" bytes, and may have 65536 at most"), "{refused}");
+    assert_eq!(said(&noted(80_000), &noted(70_000)), "allowed", "it may shrink");
 }
 
 #[test]
@@ -205,6 +299,51 @@ fn an_older_member_takes_no_network_from_a_younger_one() {
         &becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.4.0.0/16]")),
         "allowed",
     );
+}
+
+/// Of a Gateway that a member had, as of one that it has, nobody loses a heartbeat.
+#[test]
+fn a_network_around_the_gateway_of_another_may_be_claimed_too() {
+    let (known, since) = (known(), "since: '2026-11-21T00:00:01Z'");
+    let west = format!(
+        "{WEST}status: {{gateways: [{{gatewayIP: 10.7.0.9, {since}, formerSince: '2026-11-21T09:00:00Z'}}]}}\n"
+    );
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&west).remove(0))));
+    let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.7.0.0/16]"));
+    assert_eq!(answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &update), "allowed");
+}
+
+/// It is told so by the leader, and its heartbeats go on.
+#[test]
+fn what_a_younger_member_has_for_sure_may_be_claimed_too() {
+    let (known, since) = (known(), "since: '2026-11-21T00:00:01Z'");
+    let west = format!("{WEST}status: {{networks: [{{cidr: 10.2.0.0/16, {since}}}]}}\n");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&west).remove(0))));
+    let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.2.0.0/16]"));
+    let said = |update: &str| answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", update);
+    assert_eq!(said(&update), "allowed");
+    // What the leader has written down it says itself.
+    let forged = format!("{update}status: {{networks: [{{cidr: 10.2.0.0/16, {since}}}]}}\n");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(WEST).remove(0))));
+    assert!(said(&forged).starts_with("403: Service CIDR 10.2.0.0/16 overlaps"), "{}", said(&forged));
+}
+
+/// Anybody who reaches the port can make a review up. What the leader has written down is what the watch says.
+#[test]
+fn what_a_made_up_review_says_of_the_record_costs_nothing() {
+    let (known, since) = (known(), "since: '2026-11-19T00:00:00Z'");
+    let old = announce("north", ", serviceCIDRs: [10.3.0.0/16]");
+    let new = announce("north", ", serviceCIDRs: [10.3.0.0/16, 10.2.0.0/16]");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&old).remove(0))));
+    let record: Vec<String> =
+        (0..5_000).map(|number| format!("{{cidr: 'fd00::{number:x}/128', {since}}}")).collect();
+    let record = format!("{{cidr: 10.2.0.0/16, {since}}}, {}", record.join(", "));
+    let made_up =
+        announce("north", &format!(", serviceCIDRs: [10.3.0.0/16], status: {{networks: [{record}]}}"));
+    for old in [&old, &made_up] {
+        let said = answer(&known, Hook::MemberClusterAnnounce, "x", "update", &format!("{old}\n---\n{new}"));
+        assert_eq!(said, "allowed", "the leader refuses it: no other member has lost anything");
+    }
 }
 
 #[test]

@@ -30,6 +30,16 @@ fn a_cluster_set_comes_through_both_versions_unchanged() {
     assert_eq!(converted(&known(), &old, "v1alpha1"), old);
 }
 
+#[test]
+fn since_when_networks_need_approval_comes_through_both_versions() {
+    let since = "{networkApprovalSince: '2026-11-20T00:00:00Z'}";
+    let old: Value = objects(&format!("{OLD}status: {since}\n")).remove(0);
+    let new = converted(&known(), &old, "v1alpha2");
+    for set in [&new, &converted(&known(), &new, "v1alpha1")] {
+        assert_eq!(set["status"]["networkApprovalSince"], "2026-11-20T00:00:00Z");
+    }
+}
+
 /// The cluster of [`OLD`] where there are these claims: `NAME=VALUE`.
 #[track_caller]
 fn check_claims(claims: &[&str], expected: &str) {

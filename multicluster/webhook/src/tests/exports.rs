@@ -2,7 +2,7 @@
 
 use antrea_kit::watch::WatchEvent;
 
-use super::{answer, known, objects};
+use super::{EAST, answer, known, objects};
 use crate::{Event, Hook, Known};
 
 #[track_caller]
@@ -146,12 +146,9 @@ fn the_leader_kubernetes_and_admins_write_all_of_them() {
 #[test]
 fn members_do_not_make_policies() {
     let policy = with(POLICY, "kind: Antrea", "clusterID: east, kind: Antrea");
-    check(
-        "mc/east-token",
-        "create",
-        &policy,
-        "403: members may not export kind AntreaClusterNetworkPolicy: only Service, Endpoints, ClusterInfo and LabelIdentity",
-    );
+    let refused = "403: members may not export kind AntreaClusterNetworkPolicy: only Service, Endpoints, ClusterInfo and LabelIdentity";
+    check("mc/east-token", "create", &policy, refused);
+    check("mc/east-token", "delete", &policy, refused);
     check(
         "mc/east-token",
         "create",
@@ -164,6 +161,25 @@ fn members_do_not_make_policies() {
         &with(SERVICE, "kind: Service,", "kind: Secret,"),
         "403: members may not export kind Secret: only Service, Endpoints, ClusterInfo and LabelIdentity",
     );
+}
+
+#[test]
+fn who_has_announced_nothing_exports_nothing() {
+    let known = known();
+    let of_north = [SERVICE, ENDPOINTS, INFO, LABELS].map(|export| export.replace("east", "north"));
+    let refused = "412: cluster north has not announced itself: there is no MemberClusterAnnounce member-announce-from-north";
+    let announce = EAST.replace("east", "north").replace("10.1.0.0", "10.3.0.0").replace("10.101", "10.103");
+    for export in &of_north {
+        check_in(&known, "mc/north-token", "create", export, refused);
+        check_in(&known, "mc/north-token", "update", &format!("{export}---{export}"), refused);
+        check_in(&known, "mc/north-token", "delete", export, "allowed");
+    }
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&announce).remove(0))));
+    let service = of_north.first().unwrap();
+    check_in(&known, "mc/north-token", "create", service, "allowed");
+    let leaves = with(&announce, "namespace: mc", "namespace: mc, deletionTimestamp: '2026-11-21T00:00:00Z'");
+    known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&leaves).remove(0))));
+    check_in(&known, "mc/north-token", "create", service, "412: cluster north leaves the ClusterSet");
 }
 
 #[test]
@@ -187,14 +203,24 @@ fn nobody_is_let_in_before_enough_is_known() {
     );
     let account = "metadata: {name: east-token, annotations: {multicluster.antrea.io/cluster-id: east}}";
     known.learn("mc", Event::Account(WatchEvent::Resynced(objects(account))));
-    check_in(&known, "mc/east-token", "create", SERVICE, "allowed");
     check_in(
         &known,
         "mc/east-token",
         "create",
-        ENDPOINTS,
+        SERVICE,
         "503: the Multi-cluster controller has not read the MemberClusterAnnounces of this Namespace yet: try again",
     );
+    known.learn("mc", Event::Announce(WatchEvent::Resynced(objects(EAST))));
+    check_in(
+        &known,
+        "mc/east-token",
+        "create",
+        SERVICE,
+        "503: the Multi-cluster controller has not read the ResourceExports of this Namespace yet: try again",
+    );
+    known.learn("mc", Event::Export(WatchEvent::Resynced(Vec::new())));
+    check_in(&known, "mc/east-token", "create", SERVICE, "allowed");
+    check_in(&known, "mc/east-token", "create", ENDPOINTS, "allowed");
     known.learn("mc", Event::Account(WatchEvent::Deleted(objects(account).remove(0))));
     let answer = answer(&known, Hook::ResourceExport, "mc/east-token", "delete", SERVICE);
     assert!(answer.starts_with("403: ServiceAccount mc/east-token is bound to no cluster"), "{answer}");

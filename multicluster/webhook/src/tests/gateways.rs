@@ -1,5 +1,7 @@
 //! Gateways.
 
+use antrea_kit::auth::NodesInTokens;
+
 use super::{answer, known};
 use crate::Hook;
 
@@ -27,7 +29,7 @@ fn the_controller_makes_gateways() {
         "kube-system/antrea-mc-controller",
         "create",
         &GATEWAY.replace("10.0.0.2", "127.0.0.1"),
-        "422: internalIP: \"127.0.0.1\" cannot be reached by other hosts: it is a loopback address",
+        "422: internalIP: \"127.0.0.1\" cannot be reached by other hosts, as no loopback address can",
     );
     let only = "403: only the Multi-cluster controller may write Gateways: annotate the Node with multicluster.antrea.io/gateway=true";
     for who in ["admin", "default/antrea-mc-controller", "other/antrea-agent", "mc/east-token"] {
@@ -46,7 +48,6 @@ fn the_controller_makes_gateways() {
 fn the_agent_of_the_node_says_how_it_is() {
     let report = update("gatewayIP", "status: {probe: {nodes: {probed: 1, reached: 1}}}\ngatewayIP");
     check("agent@n1", "status", &report, "allowed");
-    check("kube-system/antrea-agent", "status", &report, "allowed");
     check(
         "agent@n2",
         "status",
@@ -56,6 +57,33 @@ fn the_agent_of_the_node_says_how_it_is() {
     for who in ["admin", "kube-system/antrea-mc-controller", "other/antrea-agent"] {
         check(who, "status", &report, "403: only the antrea-agent of a Gateway's Node may write its status");
     }
+}
+
+#[test]
+fn an_agent_without_a_node_is_believed_of_older_api_servers_alone() {
+    let report = update("gatewayIP", "status: {probe: {nodes: {probed: 1, reached: 1}}}\ngatewayIP");
+    let key = "wireGuard: {publicKey: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}\ngatewayIP";
+    let check = |tokens: Option<NodesInTokens>, expected: &str| {
+        let known = known();
+        if let Some(tokens) = tokens {
+            known.learn_tokens(tokens);
+        }
+        for (verb, yaml) in [("status", &report), ("update", &update("gatewayIP", key))] {
+            let answer = answer(&known, Hook::Gateway, "kube-system/antrea-agent", verb, yaml);
+            assert_eq!(answer, expected, "{tokens:?} {verb}");
+        }
+    };
+    check(
+        None,
+        "503: the Multi-cluster controller does not know the version of the API server yet: try again",
+    );
+    check(Some(NodesInTokens::Absent), "allowed");
+    check(
+        Some(NodesInTokens::Present),
+        "403: the token of antrea-agent names no Node (authentication.kubernetes.io/node-name), as those of Pods do from \
+         Kubernetes 1.30 on: use the token that the kubelet gives the Pod of antrea-agent; one from before an upgrade of \
+         the API server is replaced within an hour",
+    );
 }
 
 #[test]
@@ -76,6 +104,23 @@ fn the_agent_writes_the_key_alone() {
     let refused = "403: antrea-agent may write nothing of a Gateway but wireGuard and the status";
     check("agent@n1", "update", &update("172.18.0.2", "172.18.0.3"), refused);
     check("agent@n1", "create", GATEWAY, refused);
+}
+
+/// An agent of one Node would let other clusters in to the Services of all.
+#[test]
+fn the_controller_alone_says_what_is_exported() {
+    let exported = "exported: {mode: Listed, addresses: [10.1.0.7/32]}\ngatewayIP";
+    check("kube-system/antrea-mc-controller", "update", &update("gatewayIP", exported), "allowed");
+    let refused = "403: antrea-agent may write nothing of a Gateway but wireGuard and the status";
+    check("agent@n1", "update", &update("gatewayIP", exported), refused);
+    let listed = GATEWAY.replace("gatewayIP", exported);
+    check("agent@n1", "update", &format!("{listed}---{GATEWAY}"), refused);
+    check(
+        "kube-system/antrea-mc-controller",
+        "update",
+        &update("gatewayIP", "exported: {mode: Listed, addresses: [10.1.0.7]}\ngatewayIP"),
+        "422: exported.addresses[0]: \"10.1.0.7\" is not a CIDR, as 10.96.0.0/12",
+    );
 }
 
 #[test]

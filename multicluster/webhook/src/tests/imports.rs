@@ -52,6 +52,66 @@ fn a_member_says_nothing_of_other_clusters() {
     );
 }
 
+/// What `east` says, with a message of so many bytes in each of so many conditions.
+fn said(conditions: usize, bytes: usize) -> String {
+    let condition = format!("{{type: Succeeded, status: 'False', message: {}}}", "x".repeat(bytes));
+    format!("{{clusterID: east, conditions: [{}]}}", vec![condition; conditions].join(", "))
+}
+
+#[test]
+fn what_a_member_says_of_a_policy_is_short_or_no_longer_than_it_was() {
+    for (old, new) in
+        [(String::new(), said(1, 4000)), (said(1, 5000), said(1, 4999)), (said(10, 9), said(9, 9))]
+    {
+        check("mc/east-token", "status", &statuses(&old, &new), "allowed");
+    }
+    check(
+        "mc/east-token",
+        "status",
+        &statuses(&said(1, 4200), &said(1, 5000)),
+        "403: the entry of cluster east in status.clusterStatuses has 5086 bytes, of 4096 that there may be",
+    );
+    check(
+        "mc/east-token",
+        "status",
+        &statuses(EAST, &said(9, 9)),
+        "403: the entry of cluster east in status.clusterStatuses has 9 conditions, of 8 that there may be",
+    );
+}
+
+#[test]
+fn a_member_does_not_fill_an_import_with_managed_fields() {
+    let managed = |bytes: usize| {
+        let fields = format!("[{{manager: {}}}]", "x".repeat(bytes - "[{'manager':''}]".len()));
+        import(EAST).replace("namespace: mc", &format!("namespace: mc, managedFields: {fields}"))
+    };
+    let changes = |old, new| format!("{}---\n{}", managed(old), managed(new));
+    check("mc/east-token", "status", &changes(1000, 32_768), "allowed");
+    check("mc/east-token", "status", &changes(40_000, 39_000), "allowed");
+    let refused = "403: metadata.managedFields has 32769 bytes, of 32768 that there may be";
+    check("mc/east-token", "status", &changes(1000, 32_769), refused);
+    let of_labels = changes(1000, 1001).replace("kind: AntreaClusterNetworkPolicy", "kind: LabelIdentity");
+    let refused = "403: cluster east may say what became of policies, and not of other ResourceImports";
+    check("mc/east-token", "status", &of_labels, refused);
+}
+
+#[test]
+fn a_member_says_nothing_of_imports_that_are_no_policies() {
+    let of_endpoints = |old: &str, new: &str| {
+        let spec = "kind: AntreaClusterNetworkPolicy, name: strict, clusternetworkpolicy: {priority: 1}";
+        statuses(old, new).replace(spec, "kind: Endpoints, name: web, namespace: shop, endpoints: {}")
+    };
+    check(
+        "mc/east-token",
+        "status",
+        &of_endpoints(WEST, &format!("{WEST}, {EAST}")),
+        "403: cluster east may say what became of policies, and not of other ResourceImports",
+    );
+    for new in [EAST, ""] {
+        check("mc/east-token", "status", &of_endpoints(EAST, new), "allowed");
+    }
+}
+
 #[test]
 fn only_the_leader_says_what_is_imported() {
     let change = format!("{}---\n{}", import(""), import("").replace("priority: 1", "priority: 2"));

@@ -7,29 +7,36 @@ mod export_contents;
 mod exports;
 mod gateways;
 mod imports;
+mod limits;
 mod mutations;
 mod networks;
 mod requests;
 mod stalled;
+mod tokens;
 mod upstream;
 mod valid;
 
+use std::time::Duration;
+
 use antrea_kit::watch::WatchEvent;
+use antrea_mc_core::limits::Limits;
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{Event, Hook, Installation, Known, Request, Verdict, review};
+use crate::{Event, Exported, Hook, Installation, Known, Request, Verdict, review};
 
 /// The Common Area `mc` of ClusterSet `set`: `east` and `west` have announced networks, `old` is an upstream member,
-/// `north` and `south` have ServiceAccounts and nothing else. The controller and the agent are in `kube-system`.
+/// `north` and `south` have ServiceAccounts and nothing else. Tokens last a week, those of `north` 30 days, those of `old`
+/// a second. The controller and the agent are in `kube-system`.
 const ACCOUNTS: &str = "
 metadata: {name: east-token, annotations: {multicluster.antrea.io/cluster-id: east}}
 ---
 metadata: {name: west-token, annotations: {multicluster.antrea.io/cluster-id: west}}
 ---
-metadata: {name: old-token, annotations: {multicluster.antrea.io/cluster-id: old}}
+metadata: {name: old-token, annotations: {multicluster.antrea.io/cluster-id: old, multicluster.antrea.io/token-lifetime: 1s}}
 ---
-metadata: {name: north-token, annotations: {multicluster.antrea.io/cluster-id: north}}
+metadata: {name: north-token, annotations: {multicluster.antrea.io/cluster-id: north, multicluster.antrea.io/token-lifetime: 720h}}
 ---
 metadata: {name: south-token, annotations: {multicluster.antrea.io/cluster-id: east-2}}
 ---
@@ -77,16 +84,28 @@ pub(super) fn installation() -> Installation {
         controller: "kube-system".to_owned(),
         agent: "kube-system".to_owned(),
         common_areas: vec!["mc".to_owned()],
+        limits: Limits::default(),
         member: Some("kube-system".to_owned()),
+        token_lifetime: Duration::from_secs(7 * 24 * 3600),
     }
 }
 
+/// A ResourceExport, as webhooks know it.
+pub(super) fn exported(export: ResourceExport) -> Exported {
+    export.into()
+}
+
 pub(super) fn known() -> Known {
-    let known = Known::new(installation());
+    known_with(Limits::default())
+}
+
+/// The same with other limits of what a member may export.
+pub(super) fn known_with(limits: Limits) -> Known {
+    let known = Known::new(Installation { limits, ..installation() });
     known.learn("mc", Event::Account(WatchEvent::Resynced(objects(ACCOUNTS))));
     known.learn("mc", Event::ClusterSet(WatchEvent::Resynced(objects(LEADER_SET))));
     known.learn("mc", Event::Announce(WatchEvent::Resynced(objects(&[EAST, WEST, OLD].join("---")))));
-    known.learn("mc", Event::ClusterInfo(WatchEvent::Resynced(Vec::new())));
+    known.learn("mc", Event::Export(WatchEvent::Resynced(Vec::new())));
     known.learn("kube-system", Event::ClusterSet(WatchEvent::Resynced(Vec::new())));
     assert!(known.is_complete());
     known

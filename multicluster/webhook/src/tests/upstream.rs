@@ -1,6 +1,7 @@
 //! What upstream's members, leader and admins wrote is let through.
 
 use antrea_kit::watch::WatchEvent;
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
 use super::{installation, request};
@@ -28,15 +29,28 @@ fn common_area() -> Known {
     });
     known.learn(AREA, Event::ClusterSet(WatchEvent::Resynced(vec![serde_json::from_value(set).unwrap()])));
     known.learn(AREA, Event::Announce(WatchEvent::Resynced(Vec::new())));
-    known.learn(AREA, Event::ClusterInfo(WatchEvent::Resynced(Vec::new())));
+    known.learn(AREA, Event::Export(WatchEvent::Resynced(Vec::new())));
+    known
+}
+
+/// The same once they have.
+fn announced() -> Known {
+    let known = common_area();
+    let announce = |cluster: &str| {
+        let name = format!("member-announce-from-{cluster}");
+        let metadata = json!({ "name": name, "creationTimestamp": "2026-01-01T00:00:00Z" });
+        serde_json::from_value(json!({ "metadata": metadata, "clusterID": cluster })).unwrap()
+    };
+    known.learn(AREA, Event::Announce(WatchEvent::Resynced(vec![announce("c5"), announce("c6")])));
     known
 }
 
 #[track_caller]
 fn check(hook: Hook, who: &str, verb: &str, object: &Value) {
+    let known = if hook == Hook::ResourceExport { announced() } else { common_area() };
     let text = object.to_string();
     let yaml = if verb == "update" { format!("{text}\n---\n{text}") } else { text };
-    let verdict = review(hook, &request(who, verb, &yaml), &common_area().read());
+    let verdict = review(hook, &request(who, verb, &yaml), &known.read());
     assert_eq!(verdict, Verdict::Allowed, "{who} {verb} {object:#}");
 }
 
@@ -65,11 +79,11 @@ fn is_an_attack(export: &Value) -> bool {
 #[test]
 fn what_upstream_let_a_members_token_write_is_refused() {
     let all = include_str!("../../../../shared-api/tests/golden/multicluster/resourceexports.yaml");
-    let known = common_area();
+    let known = announced();
     let of_c5 = |export: &Value| export["metadata"]["name"] == "c5-clusterinfo";
     let info = recorded(all).into_iter().find(of_c5).unwrap();
-    let info = Box::new(serde_json::from_value(info).unwrap());
-    known.learn(AREA, Event::ClusterInfo(WatchEvent::Applied(info)));
+    let info: ResourceExport = serde_json::from_value(info).unwrap();
+    known.learn(AREA, Event::Export(WatchEvent::Applied(info.into())));
     let refused = recorded(all).into_iter().filter(is_an_attack).map(|export| {
         let who = format!("{AREA}/{}", export["spec"]["clusterID"].as_str().unwrap());
         let request = request(&who, "create", &export.to_string());
@@ -79,7 +93,7 @@ fn what_upstream_let_a_members_token_write_is_refused() {
         }
     });
     insta::assert_snapshot!(refused.collect::<String>(), @"
-    403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or unspecified addresses: name the networks of the cluster; Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own
+    403: Pod CIDR 0.0.0.0/0 contains loopback, link-local, multicast or reserved addresses: name the networks of the cluster; Service CIDR 10.100.0.0/16 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own; Pod CIDR 0.0.0.0/0 overlaps Service CIDR 10.100.0.0/16 of cluster c5: clusters of a ClusterSet need networks of their own
     403: 10.100.0.1 is in Service CIDR 10.100.0.0/16 of cluster c5
     ");
 }

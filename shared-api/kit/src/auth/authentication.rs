@@ -21,7 +21,8 @@ use crate::slots::Source;
 /// not tell its keys, it is each agent's after a restart of antrea-controller, for three watches.
 const STRANGERS: Bounds = Bounds { most: 8192, share: 128, patience: Duration::from_secs(5) };
 
-/// The same for a token that the cluster has signed, or may have: after a restart it is each agent's. Whoever may create tokens can have many.
+/// The same for a token that the cluster has signed, or may have: after a restart it is each agent's. A user who may create tokens
+/// can have many.
 const SIGNED: Bounds = Bounds { most: 8192, share: 2048, patience: Duration::from_secs(20) };
 
 /// The same for a token that was good within this time, and for one at a time on a connection whose client was admitted before, as

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use super::election::{Election, Leadership, Step, Terms};
+use crate::watchdog::Watchdog;
 
 /// Takes part in the election of one Lease.
 #[derive(Debug)]
@@ -21,19 +22,23 @@ pub struct Elector {
     name: String,
     election: Election,
     leadership: watch::Sender<Leadership>,
+    /// Watches the thread that works while this process leads.
+    worker: Watchdog,
 }
 
 impl Elector {
-    /// For the Lease `name` of a Namespace. The receiver tells whether this process leads; it begins with no.
+    /// For the Lease `name` of a Namespace. `leadership` is told whether this process leads, which it does not yet. It
+    /// takes no part while the thread is stuck that would do the work: another process takes over.
     pub fn new(
         client: Client,
         namespace: &str,
         name: &str,
         terms: Terms,
-    ) -> (Self, watch::Receiver<Leadership>) {
-        let (leadership, receiver) = watch::channel(Leadership::Following);
+        worker: Watchdog,
+        leadership: watch::Sender<Leadership>,
+    ) -> Self {
         let api = Api::namespaced(client, namespace);
-        (Self { api, name: name.to_owned(), election: Election::new(terms), leadership }, receiver)
+        Self { api, name: name.to_owned(), election: Election::new(terms), leadership, worker }
     }
 
     /// Takes part until `stop`, and gives the Lease back then.
@@ -43,7 +48,9 @@ impl Elector {
     pub async fn run(mut self, stop: CancellationToken) -> anyhow::Result<()> {
         let period = self.election.terms().retry_period;
         while !stop.is_cancelled() {
-            if let Some(Err(error)) = stop.run_until_cancelled(self.attempt()).await {
+            if self.worker.is_alive()
+                && let Some(Err(error)) = stop.run_until_cancelled(self.attempt()).await
+            {
                 debug!(lease = self.name, error = format!("{error:#}"), "Lease was not renewed");
             }
             self.tell();

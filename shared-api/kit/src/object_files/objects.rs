@@ -97,6 +97,11 @@ impl Refusal {
         Self { code: StatusCode::METHOD_NOT_ALLOWED, reason: "MethodNotAllowed", message }
     }
 
+    fn conflict(key: &Key) -> Self {
+        let message = format!("{key} has been modified; apply the change to its latest version");
+        Self { code: StatusCode::CONFLICT, reason: "Conflict", message }
+    }
+
     fn not_found(key: &Key) -> Self {
         Self { code: StatusCode::NOT_FOUND, reason: "NotFound", message: format!("there is no {key}") }
     }
@@ -130,6 +135,14 @@ impl Objects {
         self.objects.get(key).cloned().ok_or_else(|| Refusal::not_found(key))
     }
 
+    /// The object that a change is made to. As with API servers, one that names a version is for that alone.
+    fn get_for(&self, key: &Key, change: &Value) -> Result<Value, Refusal> {
+        let (object, field) = (self.get(key)?, "/metadata/resourceVersion");
+        let version = change.pointer(field).and_then(Value::as_str).filter(|version| !version.is_empty());
+        let is_present = object.pointer(field).and_then(Value::as_str) == version;
+        if version.is_none() || is_present { Ok(object) } else { Err(Refusal::conflict(key)) }
+    }
+
     pub(super) fn list(&self, many: &Many) -> Value {
         let chosen = self.objects.iter().filter(|(key, object)| many.chooses(key, object));
         let items: Vec<&Value> = chosen.map(|(_, object)| object).collect();
@@ -155,12 +168,12 @@ impl Objects {
     }
 
     pub(super) fn replace(&mut self, key: &Key, object: Value) -> Result<Value, Refusal> {
-        self.get(key)?;
+        self.get_for(key, &object)?;
         Ok(self.put(key.clone(), object))
     }
 
     pub(super) fn patch(&mut self, key: &Key, patch: &Value) -> Result<Value, Refusal> {
-        let mut object = self.get(key)?;
+        let mut object = self.get_for(key, patch)?;
         merge(&mut object, patch);
         Ok(self.put(key.clone(), object))
     }
@@ -243,6 +256,19 @@ mod tests {
         assert!(objects.get(&key).is_err());
         let events: Vec<&str> = objects.changes.iter().map(|change| change.event).collect();
         assert_eq!(events, ["ADDED", "MODIFIED", "DELETED"]);
+    }
+
+    #[test]
+    fn a_change_to_an_earlier_version_is_refused() {
+        let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}});
+        let (mut objects, key) = (Objects::default(), Key::of(&object).unwrap());
+        let first = objects.put(key.clone(), object.clone());
+        let second = objects.patch(&key, &first).unwrap();
+        assert_eq!(objects.patch(&key, &first).unwrap_err().code, StatusCode::CONFLICT);
+        assert_eq!(objects.replace(&key, first).unwrap_err().code, StatusCode::CONFLICT);
+        objects.replace(&key, second).unwrap();
+        objects.patch(&key, &json!({"metadata": {"resourceVersion": ""}})).unwrap();
+        objects.replace(&key, object).unwrap();
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn a_renewed_certificate_has_another_key_and_the_same_authority() {
     let stored = StoredAuthority::generate("a").unwrap();
     let authority = Authority::restore("a", &names, &stored).unwrap();
     let certificate = ServingCertificate::valid_for(authority, now, DAY).unwrap();
-    let (first, authority) = (certificate.current(), certificate.ca_pem().to_owned());
+    let (first, authority) = (certificate.current(), certificate.ca_pem());
     assert_eq!(certificate.renew_if_due(now + DAY / 2).unwrap(), Renewal::NotDue);
     assert_eq!(certificate.renew_if_due(now + DAY).unwrap(), Renewal::Renewed);
     let second = certificate.current();
@@ -66,6 +66,38 @@ fn an_authority_that_was_damaged_is_an_error_not_a_new_one() {
     ] {
         assert!(ServingCertificate::issued_by(&damaged, "a", &[]).is_err());
     }
+}
+
+/// Whether a certificate has a time in it, as `YYMMDDhhmmssZ`.
+fn says(certificate: &CertificateDer<'_>, time: &str) -> bool {
+    certificate.windows(time.len()).any(|window| window == time.as_bytes())
+}
+
+#[test]
+fn what_vouches_has_an_end_and_no_leaf_outlives_it() {
+    let time = |text: &str| SystemTime::from(text.parse::<jiff::Timestamp>().unwrap());
+    let (now, ends) = (time("2026-11-20T00:00:00Z"), time("2027-11-20T00:00:00Z"));
+    let stored = StoredAuthority::generate_until("a", now, ends).unwrap();
+    let authority = Authority::restore("a", &["localhost".to_owned()], &stored).unwrap();
+    let certificate = ServingCertificate::valid_for(authority, now, DAY).unwrap();
+    let shown = certificate.current().key.cert.clone();
+    assert!(says(&shown[0], "261121000000Z"), "a day later");
+    assert!(says(&shown[1], "261119000000Z") && says(&shown[1], "271120000000Z"));
+    let late = time("2027-11-19T12:00:00Z");
+    assert_eq!(certificate.renew_if_due(late).unwrap(), Renewal::Renewed);
+    assert!(says(&certificate.current().key.cert[0], "271120000000Z"), "as what vouches for it");
+    assert_eq!(certificate.renew_if_due(ends).unwrap(), Renewal::NotDue, "nothing vouches any more");
+}
+
+#[test]
+fn a_server_goes_over_to_another_authority_or_stays_with_the_one_it_has() {
+    let [first, second] = [(); 2].map(|()| StoredAuthority::generate("a").unwrap());
+    let certificate = ServingCertificate::issued_by(&first, "a", &["localhost".to_owned()]).unwrap();
+    certificate.reissue(&second).unwrap();
+    assert!(certificate.reissue(&StoredAuthority { key: String::new(), ..first }).is_err());
+    assert_eq!(certificate.ca_pem(), second.certificate);
+    let authority = CertificateDer::from_pem_slice(second.certificate.as_bytes()).unwrap();
+    assert_eq!(certificate.current().key.cert[1], authority);
 }
 
 /// Sends whoever watches what happens.
@@ -114,7 +146,7 @@ async fn a_watch_goes_on_when_the_certificate_is_renewed_and_new_ones_are_shown_
     let stored = StoredAuthority::generate("a").unwrap();
     let authority = Authority::restore("a", &["localhost".to_owned()], &stored).unwrap();
     let certificate = ServingCertificate::valid_for(authority, now, DAY).unwrap();
-    let (published, events) = (certificate.ca_pem().to_owned(), broadcast::Sender::new(8));
+    let (published, events) = (certificate.ca_pem(), broadcast::Sender::new(8));
     let address = serve(&certificate, events.clone()).await;
     let mut old = watch(address, &published).await;
     events.send("before").unwrap();

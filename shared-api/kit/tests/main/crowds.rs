@@ -66,7 +66,7 @@ impl Target {
         let certificate = certificate();
         let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
         let server = Running::answering(Some(tls), Limits::DEFAULT, guard.before(handler)).await;
-        Self { server, config: Some(client_config(certificate.ca_pem())) }
+        Self { server, config: Some(client_config(&certificate.ca_pem())) }
     }
 
     async fn plain() -> Self {

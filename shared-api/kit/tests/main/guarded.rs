@@ -70,7 +70,7 @@ impl Api {
             Server::bind(address, Some(tls), Limits::default(), guard.before(handler)).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(CancellationToken::new()));
-        Self { address, ca: certificate.ca_pem().to_owned(), reviews, loopback, check }
+        Self { address, ca: certificate.ca_pem(), reviews, loopback, check }
     }
 
     /// The status line and the body that `METHOD PATH` with a token is answered with.

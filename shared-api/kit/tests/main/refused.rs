@@ -51,7 +51,7 @@ impl Refusing {
         let server = Server::bind(address, Some(tls), Limits::default(), handler).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(CancellationToken::new()));
-        Self { address, ca: certificate.ca_pem().to_owned() }
+        Self { address, ca: certificate.ca_pem() }
     }
 
     async fn connect(&self, protocol: &str) -> tokio_rustls::client::TlsStream<TcpStream> {

@@ -82,7 +82,7 @@ async fn health_is_told_over_tls_to_clients_that_trust_the_certificate() {
     let ovs = checks.add("ovs", Kind::Readiness);
     let tls = certificate.server_config(MinimumTls::V1_2).unwrap();
     let server = Running::start(Some(tls), Limits::default(), checks).await;
-    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    let connector = TlsConnector::from(client_config(&certificate.ca_pem()));
     for (name, passes) in [("localhost", false), ("127.0.0.1", true)] {
         if passes {
             ovs.pass();
@@ -100,7 +100,7 @@ async fn the_certificate_is_for_its_names_only() {
     let certificate = certificate();
     let tls = certificate.server_config(MinimumTls::V1_3).unwrap();
     let server = Running::start(Some(tls), Limits::default(), Checks::new()).await;
-    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    let connector = TlsConnector::from(client_config(&certificate.ca_pem()));
     let name = ServerName::try_from("example.org").unwrap();
     assert!(connector.connect(name, server.connect().await).await.is_err());
 }
@@ -186,7 +186,7 @@ async fn an_api_answers_for_health_on_all_addresses() {
     let server = api::bind(&certificate, 0, MinimumTls::V1_3, api::health(checks)).await.unwrap();
     let (port, has_ipv6) = (server.local_addr().port(), server.local_addr().is_ipv6());
     tokio::spawn(server.run(CancellationToken::new()));
-    let connector = TlsConnector::from(client_config(certificate.ca_pem()));
+    let connector = TlsConnector::from(client_config(&certificate.ca_pem()));
     let ipv6 = has_ipv6.then_some(IpAddr::from(Ipv6Addr::LOCALHOST));
     for address in ipv6.into_iter().chain([IpAddr::from(Ipv4Addr::LOCALHOST)]) {
         let stream = TcpStream::connect((address, port)).await.unwrap();

@@ -4,9 +4,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WireGuardInfo;
+use super::{TunnelInfo, WireGuardInfo};
 use crate::object::{is_default, object};
 use crate::schema;
+use crate::word::word;
 
 object!(
     /// The Gateway of the cluster. It has the name of the Node. The member's controller writes all but the WireGuard
@@ -27,9 +28,37 @@ object!(
         /// For encryption between Gateways.
         #[serde(skip_serializing_if = "Option::is_none")]
         wire_guard: Option<WireGuardInfo>,
+        /// What other clusters may open connections to. An addition to upstream's: where it is missing, that is
+        /// everything, as far as policies let them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exported: Option<Exported>,
         /// What the agent of the Node finds; upstream's agents find nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         status: Option<GatewayStatus>,
+    }
+);
+
+/// What other clusters may open connections to: what is listed, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Exported {
+    /// That there is a list, also where it is empty. Agents take a word that they do not know for this one.
+    pub mode: ExportedMode,
+    /// Where exported Services are reached: ClusterIPs and Pods, or networks that cover them where they are very many.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "schema::exported_cidrs")]
+    pub addresses: Vec<String>,
+    /// The networks of the cluster's Pods, for agents that connect Pods with Pods.
+    #[serde(rename = "podCIDRs", skip_serializing_if = "is_default")]
+    #[schemars(schema_with = "schema::pod_cidrs")]
+    pub pod_cidrs: Vec<String>,
+}
+
+word!(
+    /// How a Gateway says what is exported.
+    ExportedMode {
+        /// By a list.
+        Listed = "Listed",
     }
 );
 
@@ -40,6 +69,9 @@ pub struct GatewayStatus {
     /// Who answers through the tunnel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<GatewayProbe>,
+    /// The tunnel that Gateways of other clusters have to have as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<TunnelInfo>,
 }
 
 /// Who answered the agent's last probes through the tunnel.

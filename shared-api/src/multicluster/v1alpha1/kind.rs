@@ -37,3 +37,10 @@ word!(
         ExternalEntity = "ExternalEntity",
     }
 );
+
+impl ExportKind {
+    /// Whether members export it. All else is an admin's, whatever cluster ID it has.
+    pub const fn is_of_members(&self) -> bool {
+        matches!(self, Self::Service | Self::Endpoints | Self::ClusterInfo | Self::LabelIdentity)
+    }
+}

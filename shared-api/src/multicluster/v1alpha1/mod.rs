@@ -12,17 +12,18 @@ mod resource_export;
 mod resource_import;
 mod service;
 
-pub use cluster_info::{ClusterInfo, GatewayInfo, WireGuardInfo};
+pub use cluster_info::{ClusterInfo, GatewayInfo, MOST_GATEWAYS, TunnelInfo, WireGuardInfo};
 pub use cluster_info_import::{ClusterInfoImport, ClusterInfoImportStatus};
 pub use cluster_set::{ClusterSet, ClusterSetSpec, MemberCluster};
 pub use endpoints::{
     AddressType, ClusterEndpoints, EndpointSliceTemplate, ExportedEndpoints, ImportedEndpoints, SliceEndpoint,
 };
-pub use gateway::{Gateway, GatewayProbe, GatewayStatus, ProbedNodes, ProbedPeer};
+pub use gateway::{Exported, ExportedMode, Gateway, GatewayProbe, GatewayStatus, ProbedNodes, ProbedPeer};
 pub use kind::{ExportKind, ImportKind};
 pub use label_identity::{LabelIdentity, LabelIdentitySpec};
 pub use member_cluster_announce::{
-    EndpointIpType, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
+    EndpointIpType, HeldGateway, HeldNetwork, MOST_HELD_GATEWAYS, MOST_HELD_NETWORKS, MOST_NAMED_NETWORKS,
+    MOST_POD_NETWORKS, MOST_WRITTEN_NETWORKS, MemberClusterAnnounce, MemberClusterAnnounceStatus, TOUCH_TS,
 };
 pub use resource_export::{
     ExternalEntityExport, LabelIdentityExport, RawResource, ResourceExport, ResourceExportSpec,

@@ -1,5 +1,6 @@
 //! ClusterSet: what makes a cluster the leader, or a member, of a set of clusters.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -81,4 +82,8 @@ pub struct ClusterSetStatus {
     /// The generation that the status is about.
     #[serde(skip_serializing_if = "is_default")]
     pub observed_generation: i64,
+    /// For the leader: since when networks of members that are not private need the approval of an admin. What members had
+    /// before stands in their announces. An addition to upstream's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_approval_since: Option<Time>,
 }

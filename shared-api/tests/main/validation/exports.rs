@@ -62,6 +62,75 @@ fn ports_are_told_apart_by_their_names() {
 }
 
 #[test]
+fn an_exported_service_is_one_that_importers_can_have() {
+    let service = |distribution: &str, seconds: i32, protocol: &str| {
+        format!(
+            "spec: {{clusterID: a, name: b, namespace: c, kind: Service, service: {{serviceSpec: {{trafficDistribution: \
+             '{distribution}', sessionAffinity: ClientIP, sessionAffinityConfig: {{clientIP: {{timeoutSeconds: \
+             {seconds}}}}}, ports: [{{port: 80, appProtocol: '{protocol}'}}]}}}}}}"
+        )
+    };
+    for (distribution, seconds, protocol) in
+        [("", 1, ""), ("PreferClose", 86_400, "http"), ("PreferSameNode", 10, "kubernetes.io/h2c")]
+    {
+        check::<v1alpha1::ResourceExport>(&service(distribution, seconds, protocol), &[]);
+    }
+    let odd = service("preferclose", 86_401, "http/2/3");
+    check::<v1alpha1::ResourceExport>(
+        &odd,
+        &[
+            "spec.service.serviceSpec.ports[0].appProtocol: \"http/2/3\" is not a qualified name, as app or example.org/app",
+            "spec.service.serviceSpec.trafficDistribution: \"preferclose\" is none of PreferClose, PreferSameZone, PreferSameNode",
+            "spec.service.serviceSpec.sessionAffinityConfig.clientIP.timeoutSeconds: 86401 is not from 1 to 86400",
+        ],
+    );
+    check_update::<v1alpha1::ResourceExport>(&odd, &odd, &[]);
+    check::<v1alpha1::ResourceExport>(
+        "spec: {clusterID: a, name: b, namespace: c, kind: Endpoints, endpoints: {subsets: [{ports: [{port: 80, \
+         appProtocol: a b}]}], endpointSlices: [{addressType: IPv4, ports: [{port: 80, appProtocol: a b}]}]}}",
+        &[
+            "spec.endpoints.subsets[0].ports[0].appProtocol: \"a b\" is not a qualified name, as app or example.org/app",
+            "spec.endpoints.endpointSlices[0].ports[0].appProtocol: \"a b\" is not a qualified name, as app or example.org/app",
+        ],
+    );
+}
+
+#[test]
+fn annotations_for_importers_are_few() {
+    let export = |bytes: usize| {
+        format!(
+            "spec: {{clusterID: a, name: b, namespace: c, kind: Service, service: {{serviceSpec: {{}}, origin: {{type: \
+             Headless, annotations: {{key: {}}}}}}}}}",
+            "x".repeat(bytes - "key".len())
+        )
+    };
+    check::<v1alpha1::ResourceExport>(&export(65_536), &[]);
+    check::<v1alpha1::ResourceExport>(
+        &export(65_537),
+        &["spec.service.origin.annotations: have more than 65536 bytes"],
+    );
+}
+
+#[test]
+fn labels_for_importers_are_few() {
+    let key = |number: usize| format!("{}/{number:04}", "a".repeat(59));
+    let check_them = |labels: usize, note: usize, expected: &[&str]| {
+        let labels: Vec<String> = (0..labels).map(|number| format!("{}: ''", key(number))).collect();
+        let export = format!(
+            "spec: {{clusterID: a, name: b, namespace: c, kind: Service, service: {{serviceSpec: {{}}, origin: {{type: \
+             Headless, labels: {{{}}}, annotations: {{note: {}}}}}}}}}",
+            labels.join(", "),
+            "x".repeat(note - "note".len())
+        );
+        check::<v1alpha1::ResourceExport>(&export, expected);
+    };
+    let too_many = "spec.service.origin.labels: have more than 65536 bytes together with the annotations";
+    check_them(1000, 1536, &[]);
+    check_them(1000, 1537, &[too_many]);
+    check_them(1, 65_537, &["spec.service.origin.annotations: have more than 65536 bytes"]);
+}
+
+#[test]
 fn properties_of_an_exported_service_have_known_values() {
     check::<v1alpha1::ResourceExport>(
         "spec: {clusterID: a, name: b, namespace: c, kind: Service, service: {origin: {type: ExternalName, \
@@ -71,6 +140,7 @@ fn properties_of_an_exported_service_have_known_values() {
             "spec.service.serviceSpec.sessionAffinity: \"Node\" is none of None, ClientIP",
             "spec.service.serviceSpec.ipFamilies[1]: \"IPv5\" is none of IPv4, IPv6",
             "spec.service.serviceSpec.internalTrafficPolicy: \"Global\" is none of Cluster, Local",
+            "spec.service.serviceSpec.trafficDistribution: \"Whatever\" is none of PreferClose, PreferSameZone, PreferSameNode",
             "spec.service.origin.type: \"ExternalName\" is none of ClusterSetIP, Headless",
             "spec.service.origin.labels: \"a/b/c\" is not a qualified name, as app or example.org/app",
             "spec.service.origin.labels[d]: \"-\" is not the value of a label: letters, digits, '-', '_' and '.', 63 characters at most, beginning and ending with a letter or digit",
@@ -85,7 +155,7 @@ fn exported_endpoints_can_be_reached() {
         "spec: {clusterID: a, name: b, namespace: c, kind: Endpoints, endpoints: {subsets: \
          [{addresses: [{ip: 10.0.0.1}, {ip: 127.0.0.1}, {ip: x}], notReadyAddresses: [{ip: 10.0.0.2, hostname: B}], ports: [{port: 80}]}]}}",
         &[
-            "spec.endpoints.subsets[0].addresses[1].ip: \"127.0.0.1\" cannot be reached by other hosts: it is a loopback address",
+            "spec.endpoints.subsets[0].addresses[1].ip: \"127.0.0.1\" cannot be reached by other hosts, as no loopback address can",
             "spec.endpoints.subsets[0].addresses[2].ip: \"x\" is not an IP address",
             &format!("spec.endpoints.subsets[0].notReadyAddresses[0].hostname: \"B\" {NOT_A_LABEL}"),
         ],
@@ -122,11 +192,14 @@ fn slices_have_addresses_of_their_family() {
 fn a_cluster_tells_of_itself() {
     check::<v1alpha1::ResourceExport>(
         "spec: {clusterID: east, kind: ClusterInfo, clusterInfo: {clusterID: west, serviceCIDR: x, \
-         gatewayInfos: [{}, {gatewayIP: 192.0.2.1}], podCIDRs: [1.2.3.4], wireGuard: {publicKey: short}}}",
+         gatewayInfos: [{}, {gatewayIP: 192.0.2.1}], podCIDRs: [1.2.3.4], tunnel: {type: stt, port: 65536}, \
+         wireGuard: {publicKey: short}}}",
         &[
             "spec.clusterInfo.serviceCIDR: \"x\" is not a CIDR, as 10.96.0.0/12",
             "spec.clusterInfo.gatewayInfos[0].gatewayIP: is missing",
             "spec.clusterInfo.podCIDRs[0]: \"1.2.3.4\" is not a CIDR, as 10.96.0.0/12",
+            "spec.clusterInfo.tunnel.type: \"stt\" is none of geneve, vxlan, gre",
+            "spec.clusterInfo.tunnel.port: 65536 is not from 0 to 65535",
             "spec.clusterInfo.wireGuard.publicKey: \"short\" is not a WireGuard key: 32 bytes in base64, 44 characters",
             "spec.clusterInfo.clusterID: must be \"east\", as spec.clusterID",
         ],

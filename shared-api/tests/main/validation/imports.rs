@@ -43,8 +43,27 @@ fn a_gateway_has_two_addresses() {
         "{internalIP: 169.254.0.1, serviceCIDR: 10.96.0.0/33}",
         &[
             "gatewayIP: is missing",
-            "internalIP: \"169.254.0.1\" cannot be reached by other hosts: it is a link-local address",
+            "internalIP: \"169.254.0.1\" cannot be reached by other hosts, as no link-local address can",
             "serviceCIDR: \"10.96.0.0/33\" is not a CIDR, as 10.96.0.0/12",
+        ],
+    );
+}
+
+#[test]
+fn a_gateway_lists_networks_that_others_can_reach() {
+    let gateway = "gatewayIP: 172.18.0.2, internalIP: 172.18.0.2";
+    check::<v1alpha1::Gateway>(
+        &format!(
+            "{{{gateway}, exported: {{mode: Listed, addresses: [10.96.0.7/32], podCIDRs: ['fd00:10::/56']}}}}"
+        ),
+        &[],
+    );
+    check::<v1alpha1::Gateway>(
+        &format!("{{{gateway}, exported: {{addresses: [10.96.0.7, 10.96.0.8/32], podCIDRs: [0.0.0.0/0]}}}}"),
+        &[
+            "exported.mode: is missing",
+            "exported.addresses[0]: \"10.96.0.7\" is not a CIDR, as 10.96.0.0/12",
+            "exported.podCIDRs[0]: \"0.0.0.0/0\" has addresses that other hosts cannot reach, as no unspecified address can",
         ],
     );
 }

@@ -63,14 +63,30 @@ fn a_claim_has_one_of_two_names() {
 fn an_announce_says_who_and_where() {
     check::<v1alpha1::MemberClusterAnnounce>(
         "{metadata: {name: east}, clusterID: east, clusterSetID: set, serviceCIDRs: [10.96.0.0/12, 10.96.0.0], \
-         podCIDRs: [fd00::/129], endpointIPType: NodeIP}",
+         podCIDRs: [fd00::/129], nodePodCIDRs: [10.10.1], endpointIPType: NodeIP}",
         &[
             "metadata.name: must be \"member-announce-from-east\"",
             "leaderClusterID: is missing",
             "serviceCIDRs[1]: \"10.96.0.0\" is not a CIDR, as 10.96.0.0/12",
             "podCIDRs[0]: \"fd00::/129\" is not a CIDR, as 10.96.0.0/12",
+            "nodePodCIDRs[0]: \"10.10.1\" is not a CIDR, as 10.96.0.0/12",
             "endpointIPType: \"NodeIP\" is none of ClusterIP, PodIP",
         ],
+    );
+}
+
+#[test]
+fn an_announce_names_64_networks_of_a_kind_at_most() {
+    let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
+    let many = many.join(", ");
+    let kinds = ["serviceCIDRs", "podCIDRs", "nodePodCIDRs"];
+    let fields = kinds.map(|kind| format!("{kind}: [{many}]")).join(", ");
+    let errors = kinds.map(|kind| format!("{kind}: there may be 64 at most, not 65"));
+    check::<v1alpha1::MemberClusterAnnounce>(
+        &format!(
+            "{{metadata: {{name: member-announce-from-a}}, clusterID: a, clusterSetID: set, leaderClusterID: hub, {fields}}}"
+        ),
+        &errors.each_ref().map(String::as_str),
     );
 }
 

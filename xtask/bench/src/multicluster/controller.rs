@@ -108,6 +108,8 @@ fn configuration(cluster: &Cluster, endpoints: Endpoints) -> Value {
         "kind": "MultiClusterConfig",
         "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", cluster.health_port())},
         "webhook": {"port": cluster.webhook_port()},
+        // What clusters export that never announce themselves stays for longer than a workload takes.
+        "leader": {"memberLease": "24h"},
         "serviceCIDR": cluster.service_cidr,
         "podCIDRs": [cluster.pod_cidr],
         "endpointIPType": match endpoints {

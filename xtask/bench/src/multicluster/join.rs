@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::clusters::{COMMON_AREA, Cluster, Clusters, SET};
 use super::watch::{Watches, What};
-use crate::api::Request;
+use crate::api::{Api, Request};
 use crate::{Figure, percentile};
 
 const JOINS: usize = 5;
@@ -44,16 +44,19 @@ pub(super) fn join(clusters: &Clusters, member: &Cluster) -> Result<f64> {
     }
 }
 
-/// Leaves, and waits until the leader has forgotten the member.
+/// Leaves, and waits until the leader has forgotten the member, which its ClusterSet waits for, too.
 pub(super) fn leave(clusters: &Clusters, member: &Cluster) -> Result<()> {
     member.api.send(&Request::Delete { path: format!("{}/{SET}", member.cluster_sets()) })?;
     let announces =
         format!("/apis/multicluster.crd.antrea.io/v1alpha1/namespaces/{COMMON_AREA}/memberclusterannounces");
     let own = format!("member-announce-from-{}", member.id);
     wait::until(LIMIT, &format!("the leader to forget {}", member.id), || {
-        let all = clusters.leader.api.read(&announces)?;
-        let items = all["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        Ok(!items.iter().any(|announce| announce["metadata"]["name"] == own.as_str()))
+        let has = |api: &Api, path: &str, name: &str| -> Result<bool> {
+            let all = api.read(path)?;
+            let items = all["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+            Ok(items.iter().any(|item| item["metadata"]["name"] == name))
+        };
+        Ok(!has(&clusters.leader.api, &announces, &own)? && !has(&member.api, &member.cluster_sets(), SET)?)
     })
 }
 

@@ -4,11 +4,9 @@ use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use antrea_apiserver::{
-    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
-};
+use antrea_apiserver::{Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, SharedStore};
 use antrea_kit::api::StoredAuthority;
-use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes};
+use antrea_kit::auth::{Authenticator, Authorizer, Guard, Lifetimes, NodesInTokens};
 use antrea_kit::server::{Handler, Sendable, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
 use antrea_kit::status::no_such_path;

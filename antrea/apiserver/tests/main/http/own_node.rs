@@ -1,6 +1,6 @@
 //! What agents are told and may say: what is about their own Nodes.
 
-use antrea_apiserver::NodesInTokens;
+use antrea_kit::auth::NodesInTokens;
 use antrea_shared_api::controlplane::v1beta2::{
     NetworkPolicyNodeStatus, NetworkPolicyStatus, NodeStatsSummary,
 };

@@ -3,10 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use antrea_apiserver::{
-    Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, NodesInTokens, SharedStore,
-};
-use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes};
+use antrea_apiserver::{Agents, Api, CannotEvaluate, CannotReport, Cluster, LIMITS, SharedStore};
+use antrea_kit::auth::{Authenticator, Authorizer, CertificateTrust, Guard, Lifetimes, NodesInTokens};
 use antrea_kit::health::{Checks, text};
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
@@ -180,7 +178,7 @@ impl Running {
         let server = Server::bind(address, Some(tls), LIMITS, api.handler()).await.unwrap();
         let address = server.local_addr();
         tokio::spawn(server.run(stop.clone()));
-        Self { store, reported, trust, tokens, stop, asked, address, ca: certificate.ca_pem().to_owned() }
+        Self { store, reported, trust, tokens, stop, asked, address, ca: certificate.ca_pem() }
     }
 
     /// What the API server was asked whether somebody may.

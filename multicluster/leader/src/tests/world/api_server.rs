@@ -1,12 +1,12 @@
 //! What the API server makes of requests of the leader.
 
 use antrea_kit::watch::WatchEvent;
-use antrea_shared_api::multicluster::v1alpha1::ResourceImport;
 use serde_json::{Value, json};
 
-use super::{World, export, read};
+use super::{World, export, import, read};
 use crate::action::Action;
 use crate::event::{Answer, Event};
+use crate::imports::Import;
 
 impl World {
     pub(super) fn carry_out(&mut self, action: &Action) -> Answer {
@@ -69,9 +69,9 @@ impl World {
         self.put(object)
     }
 
-    fn put_import(&mut self, mut object: Value) -> Box<ResourceImport> {
+    fn put_import(&mut self, mut object: Value) -> Box<Import> {
         self.drop_unknown(&mut object);
-        read(&self.put(object))
+        import(&self.put(object))
     }
 
     fn drop_unknown(&self, object: &mut Value) {

@@ -17,8 +17,19 @@ pub(super) fn line(action: &Action) -> String {
             format!("tell {}: {}", change.name, conditions(&change.wanted.conditions))
         }
         Action::WriteAnnounceStatus(change) => {
-            let told = format!("tell {}: {}", change.name, conditions(&change.wanted.conditions));
-            told.trim_end().to_owned()
+            let gateways = change.wanted.gateways.iter().map(|held| match held.former_since {
+                None => format!(" Gateway {}", held.gateway_ip),
+                Some(_) => format!(" former {}", held.gateway_ip),
+            });
+            let held = change.wanted.held_networks.iter().map(|network| format!(" held {network}"));
+            let pods = change.wanted.pod_cidrs.iter().map(|network| format!(" Pods {network}"));
+            let networks = change.wanted.networks.iter().map(|held| match held.former_since {
+                None => format!(" has {}", held.cidr),
+                Some(_) => format!(" had {}", held.cidr),
+            });
+            let written: String = gateways.chain(held).chain(pods).chain(networks).collect();
+            let told = format!("tell {}:{written}", change.name);
+            format!("{told} {}", conditions(&change.wanted.conditions)).trim_end().to_owned()
         }
         Action::WriteClusterSetStatus(Change { name, wanted, .. }) => {
             let members = wanted.cluster_statuses.iter();

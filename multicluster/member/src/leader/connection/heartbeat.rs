@@ -4,72 +4,209 @@ use std::mem;
 use std::time::Duration;
 
 use antrea_kit::backoff::jitter;
-use antrea_kit::kube_client::status_code;
+use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
+use antrea_shared_api::multicluster::condition_type::ANNOUNCE_REFUSED;
+use antrea_shared_api::multicluster::contested;
+use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use kube::Client;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
-use super::{Connection, HEARTBEAT, PATIENCE};
-use crate::leader::announce::{announce, conflict, send};
+use super::{Connection, Facts, HEARTBEAT, PATIENCE};
+use crate::condition::Condition;
+use crate::export::ExportedPods;
+use crate::leader::announce::{announce, refused, send, told, touch};
 use crate::leader::identity::{is_anothers, own_uid};
-use crate::leader::{Link, Target};
+use crate::leader::pods::{heard, unheard};
+use crate::leader::{Class, Fault, Link, Target};
 
-/// How many heartbeats are lost before the leader counts as away.
+/// How many heartbeats are lost before the leader counts as away, and then, in another way, before that one is told.
 const LOST: u32 = 3;
 /// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
 
+/// A heartbeat before it is sent.
+struct Heartbeat {
+    local: Client,
+    leader: Client,
+    target: Target,
+    facts: Facts,
+    /// Of this cluster, once it was read.
+    uid: Option<String>,
+}
+
+/// What came of a heartbeat.
+pub(super) struct Beat {
+    /// Of this cluster, if it is known.
+    uid: Option<String>,
+    link: Link,
+    /// What the leader says of our networks, if it has taken the heartbeat.
+    heard: Option<Heard>,
+}
+
+/// What the leader says of our networks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// To users.
+    pub(super) told: Vec<Condition>,
+    /// Of Pods; nothing before it has heard of their networks.
+    pub(super) pods: Option<ExportedPods>,
+    /// The networks of Nodes that it was told of, if they were known.
+    pub(super) nodes: Option<Vec<IpNet>>,
+}
+
+impl Heard {
+    /// Before it has said anything.
+    pub(super) fn nothing(facts: &Facts) -> Self {
+        Self { told: Vec::new(), pods: unheard(facts), nodes: None }
+    }
+
+    /// Without what it says of the claims of others.
+    fn of_this_cluster(&self) -> (Vec<&Condition>, &Option<ExportedPods>) {
+        let is_of_others =
+            |said: &&Condition| [contested::NETWORK, contested::GATEWAY].contains(&said.reason.as_str());
+        (self.told.iter().filter(|said| !is_of_others(said)).collect(), &self.pods)
+    }
+}
+
+impl Heartbeat {
+    async fn run(self) -> Beat {
+        let uid = match self.uid.clone() {
+            Some(uid) => uid,
+            None => match timeout(PATIENCE, own_uid(&self.local)).await {
+                Ok(Ok(uid)) => uid,
+                Ok(Err(error)) => return Beat::lost(unknown_uid(&error)),
+                Err(late) => return Beat::lost(unknown_uid(&late.into())),
+            },
+        };
+        let sent = timeout(PATIENCE, self.send(&uid)).await;
+        let (link, heard) = sent.unwrap_or_else(|late| (Link::Disconnected(silence(late)), None));
+        Beat { uid: Some(uid), link, heard }
+    }
+
+    /// How the connection fares, and what the leader says of our networks.
+    async fn send(&self, uid: &str) -> (Link, Option<Heard>) {
+        let Self { leader, target, facts, .. } = self;
+        let (now, nodes) = (Timestamp::now(), facts.exported_of_nodes());
+        let sent = announce(target, facts, (uid, nodes.as_deref().unwrap_or_default()), now);
+        match send(leader, &sent, nodes.is_some()).await {
+            Ok(answer) => {
+                let pods = nodes.as_ref().map(|_| heard(facts, &sent, &answer));
+                let heard = Heard { told: told(&answer), pods, nodes };
+                (Link::Connected, Some(heard))
+            }
+            Err(error) if is_anothers(&error, leader, target, uid).await => {
+                (Link::Taken(Fault::of(&error).class().to_string()), None)
+            }
+            Err(error) => {
+                let lost = judge(&error, target, now);
+                let heard = self.touch(&sent, nodes, &error).await;
+                (heard.as_ref().map_or(lost, |_| Link::Connected), heard)
+            }
+        }
+    }
+
+    /// The leader has not taken a heartbeat. Where it refuses what this cluster says of itself, it hears all the same that the
+    /// cluster is alive: what it does not take is no reason to give up what it took before.
+    async fn touch(
+        &self,
+        sent: &MemberClusterAnnounce,
+        nodes: Option<Vec<IpNet>>,
+        error: &anyhow::Error,
+    ) -> Option<Heard> {
+        let Trouble::Refused(why) = Trouble::of(error) else { return None };
+        let answer = touch(&self.leader, sent).await.ok()?;
+        let pods = nodes.as_ref().map(|_| heard(&self.facts, &answer, &answer));
+        let told = told(&answer).into_iter().chain([refused(&why)]).collect();
+        Some(Heard { told, pods, nodes })
+    }
+}
+
+impl Beat {
+    const fn lost(fault: Fault) -> Self {
+        Self { uid: None, link: Link::Disconnected(fault), heard: None }
+    }
+
+    /// Whether nobody has answered.
+    fn is_silent(&self) -> bool {
+        matches!(&self.link, Link::Disconnected(fault) if *fault.class() == Class::Trouble(Trouble::Silent))
+    }
+}
+
 impl Connection {
-    pub(super) async fn beat(&mut self) {
-        let Some((target, client)) = self.joined.clone() else { return };
-        let now = Timestamp::now();
-        let sent = timeout(PATIENCE, self.announce(&target, &client, now)).await;
-        let silent = if sent.is_err() { self.silent + 1 } else { 0 };
+    /// Begins a heartbeat, unless there is no way to the leader or one is under way.
+    pub(super) fn beat(&mut self) {
+        let Some((target, leader)) = self.joined.clone().filter(|_| self.beats.is_empty()) else { return };
+        let (local, facts, uid) = (self.local.clone(), self.facts.clone(), self.uid.clone());
+        self.beats.push(Box::pin(Heartbeat { local, leader, target, facts, uid }.run()));
+    }
+
+    /// Takes in what came of a heartbeat.
+    pub(super) fn beaten(&mut self, beat: Beat) {
+        let silent = if beat.is_silent() { self.silent + 1 } else { 0 };
         let was_silent = mem::replace(&mut self.silent, silent) >= SILENT;
-        let link = sent
-            .unwrap_or_else(|_| Link::Disconnected(format!("the leader did not answer within {PATIENCE:?}")));
+        let Beat { uid, link, heard } = beat;
+        self.uid = uid.or_else(|| self.uid.take());
+        let says_otherwise = heard.is_some_and(|heard| self.hear(heard));
         if was_silent && link == Link::Connected {
             // TCP doubles its retransmission time-out, up to two minutes: after a partition, events on the old connections may be
             // delayed by as long as the partition lasted.
-            self.join(target);
-            return;
+            self.begin_again();
+        } else {
+            self.fared(link);
         }
-        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
-        // One lost heartbeat is no news. A refusal is.
-        let is_news = self.lost == 0
-            || self.lost >= LOST
-            || self.link != Link::Connected
-            || matches!(link, Link::Expired { .. } | Link::Taken(_));
-        if is_news && link != self.link {
-            match link.fault() {
-                Some(why) => warn!(reason = why, "Disconnected from the leader"),
-                None => info!("Connected to the leader"),
-            }
-            self.link = link;
+        if says_otherwise {
             self.publish();
         }
     }
 
-    /// Sends a heartbeat, and says how the connection fares.
-    async fn announce(&mut self, target: &Target, client: &Client, now: Timestamp) -> Link {
-        let uid = match self.uid.clone() {
-            Some(uid) => uid,
-            None => match own_uid(&self.local).await {
-                Ok(uid) => self.uid.insert(uid).clone(),
-                Err(error) => return Link::Disconnected(chain(error.as_ref()).to_string()),
-            },
-        };
-        match send(client, &announce(target, &self.facts, &uid, now)).await {
-            Ok(answer) => {
-                self.conflict = conflict(&answer);
-                Link::Connected
+    /// Takes in what the leader says. Whether it says something else than before.
+    fn hear(&mut self, heard: Heard) -> bool {
+        let before = mem::replace(&mut self.heard, heard);
+        let says_otherwise = (&before.told, &before.pods) != (&self.heard.told, &self.heard.pods);
+        // What it says of the claims of others changes nothing of what it takes of this cluster.
+        self.said += u64::from(before.of_this_cluster() != self.heard.of_this_cluster());
+        let refused = self.heard.told.iter().find(|said| said.condition_type == ANNOUNCE_REFUSED);
+        if let Some(refused) = refused.filter(|_| says_otherwise) {
+            warn!(reason = refused.message.as_str(), "What this cluster announces is refused");
+        }
+        says_otherwise
+    }
+
+    /// Takes in how a heartbeat fared, and tells the other components where that is news.
+    fn fared(&mut self, link: Link) {
+        self.lost = if link == Link::Connected { 0 } else { self.lost + 1 };
+        let alike = self.fared.take().filter(|(before, _)| *before == link);
+        let times = alike.map_or(1, |(_, times)| times + 1);
+        if link != self.link && self.is_news(&link, times) {
+            match (&link, link.fault()) {
+                (Link::Disconnected(fault), _) => {
+                    warn!(reason = fault.text(), "Disconnected from the leader");
+                }
+                (_, Some(why)) => warn!(reason = %why, "Disconnected from the leader"),
+                (_, None) => info!("Connected to the leader"),
             }
-            Err(error) if is_anothers(&error, client, target, &uid).await => {
-                Link::Taken(chain(error.as_ref()).to_string())
+            self.link = link.clone();
+            self.publish();
+        } else if let Link::Disconnected(fault) = &link {
+            debug!(reason = fault.text(), "The leader has not taken a heartbeat");
+        }
+        self.fared = Some((link, times));
+    }
+
+    /// Whether it is told that so many heartbeats, the last ones, fared like this. One that is lost is no news, nor are
+    /// several that are lost now in one way and now in another. A refusal is.
+    fn is_news(&self, link: &Link, times: u32) -> bool {
+        match (&self.link, link) {
+            (Link::Connected, Link::Disconnected(_)) => self.lost >= LOST,
+            (Link::Disconnected(_) | Link::Taken(_) | Link::Expired { .. }, Link::Disconnected(fault)) => {
+                fault.class().lasts() || times >= LOST
             }
-            Err(error) => judge(&error, target, now),
+            _ => true,
         }
     }
 
@@ -77,9 +214,14 @@ impl Connection {
     pub(super) fn next_beat(&mut self) -> Duration {
         if self.link == Link::Connected {
             self.retries.reset();
-            return HEARTBEAT;
+            return if self.is_behind() { Duration::ZERO } else { HEARTBEAT };
         }
         self.retries.wait(jitter())
+    }
+
+    /// Whether Nodes name other networks than the leader was told of last, while it takes heartbeats.
+    pub(super) fn is_behind(&self) -> bool {
+        self.link == Link::Connected && self.heard.nodes != self.facts.exported_of_nodes()
     }
 }
 
@@ -90,84 +232,19 @@ fn judge(error: &anyhow::Error, target: &Target, now: Timestamp) -> Link {
         Some(since) if status_code(error) == Some(401) => {
             Link::Expired { since, secret: target.secret.clone(), command: target.token_command() }
         }
-        _ => Link::Disconnected(chain(error.as_ref()).to_string()),
+        _ => Link::Disconnected(Fault::of(error)),
     }
+}
+
+fn silence(late: Elapsed) -> Fault {
+    Fault::of(&anyhow::Error::from(late).context(format!("the leader did not answer within {PATIENCE:?}")))
+}
+
+/// It is our own API server that does not answer.
+fn unknown_uid(error: &anyhow::Error) -> Fault {
+    let why = "Namespace kube-system of this cluster cannot be read".to_owned();
+    Fault::new(Class::NoWay(why), chain(error.as_ref()))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-    use std::future::pending;
-
-    use antrea_mc_core::addresses::EndpointAddresses;
-    use hyper::Response;
-    use kube::client::Body;
-    use tokio::sync::watch;
-    use tower::service_fn;
-
-    use super::super::Facts;
-    use super::*;
-    use crate::export::Networks;
-    use crate::leader::{Credentials, Leader};
-
-    /// What becomes of a heartbeat.
-    #[derive(Clone, Copy)]
-    enum Fate {
-        Taken,
-        Refused,
-        Silence,
-    }
-
-    fn leader(fate: Fate) -> Client {
-        let service = service_fn(move |_: hyper::Request<Body>| async move {
-            let (code, body) = match fate {
-                Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
-                Fate::Refused => (500, "{}"),
-                Fate::Silence => pending().await,
-            };
-            let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
-            Ok::<_, Infallible>(answer.unwrap())
-        });
-        Client::new(service, "default")
-    }
-
-    fn target() -> Target {
-        Target {
-            set: "set".to_owned(),
-            cluster: "west".parse().unwrap(),
-            leader: "east".to_owned(),
-            area: "area".to_owned(),
-            server: "https://east".to_owned(),
-            secret: "token".to_owned(),
-            credentials: Credentials { ca: None, token: "token".to_owned() },
-        }
-    }
-
-    /// The number of the connection after heartbeats that fared like this.
-    async fn check(fates: &[Fate]) -> u64 {
-        let networks = Networks { service_cidrs: Vec::new(), pod_cidrs: Vec::new() };
-        let (addresses, version) = (EndpointAddresses::ClusterIps, "v0".to_owned());
-        let facts = Facts { networks, addresses, version };
-        let (known, _) = watch::channel(Leader::Unknown);
-        let connect = |_: &Target| Ok(leader(Fate::Taken));
-        let mut connection =
-            Connection::new(leader(Fate::Refused), "kube-system".to_owned(), facts, connect, known);
-        connection.uid = Some("west-uid".to_owned());
-        connection.join(target());
-        for fate in fates {
-            connection.joined = Some((target(), leader(*fate)));
-            connection.beat().await;
-        }
-        connection.number
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn watches_begin_anew_when_a_leader_answers_after_a_silence() {
-        use Fate::{Refused, Silence, Taken};
-        assert_eq!(check(&[Taken, Silence, Silence, Taken, Taken]).await, 2);
-        assert_eq!(check(&[Taken, Silence, Silence, Silence]).await, 1, "it does not answer");
-        assert_eq!(check(&[Taken, Silence, Taken, Silence, Taken]).await, 1, "one may be lost");
-        assert_eq!(check(&[Taken, Silence, Refused, Taken]).await, 1, "a refusal is an answer");
-        assert_eq!(check(&[Taken, Refused, Refused, Refused, Taken]).await, 1);
-    }
-}
+mod tests;

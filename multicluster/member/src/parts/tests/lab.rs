@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use antrea_kit::object_files;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ use crate::objects::Key;
 pub(super) static LEADERS: Mutex<BTreeMap<String, Client>> = Mutex::new(BTreeMap::new());
 
 fn connect(target: &Target) -> Result<Client> {
+    ensure!(target.credentials.ca.as_deref() != Some(b"none"), "there is no certificate");
     LEADERS.lock().unwrap().get(&target.server).cloned().context("nobody is there")
 }
 
@@ -96,6 +97,12 @@ pub(super) struct Lab {
     pub(super) local: Client,
     pub(super) leader: Client,
     pub(super) url: &'static str,
+    /// What the configuration says when the member starts next.
+    pub(super) labels: LabelIdentities,
+    pub(super) token_secret: Option<String>,
+    pub(super) pods: PodNetworks,
+    /// Tells which networks of Pods Nodes name.
+    pub(super) nodes: watch::Sender<Option<Vec<IpNet>>>,
     stop: Option<oneshot::Sender<()>>,
     process: Option<JoinHandle<()>>,
     _folders: [tempfile::TempDir; 2],
@@ -118,27 +125,44 @@ impl Lab {
         let (local, of_local) = api_server(LOCAL);
         let (leader, of_leader) = api_server(LEADER);
         LEADERS.lock().unwrap().insert(url.to_owned(), between(leader.clone()));
-        let mut lab = Self { local, leader, url, stop: None, process: None, _folders: [of_local, of_leader] };
+        let mut lab = Self {
+            local,
+            leader,
+            url,
+            labels: LabelIdentities::Exported,
+            token_secret: None,
+            pods: PodNetworks::Named,
+            nodes: watch::channel(None).0,
+            stop: None,
+            process: None,
+            _folders: [of_local, of_leader],
+        };
         lab.create(Kind::ClusterSet, &cluster_set(url)).await;
         lab.start();
         lab
     }
 
-    pub(super) fn start(&mut self) {
-        let settings = Settings {
+    pub(super) fn settings(&self) -> Settings {
+        Settings {
             namespace: "kube-system".to_owned(),
             networks: Networks {
                 service_cidrs: vec!["10.96.0.0/16".parse().unwrap()],
                 pod_cidrs: Vec::new(),
             },
+            pods: self.pods,
+            nodes: self.nodes.subscribe(),
             addresses: EndpointAddresses::ClusterIps,
             precedence: NodeIpKind::Internal,
-            naming: Naming::Unambiguous,
-            label_identities: LabelIdentities::Exported,
+            label_identities: self.labels,
+            token_secret: self.token_secret.clone(),
             token_lifetime: Duration::from_secs(7 * 86_400),
             excluded_namespaces: BTreeSet::new(),
             version: "v0".to_owned(),
-        };
+        }
+    }
+
+    pub(super) fn start(&mut self) {
+        let settings = self.settings();
         let (stop, stopped) = oneshot::channel::<()>();
         let local = self.local.clone();
         self.stop = Some(stop);
@@ -203,11 +227,14 @@ impl Lab {
         self.wait(key, |object| object.is_none()).await;
     }
 
+    /// Also that the leader will hear of the end of the membership.
     pub(super) async fn is_joined(&self) {
         for key in exported().iter().chain(&[derived(), gateway()]) {
             self.is_there(key).await;
         }
-        let is_ready = |set: Option<&Value>| set.is_some_and(|set| set["status"]["readyClusters"] == 1);
+        let is_held = |set: &Value| set["metadata"]["finalizers"] == json!(["multicluster.antrea.io/leave"]);
+        let is_ready =
+            |set: Option<&Value>| set.is_some_and(|set| set["status"]["readyClusters"] == 1 && is_held(set));
         self.wait(&set(), is_ready).await;
     }
 }

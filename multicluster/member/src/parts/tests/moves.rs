@@ -1,18 +1,23 @@
 //! What stays when the way to the leader changes, and what is deleted by hand and comes back at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::Method;
+use ipnet::IpNet;
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
-use tokio::time::sleep;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 
-use super::lab::{Lab, announce, derived, exported, gateway, set};
+use super::super::Exports;
+use super::lab::{LEADERS, Lab, announce, derived, exported, gateway, set};
+use crate::engine::Part as _;
+use crate::export::{LabelIdentities, PodNetworks};
 use crate::kind::Kind;
-use crate::objects::Key;
+use crate::leader::{Class, Leader};
+use crate::objects::{Key, at};
 
 /// Longer than withdrawals wait.
 const AFTERWARDS: Duration = Duration::from_millis(2500);
@@ -27,6 +32,41 @@ async fn another_common_area_at_the_same_leader_is_another_leader() {
     }
     lab.is_gone(&derived()).await;
     lab.is_gone(&announce()).await;
+    lab.end().await;
+}
+
+/// An API server, and how often announces are asked for in this way.
+fn counted(files: Client, method: Method, asked: &Arc<AtomicU32>) -> Client {
+    let asked = asked.clone();
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let counts = *request.method() == method && request.uri().path().contains("/memberclusterannounces/");
+        asked.fetch_add(u32::from(counts), Ordering::SeqCst);
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test]
+async fn another_address_of_the_same_leader_is_another_way_to_it() {
+    let (goodbyes, heartbeats) = (Arc::default(), Arc::default());
+    let mut lab = Lab::behind("https://old-address", |files| counted(files, Method::DELETE, &goodbyes)).await;
+    lab.is_joined().await;
+    let before = lab.get(&derived()).await;
+    let leader = counted(counted(lab.leader.clone(), Method::DELETE, &goodbyes), Method::PATCH, &heartbeats);
+    LEADERS.lock().unwrap().insert("https://new-address".to_owned(), leader);
+    let leaders = json!([{ "clusterID": "east", "server": "https://new-address", "secret": "token" }]);
+    lab.patch(&set(), &json!({ "spec": { "leaders": leaders } })).await;
+    let heard = async {
+        while heartbeats.load(Ordering::SeqCst) == 0 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), heard).await.unwrap();
+    sleep(AFTERWARDS).await;
+    lab.is_joined().await;
+    assert_eq!(lab.get(&derived()).await, before);
+    assert_eq!(goodbyes.load(Ordering::SeqCst), 0);
     lab.end().await;
 }
 
@@ -49,6 +89,39 @@ async fn another_secret_is_another_way_to_the_same_leader() {
     lab.is_joined().await;
     assert_eq!(lab.get(&derived()).await, before);
     lab.end().await;
+}
+
+#[tokio::test]
+async fn of_the_secrets_of_a_namespace_one_is_watched() {
+    let mut lab = Lab::new("https://one-secret").await;
+    lab.is_joined().await;
+    lab.end().await;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    lab.local = noting(lab.local.clone(), Arc::clone(&asked));
+    for configured in [None, Some("token".to_owned())] {
+        lab.token_secret = configured;
+        lab.delete(&announce()).await;
+        lab.start();
+        lab.is_joined().await;
+        lab.end().await;
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        assert!(!asked.is_empty(), "{:?}", lab.token_secret);
+        for query in asked {
+            assert!(query.contains("fieldSelector=metadata.name%3Dtoken"), "{query}");
+        }
+    }
+}
+
+/// An API server that notes what it is asked about Secrets.
+fn noting(files: Client, asked: Arc<Mutex<Vec<String>>>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        if request.uri().path().ends_with("/secrets") {
+            asked.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
+        }
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
 }
 
 #[tokio::test]
@@ -79,6 +152,110 @@ async fn the_only_gateway_that_is_deleted_by_hand_takes_no_cluster_info_away() {
     sleep(AFTERWARDS).await;
     lab.is_there(&gateway()).await;
     assert_eq!(lab.get(info).await, before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn networks_that_are_not_configured_any_more_are_not_announced_any_more() {
+    let mut lab = Lab::new("https://fewer-networks").await;
+    lab.is_joined().await;
+    lab.end().await;
+    // The configuration had them before.
+    lab.patch(&announce(), &json!({ "podCIDRs": ["10.9.0.0/16"] })).await;
+    lab.start();
+    let is_gone = |announce: Option<&Value>| announce.is_some_and(|of| of.get("podCIDRs").is_none());
+    lab.wait(&announce(), is_gone).await;
+    lab.end().await;
+}
+
+/// An API server of the leader that counts the watches that are begun.
+fn counting(files: Client, watches: Arc<AtomicU32>) -> Client {
+    let service = tower::service_fn(move |request: hyper::Request<Body>| {
+        let begins = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        watches.fetch_add(u32::from(begins), Ordering::SeqCst);
+        let files = files.clone();
+        async move { files.send(request).await }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test]
+async fn a_node_that_comes_restarts_nothing() {
+    let watches = Arc::new(AtomicU32::new(0));
+    let mut lab = Lab::behind("https://nodes", |files| counting(files, watches.clone())).await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.pods = PodNetworks::OfNodes;
+    let networks: Vec<IpNet> = ["10.10.1.0/24", "10.10.3.0/24"].map(|text| text.parse().unwrap()).into();
+    lab.nodes.send_replace(Some(networks[..1].to_vec()));
+    lab.start();
+    let names = |number: usize| {
+        let expected = json!(&networks[..number]);
+        move |object: Option<&Value>, path: &str| object.and_then(|of| at(of, path)) == Some(&expected)
+    };
+    let (one, both) = (names(1), names(2));
+    lab.wait(&exported()[3], |info| one(info, "/spec/clusterInfo/podCIDRs")).await;
+    lab.is_joined().await;
+    sleep(Duration::from_millis(300)).await;
+    let before = (watches.load(Ordering::SeqCst), lab.get(&derived()).await);
+    lab.nodes.send_replace(Some(networks.clone()));
+    lab.wait(&announce(), |announce| both(announce, "/nodePodCIDRs")).await;
+    lab.wait(&exported()[3], |info| both(info, "/spec/clusterInfo/podCIDRs")).await;
+    assert_eq!((watches.load(Ordering::SeqCst), lab.get(&derived()).await), before);
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn a_member_that_starts_withdraws_nothing_before_it_knows_its_nodes() {
+    let mut lab = Lab::new("https://nodes-unknown").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.pods = PodNetworks::OfNodes;
+    lab.nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
+    lab.start();
+    let names = |object: Option<&Value>, path: &str| {
+        object.and_then(|of| at(of, path)) == Some(&json!(["10.10.1.0/24"]))
+    };
+    lab.wait(&exported()[3], |info| names(info, "/spec/clusterInfo/podCIDRs")).await;
+    lab.end().await;
+    lab.nodes.send_replace(None);
+    let touched = |announce: &Value| announce["metadata"]["annotations"]["touch-ts"].clone();
+    let before = touched(&lab.get(&announce()).await.unwrap());
+    lab.start();
+    lab.wait(&announce(), |announce| announce.is_some_and(|of| touched(of) != before)).await;
+    sleep(Duration::from_millis(500)).await;
+    assert!(names(lab.get(&announce()).await.as_ref(), "/nodePodCIDRs"));
+    assert!(names(lab.get(&exported()[3]).await.as_ref(), "/spec/clusterInfo/podCIDRs"));
+    lab.end().await;
+}
+
+/// The Gateway would close what is exported in their networks.
+#[tokio::test]
+async fn nothing_is_said_of_exports_before_nodes_are_known_though_the_leader_is_away() {
+    let mut lab = Lab::new("https://nodes-of-nobody").await;
+    lab.pods = PodNetworks::OfNodes;
+    let away = Leader::Away {
+        cluster: "west".parse().unwrap(),
+        area: "area".to_owned(),
+        why: Class::NoWay("the Secret is not there".to_owned()),
+    };
+    assert!(Exports(lab.settings()).area(&away).is_none());
+    lab.nodes.send_replace(Some(Vec::new()));
+    assert!(Exports(lab.settings()).area(&away).is_some());
+    lab.end().await;
+}
+
+#[tokio::test]
+async fn labels_that_are_not_exported_any_more_are_withdrawn() {
+    let mut lab = Lab::new("https://fewer-labels").await;
+    lab.is_joined().await;
+    lab.end().await;
+    lab.labels = LabelIdentities::Kept;
+    lab.start();
+    let [announce, service, .., labels] = exported();
+    lab.is_gone(&labels).await;
+    lab.is_there(&announce).await;
+    lab.is_there(&service).await;
     lab.end().await;
 }
 

@@ -1,11 +1,8 @@
 //! Whether tokens of Pods name their Nodes: asks the API server for its version, at the start and every few minutes,
-//! since clusters are upgraded while the controller runs.
+//! since clusters are upgraded while a controller runs.
 
 use std::time::{Duration, Instant};
 
-use antrea_apiserver::NodesInTokens;
-use antrea_kit::backoff::{Backoff, jitter};
-use antrea_kit::kube_client::bounded;
 use anyhow::Result;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::Client;
@@ -13,6 +10,9 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+
+use crate::backoff::{Backoff, jitter};
+use crate::kube_client::bounded;
 
 /// The first version whose API server says so: ServiceAccountTokenPodNodeInfo is on by default.
 const FIRST: (u32, u32) = (1, 30);
@@ -23,6 +23,18 @@ const TOKEN_LIFETIME: Duration = Duration::from_secs(65 * 60);
 
 /// How often the version is asked for.
 const PERIOD: Duration = Duration::from_secs(300);
+
+/// Whether the API server says of the tokens of Pods on which Node they are: Kubernetes 1.30 and later do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NodesInTokens {
+    /// Nobody knows yet how old the API server is.
+    #[default]
+    Unknown,
+    /// It does not: a token without a Node is believed.
+    Absent,
+    /// It does: a token without a Node is not that of an agent's Pod.
+    Present,
+}
 
 /// What was learned so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,41 +65,38 @@ fn numbers(version: &Info) -> Option<(u32, u32)> {
     Some((number(&version.major)?, number(&version.minor)?))
 }
 
-/// Keeps `tokens` as the API server is, until `stop`.
-///
-/// # Errors
-/// Never: an API server that is away is asked again.
-pub(crate) async fn keep(
-    client: Client,
-    tokens: watch::Sender<NodesInTokens>,
-    stop: CancellationToken,
-) -> Result<()> {
+impl NodesInTokens {
+    /// Keeps `tokens` as the API server is, until `stop`.
+    ///
+    /// # Errors
+    /// Never: an API server that is away is asked again.
+    pub async fn follow(client: Client, tokens: watch::Sender<Self>, stop: CancellationToken) -> Result<()> {
+        stop.run_until_cancelled(ask(&client, &tokens)).await;
+        Ok(())
+    }
+}
+
+async fn ask(client: &Client, tokens: &watch::Sender<NodesInTokens>) {
     let (mut history, mut backoff) = (History::default(), new_backoff());
-    let asking = async {
-        loop {
-            let wait = match bounded(client.apiserver_version()).await.map(|version| numbers(&version)) {
-                Ok(Some(version)) => {
-                    tell(&tokens, history.learn(version, Instant::now()), version);
-                    backoff = new_backoff();
-                    PERIOD.mul_f64(1.0 + jitter())
-                }
-                Ok(None) => {
-                    warn!(
-                        "The API server has a version that is not understood: agents need tokens with a Node"
-                    );
-                    tokens.send_replace(NodesInTokens::Present);
-                    PERIOD
-                }
-                Err(error) => {
-                    warn!(error = format!("{error:#}"), "The API server does not say its version");
-                    backoff.wait(jitter())
-                }
-            };
-            sleep(wait).await;
-        }
-    };
-    stop.run_until_cancelled(asking).await;
-    Ok(())
+    loop {
+        let wait = match bounded(client.apiserver_version()).await.map(|version| numbers(&version)) {
+            Ok(Some(version)) => {
+                tell(tokens, history.learn(version, Instant::now()), version);
+                backoff = new_backoff();
+                PERIOD.mul_f64(1.0 + jitter())
+            }
+            Ok(None) => {
+                warn!("The API server has a version that is not understood: agents need tokens with a Node");
+                tokens.send_replace(NodesInTokens::Present);
+                PERIOD
+            }
+            Err(error) => {
+                warn!(error = format!("{error:#}"), "The API server does not say its version");
+                backoff.wait(jitter())
+            }
+        };
+        sleep(wait).await;
+    }
 }
 
 const fn new_backoff() -> Backoff {
