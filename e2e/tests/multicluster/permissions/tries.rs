@@ -68,7 +68,7 @@ fn of_services(attacker: &Attacker) -> [Patch<'static>; 4] {
         ("labels of another", labels, 403, "sourceClusterID"),
         ("the leader's finalizer", finalizers, 403, "only the leader removes it"),
         ("the ID of another", cluster, 422, "cannot be changed"),
-        ("an owner", owners, 200, "ownerReferences"),
+        ("an owner", owners, 403, "what a member writes has no owner"),
     ]
 }
 
@@ -149,7 +149,7 @@ fn of_new_exports(attacker: &Attacker) -> Vec<Attempt> {
     tries.map(attempt).to_vec()
 }
 
-/// Of ten years that are asked for, a token gets a week. Whom it is for, and what it is bound to, is not the member's to say.
+/// A member that asks for ten years gets a token for a week. It chooses neither the audience nor what the token is bound to.
 fn of_tokens(attacker: &Attacker) -> Vec<Attempt> {
     let of_a_pod = json!({ "boundObjectRef": { "apiVersion": "v1", "kind": "Pod", "name": "a" } });
     let tries = [
