@@ -33,7 +33,7 @@ const SUBJECT: &str = "antrea-mc-controller-ca";
 const SERVER: &str = "antrea-mc-webhook-service.kube-system.svc";
 const PORT: u16 = 9443;
 
-/// The API server hears of whom it is to trust by a watch, within moments.
+/// The API server learns by a watch, within moments, which certificates to trust.
 const HEARD: Duration = Duration::from_secs(5);
 
 #[test]
@@ -156,7 +156,7 @@ fn wait_for_trust(kubectl: &Kubectl, expected: &[&str]) -> Result<()> {
     })
 }
 
-/// Whom the API server is to trust, for each webhook and for the conversion of ClusterSets.
+/// The certificates that the API server is to trust, for each webhook and for the conversion of ClusterSets.
 fn bundles(kubectl: &Kubectl) -> Result<Vec<String>> {
     let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
     let all = kubectl.json(&["get", kinds, "-l", "served-by=antrea-mc-controller"])?;

@@ -1,4 +1,4 @@
-//! A member that says of itself what is not so: with nothing but its token it draws and cuts off nobody's traffic.
+//! A member that lies about itself: with nothing but its token it neither draws nor cuts off anybody's traffic.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;

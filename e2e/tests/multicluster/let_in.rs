@@ -17,7 +17,7 @@ use crate::keep_alive::KeepAlive;
 /// A Service of C.
 const SERVICE: &str = "let-in";
 
-/// An address that is let in no more is asked so often once nobody has answered.
+/// How often an address that is no longer let in is asked once nobody has answered.
 const TIMES: usize = 3;
 
 /// What says of the kind Gateway that it may tell what is exported, and where.

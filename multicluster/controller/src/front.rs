@@ -22,7 +22,7 @@ use crate::{listen, metrics, webhooks};
 /// The Lease of the replica that works.
 const LEASE: &str = "antrea-mc-controller";
 
-/// How long the components have to end, which are told to when the work has ended.
+/// How long the components have to end, once the work has ended and they are told to.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// All of it.

@@ -20,7 +20,7 @@ use said::Said;
 pub use said::{Networks, recorded, to_be_held};
 pub use unapproved::Unapproved;
 
-/// As much of what is refused to one member its neighbours are told.
+/// The most refusals of one member that its neighbours are told.
 const TOLD_TO_OWNERS: usize = 64;
 
 /// What all members claim.

@@ -190,7 +190,7 @@ pub fn shortened(text: String) -> String {
     if text.len() > LONGEST_MESSAGE { cut(&text, LONGEST_MESSAGE) } else { text }
 }
 
-/// A text of so many bytes at most: the rest of a longer one is dots.
+/// A text, cut to so many bytes: dots stand for the rest of a longer one.
 pub fn cut(text: &str, longest: usize) -> String {
     if text.len() <= longest {
         return text.to_owned();

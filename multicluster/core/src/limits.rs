@@ -13,7 +13,7 @@ pub use size::{Size, exporter};
 
 /// The most ports of an exported Service, and of endpoints that have the same ones.
 pub const MOST_PORTS: usize = 100;
-/// As many are read of what was exported before there was a limit.
+/// The most that are read of what was exported before there was a limit.
 pub(crate) const MOST_PORTS_READ: usize = 1_000;
 /// The most endpoints of a Service in one cluster.
 pub const MOST_ENDPOINTS: usize = 20_000;

@@ -138,7 +138,7 @@ impl Approvals {
         self.unrecorded.is_empty()
     }
 
-    /// What is not written down is not held any more; gives those whom that concerns.
+    /// What is not written down is not held any more; gives the members that it concerns.
     pub(crate) fn let_go(&mut self) -> Vec<ClusterId> {
         let concerned: Vec<ClusterId> = std::mem::take(&mut self.unrecorded).into_keys().collect();
         self.let_go.extend(concerned.iter().cloned());

@@ -25,8 +25,8 @@ use crate::exports::Exports;
 use crate::imports::Imports;
 use crate::members::Members;
 
-/// As many resources are merged in one turn, and as many objects looked at. Whatever else the thread does has a turn in
-/// between, such as hearing members.
+/// The most resources that are merged, and the most objects that are looked at, in one turn. Whatever else the thread
+/// does has a turn in between, such as hearing members.
 pub(crate) const TURN: usize = 256;
 
 /// The state of a Common Area.

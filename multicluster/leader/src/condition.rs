@@ -22,9 +22,9 @@ const GRANTED: &str = "Granted";
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
-/// As many networks are bound by a command, and as many refusals told: a member that claims more has to look at its configuration.
+/// The most networks that a command binds, and the most refusals that are told.
 const NAMED: usize = 64;
-/// As many networks are listed before such a command.
+/// The most networks that are listed before such a command.
 const LISTED: usize = 16;
 
 /// What is known of members and has to be told to them.

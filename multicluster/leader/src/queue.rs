@@ -14,10 +14,10 @@ use crate::action::Task;
 
 /// Requests that are under way at once.
 const PARALLEL: usize = 16;
-/// As many of them answer exporters, so that imports which come meanwhile find the API server free.
+/// The most of these that answer exporters, so that imports which come meanwhile find the API server free.
 const ANSWERS: usize = 2;
-/// As many requests of each urgency are under way though more urgent ones never end, once they have waited for `PATIENCE`: one
-/// member may change what is exported or claimed all the time.
+/// How many requests of each urgency may be under way though more urgent ones never end, once they have waited for
+/// `PATIENCE`: one member may change what is exported or claimed all the time.
 const SHARE: usize = 2;
 /// How long an answer waits at least for what may change it.
 const SETTLE: Duration = Duration::from_millis(50);

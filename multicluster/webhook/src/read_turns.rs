@@ -16,7 +16,7 @@ const OF_ONE_USER: usize = 2;
 /// What stands before the name of the user, who comes before the object in a review. A name that somebody makes up gains
 /// nothing beyond the share of its source.
 const BEFORE_USER: &[u8] = br#""userInfo":{"username":""#;
-/// As much of a name tells users apart.
+/// The most bytes of a name by which users are told apart.
 const LONGEST_USER: usize = 320;
 
 /// Who asks, as far as it is known. Unlike those of connections, sources are single addresses also with IPv6: the Pods of a

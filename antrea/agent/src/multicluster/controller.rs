@@ -116,7 +116,7 @@ impl MulticlusterController {
         mut clusters: mpsc::Receiver<WatchEvent<Record<OtherCluster>>>,
         stop: CancellationToken,
     ) -> Result<()> {
-        // Not anew after each event, as that could put it off for ever.
+        // Not restarted after each event, which could put it off for ever.
         let mut retry = interval_at(Instant::now() + RETRY, RETRY);
         loop {
             let mut changed = tokio::select! {

@@ -115,7 +115,7 @@ pub(crate) fn check_gateway(gateways: &[Gateway]) -> Vec<Finding> {
     findings
 }
 
-/// Whom the agent of the Node `name` does not reach.
+/// What the agent of the Node `name` does not reach.
 fn unreached(name: &str, probe: &GatewayProbe, tunnel: Option<&TunnelInfo>) -> Vec<Finding> {
     let lost = probe.peers.iter().filter(|peer| !peer.reached).map(|peer| {
         Finding::failed(

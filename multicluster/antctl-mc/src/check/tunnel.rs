@@ -1,4 +1,4 @@
-//! Tunnel: Gateways of all clusters have to carry packets alike, or none of theirs arrives.
+//! Tunnel: Gateways of all clusters have to use the same tunnel, or none of their packets arrive.
 
 use std::collections::BTreeMap;
 

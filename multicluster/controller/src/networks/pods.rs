@@ -22,7 +22,7 @@ use super::{Found, tell};
 
 /// How long a network is told of after the last Node with it: Nodes are replaced one by one, and come back.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So many Nodes are named that have no network.
+/// The most Nodes without a network that are named.
 const NAMED: usize = 5;
 
 /// Tells of the networks of Nodes until `stop`.

@@ -17,7 +17,7 @@ use super::{
 use crate::export::{Export, by_age};
 use crate::ids::ClusterId;
 
-/// As many reasons are given why a member may not have a network.
+/// The most reasons that are given why a member may not have a network.
 pub(super) const GIVEN: usize = 16;
 
 /// The networks of all members that have announced some, and the Gateways of all.

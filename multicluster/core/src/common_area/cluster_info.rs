@@ -62,8 +62,8 @@ fn gateway_problem(cluster: &ClusterId, gateway: &GatewayInfo, claims: &Claims) 
     claims.check_gateway(cluster, address).err().map(|refused| refused.to_string())
 }
 
-/// A member that has announced networks tells others of no more than these, of those that others do not use only while nobody
-/// else has part of them, and nobody of what no admin has bound to it.
+/// Why others are not told of a network. A member that has announced networks tells of these alone; of those that
+/// others do not use, only while nobody else has part of them; and of none that needs an admin's approval and lacks it.
 fn network_problem(
     cluster: &ClusterId,
     (network, network_use): (&str, NetworkUse),

@@ -17,7 +17,7 @@ impl Problem {
     }
 }
 
-/// So many problems of one object are kept: more of them do not fit into the message that tells its exporter.
+/// The most problems of one object that are kept: more do not fit into the message that tells its exporter.
 const MOST: usize = 100;
 
 /// What is wrong with parts of one object.

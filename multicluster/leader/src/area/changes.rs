@@ -1,4 +1,4 @@
-//! What follows from a change: objects that may not be as they should, and what has to be merged anew.
+//! What follows from a change: objects that may not be as they should, and what has to be merged again.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the engine learns, and whom it concerns: from watches, from answers to requests, of the leader.
+//! What the engine learns from watches, from answers to requests and about the leader, and which subjects it concerns.
 
 use std::mem;
 

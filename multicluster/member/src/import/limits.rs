@@ -67,7 +67,7 @@ fn size(network: &IpNet) -> usize {
     1_usize.checked_shl(bits.into()).unwrap_or(usize::MAX)
 }
 
-/// From where on imports are beyond the limits, and what is to be decided anew since that has moved.
+/// The first import of each account that is beyond its limit, and what has to be decided again because that has moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
     first: BTreeMap<Account, Place>,

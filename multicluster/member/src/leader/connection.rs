@@ -43,7 +43,7 @@ use heartbeat::{Beat, Heard};
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The longest that a heartbeat may take: less than the time to the next one.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// How soon a heartbeat comes again that a leader has not taken which just starts, perhaps.
+/// How soon a heartbeat is sent again that the leader has not taken: it may just be starting.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 
 /// Where ways to leaders come from; tests have their own.

@@ -103,7 +103,7 @@ impl Shares {
     }
 }
 
-/// What an object takes, by whom it is counted.
+/// What an object takes from each account.
 pub(crate) fn taken(key: &Key, object: &Value) -> BTreeMap<Account, usize> {
     if key.kind != Kind::ResourceImport {
         return BTreeMap::new();
@@ -116,7 +116,7 @@ pub(crate) fn taken(key: &Key, object: &Value) -> BTreeMap<Account, usize> {
     }
 }
 
-/// What several clusters export none of them takes by itself.
+/// A Service that several clusters export is counted for none of them.
 fn service(object: &Value) -> BTreeMap<Account, usize> {
     let exporter = match list(object, "/spec/serviceImport/status/clusters") {
         [] => "",

@@ -12,7 +12,7 @@ use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, ExportedEndpoints, 
 use crate::area::Area;
 use crate::denied::{Denied, forbid};
 
-/// As many reasons are told.
+/// The most reasons that are told.
 const TOLD: usize = 16;
 
 /// # Errors

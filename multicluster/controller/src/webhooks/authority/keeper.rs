@@ -27,7 +27,7 @@ use super::authorities::{Authorities, Moment, Step};
 use super::secret::{SECRET, read};
 use super::{create, write};
 
-/// How often it is looked at whether a step is due.
+/// How often to check whether a step is due.
 const PERIOD: Duration = Duration::from_secs(30);
 /// Changes that wait to be acted on.
 const EVENTS: usize = 16;

@@ -20,10 +20,10 @@ use crate::leader::leaving::release;
 use crate::leader::{Class, Fault, Target};
 use crate::objects::Key;
 
-/// How soon the leader is told again, and looked at again, and how late.
+/// The shortest and the longest wait before the leader is told, or looked at, again.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A leader that lets this cluster in no more is not told any more after so many refusals, and so long.
+/// A leader that no longer admits this cluster is given up after so many refusals, and not before so long.
 const REFUSALS: u32 = 3;
 const REFUSED_FOR: Duration = Duration::from_secs(60);
 
@@ -40,7 +40,7 @@ struct Farewell {
     /// The next attempt, or the one that is under way.
     attempt: BoxFuture<'static, Attempt>,
     backoff: Backoff,
-    /// How often in a row the leader has let this cluster in no more, and since when.
+    /// How often in a row the leader has refused to admit this cluster, and since when.
     refused: Option<(u32, Instant)>,
     progress: Progress,
 }
@@ -80,7 +80,7 @@ pub(super) enum Step {
 /// Why an attempt failed.
 pub(super) struct Failed {
     fault: Fault,
-    /// Whether the leader lets this cluster in no more.
+    /// Whether the leader no longer admits this cluster.
     is_refusal: bool,
 }
 

@@ -24,7 +24,7 @@ use crate::leader::identity::{is_anothers, own_uid};
 use crate::leader::pods::{heard, unheard};
 use crate::leader::{Class, Fault, Link, Target};
 
-/// How many heartbeats are lost before the leader counts as away, and then, in another way, before that one is told.
+/// How many heartbeats are lost before the leader counts as away; and then, lost in another way, before that is told.
 const LOST: u32 = 3;
 /// After this many consecutive heartbeats without any answer, watches are presumed stalled as well.
 const SILENT: u32 = 2;
@@ -198,7 +198,7 @@ impl Connection {
         self.fared = Some((link, times));
     }
 
-    /// Whether it is told that so many heartbeats, the last ones, fared like this. One that is lost is no news, nor are
+    /// Whether to tell that the last so many heartbeats fared like this. One that is lost is no news, nor are
     /// several that are lost now in one way and now in another. A refusal is.
     fn is_news(&self, link: &Link, times: u32) -> bool {
         match (&self.link, link) {
