@@ -1,5 +1,6 @@
 //! A member leaves and comes back.
 
+use antrea_e2e::install::NAMESPACE;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, Member, NAME, cluster_id};
 use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
 use antrea_e2e::scenario::{Extent, Part};
@@ -46,7 +47,8 @@ fn a_member_that_leaves_while_the_leader_is_away_goes_at_once_and_tells_it_later
         wait_for_services(stage, "")?;
         let leaving = wait_for_condition(&c.kubectl, &SET, ("Ready", "False", Some("Leaving")))?;
         let message = leaving["message"].as_str().unwrap_or_default();
-        ensure!(message.contains("antctl mc leave --now"), "it says {message:?}");
+        let at_once = format!("antctl mc leave --clusterset {NAME} --namespace {NAMESPACE} --now");
+        ensure!(message.contains(&at_once), "it says {message:?}");
         scale_controller(c, 0)?;
         scale_controller(c, 1)?;
         wait_for_condition(&c.kubectl, &SET, ("Ready", "False", Some("Leaving")))?;

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
-use antrea_shared_api::multicluster::well_known::annotation::{GATEWAYS, NETWORKS};
+use antrea_shared_api::multicluster::well_known::announce_name;
+use antrea_shared_api::multicluster::well_known::annotation::{GATEWAYS, NETWORKS, TOKEN_LIFETIME};
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
@@ -59,8 +60,10 @@ async fn create_all(
     if is_new(token, &accounts)? {
         create_one(cluster, &token.service_account(), created, out).await?;
     } else {
-        bind(cluster, token, (NETWORKS, "networks", networks), out).await?;
-        bind(cluster, token, (GATEWAYS, "Gateways", gateways), out).await?;
+        annotate(cluster, token, (NETWORKS, "bound to networks", networks), out).await?;
+        annotate(cluster, token, (GATEWAYS, "bound to Gateways", gateways), out).await?;
+        let lifetime = token.lifetime_annotation();
+        annotate(cluster, token, (TOKEN_LIFETIME, "given tokens for", lifetime.as_deref()), out).await?;
     }
     create_one(cluster, &token.role_binding(), created, out).await?;
     match lifetime {
@@ -78,17 +81,17 @@ async fn create_all(
     Ok(())
 }
 
-/// Binds these networks or Gateways, if some are named, to a member that is there already, in the place of others.
-async fn bind(
+/// Writes what is named for a member that is there already, in the place of what it had.
+async fn annotate(
     cluster: &Cluster,
     token: MemberToken<'_>,
-    (annotation, what, bound): (&str, &str, Option<&str>),
+    (annotation, what, value): (&str, &str, Option<&str>),
     out: &mut dyn Write,
 ) -> Result<()> {
-    let Some(bound) = bound else { return Ok(()) };
-    let annotations = json!({ "metadata": { "annotations": { annotation: bound } } });
+    let Some(value) = value else { return Ok(()) };
+    let annotations = json!({ "metadata": { "annotations": { annotation: value } } });
     cluster.patch::<ServiceAccount>(token.namespace, token.name, &annotations).await?;
-    writeln!(out, "ServiceAccount {:?} is bound to {what} {bound}", token.name)?;
+    writeln!(out, "ServiceAccount {:?} is {what} {value}", token.name)?;
     Ok(())
 }
 
@@ -169,12 +172,25 @@ pub(crate) async fn delete(
         delete_one::<RoleBinding>(cluster, namespace, name, out).await?,
         delete_one::<ServiceAccount>(cluster, namespace, name, out).await?,
     ];
-    ensure!(found.contains(&Found::Yes), "there is no member token {name:?} in Namespace {namespace}");
+    ensure!(
+        found.contains(&Found::Yes),
+        "there is no member token {name:?} in Namespace {namespace}{}",
+        if *end_membership { membership_without_a_token(namespace) } else { String::new() }
+    );
     match account.as_ref().and_then(member) {
         Some(id) if *end_membership => end_membership::end(cluster, namespace, id, out).await,
         Some(id) => end_membership::tell(cluster, namespace, id, out).await,
         None => Ok(()),
     }
+}
+
+/// What is left to do when the token went before the membership did.
+fn membership_without_a_token(namespace: &str) -> String {
+    let announce = announce_name("ID");
+    format!(
+        "; the membership of a cluster without a token ends with \"kubectl -n {namespace} delete memberclusterannounce \
+         {announce}\""
+    )
 }
 
 /// Whether there was an object.

@@ -9,7 +9,7 @@ use crate::ids::ClusterId;
 use crate::service::Port;
 
 /// The longest message of a condition; Kubernetes takes 32,768 bytes.
-const LONGEST_MESSAGE: usize = 4096;
+pub const LONGEST_MESSAGE: usize = 4096;
 
 /// A property of a Service that all clusters ought to agree on. The order is that of the condition's message
 /// and reasons.

@@ -15,8 +15,6 @@ pub use size::{Size, exporter};
 pub const MOST_PORTS: usize = 100;
 /// The most that are read of what was exported before there was a limit.
 pub(crate) const MOST_PORTS_READ: usize = 1_000;
-/// The most endpoints of a Service in one cluster.
-pub const MOST_ENDPOINTS: usize = 20_000;
 /// The most pairs of an endpoint and a port of it, of a Service in one cluster: each is a flow on every Node of every other
 /// cluster. AntreaProxy uses 4,000 endpoints of a port.
 pub const MOST_ENDPOINT_PORTS: usize = 20_000;
@@ -103,7 +101,7 @@ pub enum OverLimit {
     },
     /// All that it exports would be too large.
     #[error(
-        "with this cluster {cluster} would export {used} of {limit} bytes: an admin of the leader may raise \
+        "with this export cluster {cluster} would have {used} bytes; at most {limit} are allowed: an admin of the leader may raise \
          leader.memberLimits.bytes"
     )]
     Bytes {
@@ -116,7 +114,7 @@ pub enum OverLimit {
     },
     /// All that it exports would have too many pairs of an endpoint and a port.
     #[error(
-        "with this cluster {cluster} would export {used} of {limit} endpoints times ports: an admin of the leader may raise \
+        "with this export cluster {cluster} would have {used} endpoints times ports; at most {limit} are allowed: an admin of the leader may raise \
          leader.memberLimits.endpointPorts"
     )]
     EndpointPorts {
@@ -138,7 +136,7 @@ pub enum OverLimit {
         limit: usize,
     },
     /// It has too many ports.
-    #[error("the ResourceExport has {used} ports in one list, of {limit} that there may be")]
+    #[error("the ResourceExport has {used} ports in one list; at most {limit} are allowed")]
     Ports {
         /// How many there are.
         used: usize,
@@ -146,7 +144,7 @@ pub enum OverLimit {
         limit: usize,
     },
     /// It has too many different lists of ports.
-    #[error("the ResourceExport has {used} different lists of ports, of {limit} that there may be")]
+    #[error("the ResourceExport has {used} different lists of ports; at most {limit} are allowed")]
     PortLists {
         /// How many there are.
         used: usize,
@@ -154,7 +152,7 @@ pub enum OverLimit {
         limit: usize,
     },
     /// It has too many labels.
-    #[error("the ResourceExport has {used} labels for ServiceImports, of {limit} that there may be")]
+    #[error("the ResourceExport has {used} labels for ServiceImports; at most {limit} are allowed")]
     Labels {
         /// How many there are.
         used: usize,
@@ -162,23 +160,15 @@ pub enum OverLimit {
         limit: usize,
     },
     /// It has too many annotations.
-    #[error("the ResourceExport has {used} annotations for ServiceImports, of {limit} that there may be")]
+    #[error("the ResourceExport has {used} annotations for ServiceImports; at most {limit} are allowed")]
     Annotations {
         /// How many there are.
         used: usize,
         /// How many there may be.
         limit: usize,
     },
-    /// It has too many endpoints.
-    #[error("the ResourceExport has {used} endpoints, of {limit} that there may be")]
-    Endpoints {
-        /// How many there are.
-        used: usize,
-        /// How many there may be.
-        limit: usize,
-    },
-    /// It has too many ports for so many endpoints.
-    #[error("the ResourceExport has {used} endpoints times ports, of {limit} that there may be")]
+    /// It has too many pairs of an endpoint and a port.
+    #[error("the ResourceExport has {used} endpoints times ports; at most {limit} are allowed")]
     ObjectEndpointPorts {
         /// How many there are.
         used: usize,
@@ -309,9 +299,6 @@ impl Limits {
         }
         if exceeds(MOST_ANNOTATIONS, |size| size.annotations) {
             return Err(OverLimit::Annotations { used: new.annotations, limit: MOST_ANNOTATIONS });
-        }
-        if exceeds(MOST_ENDPOINTS, |size| size.endpoints) {
-            return Err(OverLimit::Endpoints { used: new.endpoints, limit: MOST_ENDPOINTS });
         }
         if exceeds(MOST_ENDPOINT_PORTS, |size| size.endpoint_ports) {
             let (used, limit) = (new.endpoint_ports, MOST_ENDPOINT_PORTS);

@@ -1,6 +1,6 @@
 //! How large one export may be.
 
-use antrea_mc_core::limits::{Limits, MOST_ENDPOINTS, Size, Used};
+use antrea_mc_core::limits::{Limits, MOST_ENDPOINT_PORTS, Size, Used};
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ fn an_export_has_so_many_endpoints_and_no_more_unless_it_had_them_before() {
         size(&json!({ "kind": "Endpoints", "endpoints": { "subsets": [{ "addresses": addresses }] } }))
     };
     let (most, more, most_of_all) =
-        (endpoints(MOST_ENDPOINTS), endpoints(MOST_ENDPOINTS + 1), endpoints(MOST_ENDPOINTS + 2));
+        (endpoints(MOST_ENDPOINT_PORTS), endpoints(MOST_ENDPOINT_PORTS + 1), endpoints(MOST_ENDPOINT_PORTS + 2));
     assert_eq!(check(None, &most), "taken");
-    assert_eq!(check(None, &more), "the ResourceExport has 20001 endpoints, of 20000 that there may be");
+    assert_eq!(check(None, &more), "the ResourceExport has 20001 endpoints times ports; at most 20000 are allowed");
     assert_eq!(check(Some(&most_of_all), &more), "taken");
     assert_ne!(check(Some(&more), &most_of_all), "taken");
 }
@@ -34,7 +34,7 @@ fn endpoints_that_stand_there_for_two_readers_count_once() {
     let slice = json!({ "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"] }, { "addresses": ["10.0.0.2"] }] });
     let subset = json!({ "addresses": [{ "ip": "10.0.0.1" }, { "ip": "10.0.0.2" }] });
     let both = json!({ "subsets": [subset], "endpointSlices": [slice] });
-    assert_eq!(size(&json!({ "kind": "Endpoints", "endpoints": both })).endpoints, 2);
+    assert_eq!(size(&json!({ "kind": "Endpoints", "endpoints": both })).endpoint_ports, 2);
 }
 
 /// They are on every Node and in the environment of containers, also where nobody has endpoints.
@@ -46,7 +46,7 @@ fn ports_of_a_service_count_without_any_endpoint() {
     assert_eq!(service.endpoint_ports, 100);
     let used = Used { endpoint_ports: 99_901, ..Used::default() };
     let checked = Limits::default().check(&"east".parse().unwrap(), used, None, &service);
-    let refused = "with this cluster east would export 100001 of 100000 endpoints times ports";
+    let refused = "with this export cluster east would have 100001 endpoints times ports; at most 100000 are allowed";
     assert!(checked.unwrap_err().to_string().starts_with(refused));
 }
 

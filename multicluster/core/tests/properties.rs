@@ -153,7 +153,7 @@ fn of_more_than_64_labels_or_annotations_none_are_imported() {
         let without = text(65);
         assert!(without.contains("east-shop-web-service taken") && !without.contains("k63"), "{without}");
         let named = format!(
-            "without spec.service.origin.{field}: there are 65, of 64 that there may be, and none counts"
+            "without spec.service.origin.{field}: there are 65; at most 64 are allowed, and none counts"
         );
         assert!(without.contains(&named), "{without}");
     }

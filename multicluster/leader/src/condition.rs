@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use antrea_mc_core::addresses::ClaimedNetwork;
 use antrea_mc_core::claims::{ClaimBook, Unapproved};
-use antrea_mc_core::conflict::shortened;
+use antrea_mc_core::conflict::{LONGEST_MESSAGE, shortened};
 use antrea_mc_core::ids::ClusterId;
 use antrea_mc_core::limits::{Limit, Limits};
 use antrea_shared_api::multicluster::well_known::bind_command;
@@ -22,7 +22,7 @@ const GRANTED: &str = "Granted";
 const NOT_BOUND: &str = "NotBound";
 /// They would be, if the member had not had them before that was needed.
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
-/// The most networks that a command binds, and the most refusals that are told.
+/// The most refusals that are told.
 const NAMED: usize = 64;
 /// The most networks that are listed before such a command.
 const LISTED: usize = 16;
@@ -89,7 +89,8 @@ fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
     }
 }
 
-/// Which networks of a member no admin has bound to it, and the command that does.
+/// Which networks of a member no admin has bound to it, and the command that does. The command replaces what is bound, so
+/// that there is none where it does not fit as a whole.
 fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
     let Unapproved { left_out, held, unreadable, wanted, account } = networks;
     let mut said = Vec::new();
@@ -100,7 +101,8 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
         said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
     }
     said.extend(unreadable.iter().take(LISTED).cloned());
-    let wanted = wanted.iter().take(NAMED).map(IpNet::to_string).collect::<Vec<_>>().join(",");
+    let claimed = wanted.len();
+    let wanted = wanted.iter().map(IpNet::to_string).collect::<Vec<_>>().join(",");
     let command = match account {
         Some(account) => bind_command(namespace, account, &wanted),
         None => format!(
@@ -108,7 +110,13 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
         ),
     };
     let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
-    let message = format!("{}; to bind all that it claims, run `{command}` in the leader", said.join("; "));
+    let said = said.join("; ");
+    let message = format!("{said}; to bind all that it claims, run `{command}` in the leader");
+    let message = if message.len() > LONGEST_MESSAGE {
+        format!("it claims {claimed} networks, too many for a command here: bind those that are its own; {said}")
+    } else {
+        message
+    };
     holds(condition_type::NETWORK_UNAPPROVED, reason, message)
 }
 

@@ -201,7 +201,7 @@ fn the_cluster_set_says_that_its_secret_cannot_be_used() {
         status(set, &said, "east", Timestamp::UNIX_EPOCH)["conditions"][2].clone()
     };
     assert_eq!(said(None), serde_json::Value::Null);
-    insta::assert_snapshot!(said(Some("there is no certificate")), @r#"{"type":"CredentialUnusable","status":"True","reason":"Unreadable","message":"what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no certificate","lastTransitionTime":"1970-01-01T00:00:00Z"}"#);
+    insta::assert_snapshot!(said(Some("there is no certificate")), @r#"{"type":"CredentialUnusable","status":"True","reason":"Unreadable","message":"spec.leaders[0] and Secret token cannot be used, and the previous connection stays in use: there is no certificate","lastTransitionTime":"1970-01-01T00:00:00Z"}"#);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_secret_that_cannot_be_used_and_another_that_is_named_are_told_in_one_condit
     let why = unusable(&cluster.objects, "kube-system", Some("token"), Some("there is no certificate"));
     let why = why.unwrap();
     assert_eq!(why.reason, "Unreadable");
-    let both = "what spec.leaders[0] and Secret token say now makes no connection, and the one before goes on: there is no \
+    let both = "spec.leaders[0] and Secret token cannot be used, and the previous connection stays in use: there is no \
                 certificate; spec.leaders[0].secret is other, and ";
     assert!(why.message.starts_with(both), "{}", why.message);
 }

@@ -68,7 +68,7 @@ fn of_services(attacker: &Attacker) -> [Patch<'static>; 4] {
         ("labels of another", labels, 403, "sourceClusterID"),
         ("the leader's finalizer", finalizers, 403, "only the leader removes it"),
         ("the ID of another", cluster, 422, "cannot be changed"),
-        ("an owner", owners, 403, "what a member writes has no owner"),
+        ("an owner", owners, 403, "members write no owner references"),
     ]
 }
 

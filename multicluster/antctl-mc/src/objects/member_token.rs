@@ -44,10 +44,13 @@ impl MemberToken<'_> {
         annotations.insert(CLUSTER_ID.to_owned(), self.cluster_id.to_owned());
         annotations.extend(self.networks.map(|networks| (NETWORKS.to_owned(), networks.to_owned())));
         annotations.extend(self.gateways.map(|gateways| (GATEWAYS.to_owned(), gateways.to_owned())));
-        if let Some(lifetime) = self.token_lifetime {
-            annotations.insert(TOKEN_LIFETIME.to_owned(), format!("{}s", lifetime.as_secs()));
-        }
+        annotations.extend(self.lifetime_annotation().map(|lifetime| (TOKEN_LIFETIME.to_owned(), lifetime)));
         ServiceAccount { metadata, ..ServiceAccount::default() }
+    }
+
+    /// As the annotation of the ServiceAccount has it.
+    pub(crate) fn lifetime_annotation(self) -> Option<String> {
+        self.token_lifetime.map(|lifetime| format!("{}s", lifetime.as_secs()))
     }
 
     /// The rights of all members.

@@ -110,6 +110,20 @@ async fn a_member_token_binds_gateways_also_later() {
 }
 
 #[tokio::test]
+async fn a_member_token_is_given_a_longer_life_also_later() {
+    let leader = Lab::new(EMPTY);
+    leader.run(CREATE).await;
+    let lifetime = async || {
+        let account = leader.cluster.find::<ServiceAccount>("antrea-multicluster", "tok5").await.unwrap();
+        account.unwrap().annotations().get("multicluster.antrea.io/token-lifetime").cloned()
+    };
+    assert_eq!(lifetime().await, None, "the leader's configuration says it");
+    let said = leader.run(&format!("{CREATE} --lifetime 720h")).await;
+    assert!(said.starts_with("ServiceAccount \"tok5\" is given tokens for 2592000s\n"), "{said}");
+    assert_eq!(lifetime().await.as_deref(), Some("2592000s"));
+}
+
+#[tokio::test]
 async fn a_token_that_never_expires_is_made_as_upstream_makes_it() {
     let leader = Lab::new(EMPTY);
     assert_eq!(
@@ -146,6 +160,11 @@ async fn a_member_token_is_deleted_with_all_that_belongs_to_it() {
     assert_eq!(
         leader.run("delete membertoken tok5 -n antrea-multicluster").await,
         "Error: there is no member token \"tok5\" in Namespace antrea-multicluster\n"
+    );
+    assert_eq!(
+        leader.run("delete membertoken tok5 -n antrea-multicluster --end-membership").await,
+        "Error: there is no member token \"tok5\" in Namespace antrea-multicluster; the membership of a cluster without a \
+         token ends with \"kubectl -n antrea-multicluster delete memberclusterannounce member-announce-from-ID\"\n"
     );
 }
 

@@ -188,7 +188,7 @@ fn bad_networks_and_addresses_are_told_item_by_item() {
     }
     refused(
         "podCIDRs: [auto, 10.0.0.0/16]\n",
-        "1:12: podCIDRs[0] \"auto\": it stands alone: networks that Nodes name are beside no others",
+        "1:12: podCIDRs[0] \"auto\": it is the only value where it is given: the networks are those that Nodes have",
     );
     let many: Vec<String> = (0..65).map(|number| format!("10.{number}.0.0/16")).collect();
     let many = many.join(",");

@@ -115,7 +115,7 @@ impl FromStr for PodNetwork {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == AUTO {
-            return Err("it stands alone: networks that Nodes name are beside no others");
+            return Err("it is the only value where it is given: the networks are those that Nodes have");
         }
         text.parse().map(|Network(network)| Self(network))
     }

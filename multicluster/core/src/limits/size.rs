@@ -26,9 +26,8 @@ pub struct Size {
     pub labels: usize,
     /// How many annotations they get.
     pub annotations: usize,
-    /// How many endpoints it has.
-    pub endpoints: usize,
-    /// How many pairs of an endpoint and a port, or ports of a Service: without any endpoint these are on every Node, too.
+    /// How many pairs of an endpoint and a port, an endpoint without ports being one, or ports of a Service: without any endpoint
+    /// these are on every Node, too.
     pub endpoint_ports: usize,
 }
 
@@ -50,8 +49,7 @@ impl Size {
             port_lists: of_endpoints(lists_of_ports),
             labels: origin.map_or(0, |origin| origin.labels.len()),
             annotations: origin.map_or(0, |origin| origin.annotations.len()),
-            endpoints: of_endpoints(|exported| endpoints(exported, |_| 1)),
-            endpoint_ports: ports_of_service + of_endpoints(|exported| endpoints(exported, |ports| ports)),
+            endpoint_ports: ports_of_service + of_endpoints(endpoint_ports),
         }
     }
 }
@@ -82,15 +80,14 @@ fn written(ports: &[impl Serialize]) -> String {
     serde_json::to_string(ports).unwrap_or_default()
 }
 
-/// How many endpoints there are; one with so many ports counts for as many as `weight` says. Subsets and slices are the same
-/// endpoints, for different readers.
-fn endpoints(exported: &ExportedEndpoints, weight: impl Fn(usize) -> usize) -> usize {
+/// How many pairs of an endpoint and a port there are. Subsets and slices are the same endpoints, for different readers.
+fn endpoint_ports(exported: &ExportedEndpoints) -> usize {
     let in_subsets = exported.subsets.iter().map(|subset| {
         let ports = subset.ports.as_ref().map_or(0, Vec::len);
-        subset.addresses.as_ref().map_or(0, Vec::len) * weight(ports.max(1))
+        subset.addresses.as_ref().map_or(0, Vec::len) * ports.max(1)
     });
     let in_slices = exported.endpoint_slices.iter();
-    let in_slices = in_slices.map(|slice| slice.endpoints.len() * weight(slice.ports.len().max(1)));
+    let in_slices = in_slices.map(|slice| slice.endpoints.len() * slice.ports.len().max(1));
     in_subsets.sum::<usize>().max(in_slices.sum())
 }
 

@@ -12,7 +12,7 @@ use super::Problem;
 use super::port::{read_port, slice_port, subset_port, too_many};
 use super::problem::Problems;
 use crate::endpoints::{Endpoint, EndpointState, Endpoints};
-use crate::limits::{MOST_ENDPOINT_PORTS, MOST_ENDPOINTS, MOST_PORT_LISTS, MOST_PORTS_READ};
+use crate::limits::{MOST_ENDPOINT_PORTS, MOST_PORT_LISTS, MOST_PORTS_READ};
 use crate::merge::MergedEndpoints;
 use crate::service::Port;
 
@@ -31,9 +31,7 @@ pub(super) fn read(exported: &api::ExportedEndpoints) -> (Endpoints, Vec<Problem
 struct Reader {
     endpoints: Endpoints,
     problems: Problems,
-    /// How many endpoints there were so far.
-    listed: usize,
-    /// How many pairs of an endpoint and a port.
+    /// How many pairs of an endpoint and a port there were so far.
     pairs: usize,
     /// The lists of ports that count.
     lists: BTreeSet<Vec<Port>>,
@@ -116,18 +114,14 @@ impl Reader {
 
     /// The address of an endpoint with so many ports.
     fn address(&mut self, address: &str, ports: usize, path: impl FnOnce() -> String) -> Option<IpAddr> {
-        let counted = |before: usize, more: usize, most: usize| {
-            let is_first = before <= most && before + more > most;
-            (before + more, is_first.then(|| format!("there are more than {most}")))
-        };
-        let (listed, too_many) = counted(self.listed, 1, MOST_ENDPOINTS);
-        let (pairs, too_many_pairs) = counted(self.pairs, ports.max(1), MOST_ENDPOINT_PORTS);
-        (self.listed, self.pairs) = (listed, pairs);
-        let too_many_pairs = too_many_pairs.map(|text| format!("{text} endpoints times ports"));
-        for text in too_many_pairs.into_iter().chain(too_many) {
-            self.problems.push(Problem::new("spec.endpoints", format!("{text}, of which the first count")));
-        }
-        if listed > MOST_ENDPOINTS || pairs > MOST_ENDPOINT_PORTS {
+        let before = self.pairs;
+        self.pairs += ports.max(1);
+        if self.pairs > MOST_ENDPOINT_PORTS {
+            if before <= MOST_ENDPOINT_PORTS {
+                let text =
+                    format!("there are more than {MOST_ENDPOINT_PORTS} endpoints times ports, of which the first count");
+                self.problems.push(Problem::new("spec.endpoints", text));
+            }
             return None;
         }
         let read = address.parse::<IpAddr>().ok();

@@ -86,7 +86,7 @@ fn too_many_annotations(origin: &api::ExportOrigin) -> Option<String> {
 
 fn more_than(most: usize, all: &BTreeMap<String, String>) -> Option<String> {
     (all.len() > most)
-        .then(|| format!("there are {}, of {most} that there may be, and none counts", all.len()))
+        .then(|| format!("there are {}; at most {most} are allowed, and none counts", all.len()))
 }
 
 fn seconds(config: Option<&SessionAffinityConfig>) -> Option<i32> {

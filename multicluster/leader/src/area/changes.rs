@@ -130,7 +130,7 @@ impl Area {
             self.sets_changed();
             match change {
                 Change::Stands { cluster, before, now } => {
-                    info!(%cluster, standing = ?now, "Member stands otherwise");
+                    info!(%cluster, standing = ?now, "The standing of a member has changed");
                     if before.is_none() {
                         self.exports.adopt(cluster.as_str());
                     }

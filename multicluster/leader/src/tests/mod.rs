@@ -1,6 +1,7 @@
 //! Common Areas as YAML in, what the leader does as text out.
 
 mod ages;
+mod approval;
 mod cluster_sets;
 mod dropped;
 mod former;

@@ -16,7 +16,7 @@ pub(super) fn account(cluster: &str, day: u8, networks: &str) -> String {
     )
 }
 
-fn bound(networks: &str) -> String {
+pub(super) fn bound(networks: &str) -> String {
     format!(", multicluster.antrea.io/networks: '{networks}'")
 }
 
@@ -25,19 +25,14 @@ fn set() -> String {
     SET.trim_end_matches("---\n").to_owned() + "status: {networkApprovalSince: '2026-11-20T00:00:00Z'}\n---\n"
 }
 
-/// What a leader has left that knew nothing of that.
-fn led() -> String {
-    SET.trim_end_matches("---\n").to_owned() + "status: {observedGeneration: 1}\n---\n"
-}
-
 /// What `b` says of its networks, besides its Gateway.
-fn info(networks: &str) -> String {
+pub(super) fn info(networks: &str) -> String {
     cluster_info("b", 3, "10.102.0.0/16", "172.18.2.1")
         .replace("gatewayInfos", &format!("serviceCIDRs: [{networks}], gatewayInfos"))
 }
 
 /// Member `b`, with a private network and a public one.
-fn b() -> [String; 4] {
+pub(super) fn b() -> [String; 4] {
     let networks = "10.102.0.0/16, 1.1.1.0/24";
     [
         account("b", 20, ""),
@@ -47,14 +42,14 @@ fn b() -> [String; 4] {
     ]
 }
 
-fn world(set: &str) -> World {
+pub(super) fn world(set: &str) -> World {
     let mut world = World::of(&(set.to_owned() + &b().concat()));
     world.wait(1, &["b"]);
     world
 }
 
 /// The networks of `b` that others import.
-fn imported(world: &World) -> String {
+pub(super) fn imported(world: &World) -> String {
     let info = &world.object("ResourceImport", "b-clusterinfo")["spec"]["clusterinfo"];
     let more = info["serviceCIDRs"].as_array().into_iter().flatten();
     let all = [&info["serviceCIDR"]].into_iter().chain(more);
@@ -62,7 +57,7 @@ fn imported(world: &World) -> String {
 }
 
 /// The condition that the announce of a cluster has.
-fn told(world: &World, cluster: &str) -> String {
+pub(super) fn told(world: &World, cluster: &str) -> String {
     let announce = world.object("MemberClusterAnnounce", &format!("member-announce-from-{cluster}"));
     let conditions = announce["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let text = |condition: &serde_json::Value| {
@@ -97,6 +92,27 @@ fn a_public_network_is_nobodys_before_an_admin_has_bound_it() {
     );
 }
 
+/// A command takes the place of what is bound: one that is cut would take networks from the member.
+#[test]
+fn networks_that_no_command_can_hold_are_bound_by_no_command() {
+    let mut world = world(&set());
+    let networks = |how_many: u32| -> Vec<String> {
+        let of = |number: u32| format!("2600:1234:5678:9abc:{number:x}:{number:x}::/96");
+        (0x1000..0x1000 + how_many).map(of).collect()
+    };
+    for (how_many, has_a_command) in [(60, true), (64, true), (150, false)] {
+        world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+            announce["serviceCIDRs"] = json!(networks(how_many.min(64)));
+            announce["podCIDRs"] = json!(networks(how_many)[how_many.min(64) as usize..]);
+        });
+        world.actions();
+        let told = told(&world, "b");
+        assert!(told.starts_with("NetworkUnapproved=True NotBound"), "{told}");
+        assert_eq!(told.contains("kubectl annotate"), has_a_command, "{how_many}: {told}");
+        assert_eq!(told.contains("networks, too many for a command here"), !has_a_command, "{how_many}: {told}");
+    }
+}
+
 #[test]
 fn endpoints_in_a_network_that_is_not_bound_are_left_out() {
     let mut world = world(&set());
@@ -105,38 +121,6 @@ fn endpoints_in_a_network_that_is_not_bound_are_left_out() {
     let told = "tell b-shop-web-endpoints: Succeeded=True PartlyImported left out: 1.1.1.9 is in Service CIDR 1.1.1.0/24, \
                 which no admin of the leader has bound to cluster b\n";
     assert!(actions.contains(told), "{actions}");
-}
-
-#[test]
-fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
-    let mut world = world(&led());
-    world.actions();
-    let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
-    assert_eq!(imported(&world), both);
-    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True HeldBeforeBinding: the cluster keeps what it had before that was needed: Service CIDR 1.1.1.0/24; to bind all that it claims, run `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16` in the leader");
-    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
-    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
-    let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
-    assert_eq!(since(&world), "2026-11-21T09:48:01Z");
-    world.restart();
-    assert_eq!(world.actions(), "");
-    world.delete("ResourceExport", "b-clusterinfo");
-    world.actions();
-    world.apply(&info("10.102.0.0/16, 1.1.1.0/24"));
-    world.actions();
-    assert_eq!(imported(&world), both, "a Gateway that was away costs nothing");
-    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
-        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
-    });
-    world.apply(&info("10.102.0.0/16, 1.1.1.0/24, 8.8.8.0/24"));
-    world.actions();
-    assert_eq!(imported(&world), both);
-    assert!(told(&world, "b").starts_with("NetworkUnapproved=True NotBound"), "{}", told(&world, "b"));
-    world.apply(&account("b", 20, &bound("1.1.1.0/24,10.102.0.0/16,8.8.8.0/24")));
-    world.actions();
-    assert_eq!(imported(&world), format!("{both} 8.8.8.0/24"));
-    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
-    assert_eq!(status["heldNetworks"], json!(null), "what is bound need not be held");
 }
 
 #[test]
@@ -238,103 +222,6 @@ fn neither_of_two_fields_tells_of_a_network_of_another() {
         let import = &world.object("ResourceImport", "b-clusterinfo")["spec"]["clusterinfo"];
         assert_eq!(import["gatewayInfos"], json!([{"gatewayIP": "172.18.2.1"}]));
     }
-}
-
-/// What the leader of the version before has left.
-#[test]
-fn an_upgrade_changes_no_import() {
-    let mut world = world(&led());
-    world.actions();
-    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
-        announce["status"] = json!({"gateways": announce["status"]["gateways"]});
-    });
-    world.edit("ClusterSet", "cs1", |set| {
-        set["status"].as_object_mut().unwrap().remove("networkApprovalSince");
-    });
-    world.restart();
-    let actions = world.actions();
-    let is_status = |line: &&str| line.starts_with("tell ") || line.starts_with("ClusterSet ");
-    let others: Vec<&str> = actions.lines().filter(|line| !is_status(line)).collect();
-    assert!(others.iter().all(|line| line.starts_with("    ")), "{actions}");
-    assert!(
-        actions.contains("tell member-announce-from-b: Gateway 172.18.2.1 held 1.1.1.0/24 "),
-        "{actions}"
-    );
-}
-
-#[test]
-fn what_cannot_be_written_down_of_a_member_keeps_nobody_waiting_and_holds_nothing_new() {
-    let mut world = World::of(&(led() + &b().concat()));
-    world.unwritable = Some("member-announce-from-b");
-    world.actions();
-    let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();
-    world.wait(299, &["b"]);
-    world.actions();
-    assert_eq!(since(&world), json!(null), "it may still come");
-    world.wait(1, &["b"]);
-    world.actions();
-    assert_eq!(since(&world), "2026-11-21T09:53:00Z");
-    let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
-    assert_eq!(imported(&world), both, "this leader knows what the member had");
-    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
-        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
-    });
-    world.restart();
-    world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
-}
-
-#[test]
-fn a_member_claims_nothing_new_while_it_is_written_down_what_members_had() {
-    let mut world = world(&led());
-    world.area.settle(world.now);
-    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
-        announce["serviceCIDRs"] = json!(["10.102.0.0/16", "1.1.1.0/24", "8.8.8.0/24"]);
-    });
-    world.actions();
-    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
-    assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
-}
-
-/// It is new, or was restored from a backup without its status.
-#[test]
-fn a_cluster_set_without_any_status_holds_nothing_for_anybody() {
-    let mut world = world(SET);
-    world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
-    assert!(told(&world, "b").starts_with("NetworkUnapproved=True NotBound"), "{}", told(&world, "b"));
-    let status = &world.object("ClusterSet", "cs1")["status"];
-    assert_eq!(status["networkApprovalSince"], "2026-11-21T09:48:01Z");
-}
-
-#[test]
-fn where_the_api_server_drops_since_when_networks_need_approval_the_leader_says_so_and_holds_nothing() {
-    let says = |world: &World| {
-        let conditions = world.object("ClusterSet", "cs1")["status"]["conditions"].clone();
-        let mut conditions = conditions.as_array().unwrap().iter();
-        conditions.any(|condition| condition["type"] == "NetworkApproval" && condition["status"] == "False")
-    };
-    let mut world = world(&led());
-    world.dropped = vec!["heldNetworks", "networkApprovalSince"];
-    world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
-    world.wait(300, &["b"]);
-    world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
-    assert!(says(&world));
-    world.restart();
-    world.actions();
-    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16", "the next leader begins with nothing held");
-    assert!(says(&world));
-    assert_eq!(world.actions(), "");
-    world.dropped.clear();
-    world.list_anew();
-    world.actions();
-    assert!(!says(&world));
-    let status = &world.object("ClusterSet", "cs1")["status"];
-    assert_eq!(status["networkApprovalSince"], "2026-11-21T09:53:01Z");
-    let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
-    assert_eq!(status["heldNetworks"], json!(null));
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl<P: Part> Engine<P> {
             }
         };
         if is_news {
-            warn!(%subject, error = %chain(error.as_ref()), "Objects could not be brought about");
+            warn!(%subject, error = %chain(error.as_ref()), "Objects could not be written");
         }
     }
 }

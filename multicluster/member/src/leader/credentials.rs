@@ -160,7 +160,7 @@ pub fn unusable(
 
 fn unreadable(secret: &str, why: &str) -> Unusable {
     let message = format!(
-        "what spec.leaders[0] and Secret {secret} say now makes no connection, and the one before goes on: {why}"
+        "spec.leaders[0] and Secret {secret} cannot be used, and the previous connection stays in use: {why}"
     );
     Unusable { reason: "Unreadable", message }
 }

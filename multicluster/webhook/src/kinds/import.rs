@@ -51,7 +51,7 @@ fn own_status(request: &Request, cluster: &ClusterId) -> Result<(), Denied> {
     }
     if after > MOST_MANAGED_BYTES && after > before {
         return forbid(format!(
-            "metadata.managedFields has {after} bytes, of {MOST_MANAGED_BYTES} that there may be"
+            "metadata.managedFields has {after} bytes; at most {MOST_MANAGED_BYTES} are allowed"
         ));
     }
     is_short(&old, &new, cluster)
@@ -71,11 +71,11 @@ fn is_short(old: &Status<'_>, new: &Status<'_>, cluster: &ClusterId) -> Result<(
     let entry = format!("the entry of cluster {cluster} in status.clusterStatuses");
     let (bytes, conditions) = (new.bytes(), new.conditions());
     if bytes > MOST_BYTES && bytes > old.bytes() {
-        return forbid(format!("{entry} has {bytes} bytes, of {MOST_BYTES} that there may be"));
+        return forbid(format!("{entry} has {bytes} bytes; at most {MOST_BYTES} are allowed"));
     }
     if conditions > MOST_CONDITIONS && conditions > old.conditions() {
         return forbid(format!(
-            "{entry} has {conditions} conditions, of {MOST_CONDITIONS} that there may be"
+            "{entry} has {conditions} conditions; at most {MOST_CONDITIONS} are allowed"
         ));
     }
     Ok(())

@@ -10,7 +10,7 @@ pub(super) fn adds_none(old: Option<&ObjectMeta>, new: &ObjectMeta) -> Result<()
     let had: Vec<&OwnerReference> = old.into_iter().flat_map(owners).collect();
     match owners(new).find(|added| !had.contains(added)) {
         Some(added) => forbid(format!(
-            "metadata.ownerReferences: what a member writes has no owner, and {} {:?} would be kept by it",
+            "metadata.ownerReferences: members write no owner references, and {} {:?} could not be deleted before this object",
             added.kind, added.name
         )),
         None => Ok(()),

@@ -138,7 +138,7 @@ fn a_member_keeps_nobody_by_an_owner_of_its_announce() {
         );
         EAST.replace("name:", &format!("ownerReferences: [{owner}], name:"))
     };
-    let refused = "403: metadata.ownerReferences: what a member writes has no owner, and ServiceAccount \"b\" would be kept by it";
+    let refused = "403: metadata.ownerReferences: members write no owner references, and ServiceAccount \"b\" could not be deleted before this object";
     check("mc/east-token", "create", &owned("b"), refused);
     check("mc/east-token", "update", &format!("{EAST}---{}", owned("b")), refused);
     check("mc/east-token", "update", &format!("{}---{}", owned("a"), owned("b")), refused);

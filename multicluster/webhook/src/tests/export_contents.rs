@@ -123,8 +123,8 @@ fn a_member_keeps_nobody_by_an_owner_of_its_exports() {
     let owner = "{apiVersion: multicluster.crd.antrea.io/v1alpha1, kind: MemberClusterAnnounce, name: member-announce-from-west, \
                  uid: west-uid, blockOwnerDeletion: true}";
     let owned = with(SERVICE, "namespace: mc", &format!("namespace: mc\n  ownerReferences: [{owner}]"));
-    let refused = "403: metadata.ownerReferences: what a member writes has no owner, and MemberClusterAnnounce \
-                   \"member-announce-from-west\" would be kept by it";
+    let refused = "403: metadata.ownerReferences: members write no owner references, and MemberClusterAnnounce \
+                   \"member-announce-from-west\" could not be deleted before this object";
     check("mc/east-token", "create", &owned, refused);
     check("mc/east-token", "update", &format!("{SERVICE}---{owned}"), refused);
     let does_not_block = owned.replace("blockOwnerDeletion: true", "blockOwnerDeletion: false");

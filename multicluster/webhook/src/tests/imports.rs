@@ -69,13 +69,13 @@ fn what_a_member_says_of_a_policy_is_short_or_no_longer_than_it_was() {
         "mc/east-token",
         "status",
         &statuses(&said(1, 4200), &said(1, 5000)),
-        "403: the entry of cluster east in status.clusterStatuses has 5086 bytes, of 4096 that there may be",
+        "403: the entry of cluster east in status.clusterStatuses has 5086 bytes; at most 4096 are allowed",
     );
     check(
         "mc/east-token",
         "status",
         &statuses(EAST, &said(9, 9)),
-        "403: the entry of cluster east in status.clusterStatuses has 9 conditions, of 8 that there may be",
+        "403: the entry of cluster east in status.clusterStatuses has 9 conditions; at most 8 are allowed",
     );
 }
 
@@ -88,7 +88,7 @@ fn a_member_does_not_fill_an_import_with_managed_fields() {
     let changes = |old, new| format!("{}---\n{}", managed(old), managed(new));
     check("mc/east-token", "status", &changes(1000, 32_768), "allowed");
     check("mc/east-token", "status", &changes(40_000, 39_000), "allowed");
-    let refused = "403: metadata.managedFields has 32769 bytes, of 32768 that there may be";
+    let refused = "403: metadata.managedFields has 32769 bytes; at most 32768 are allowed";
     check("mc/east-token", "status", &changes(1000, 32_769), refused);
     let of_labels = changes(1000, 1001).replace("kind: AntreaClusterNetworkPolicy", "kind: LabelIdentity");
     let refused = "403: cluster east may say what became of policies, and not of other ResourceImports";

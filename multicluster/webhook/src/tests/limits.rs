@@ -73,7 +73,7 @@ fn what_a_member_exports_is_bounded_in_size_and_may_shrink_whatever_it_has() {
     check_in(&enough, "mc/east-token", "update", &grows, "allowed");
     let little = known(Limits { bytes: all - 1, ..MANY }, &[SERVICE, ENDPOINTS]);
     let refused = format!(
-        "403: with this cluster east would export {all} of {} bytes: an admin of the leader may raise \
+        "403: with this export cluster east would have {all} bytes; at most {} are allowed: an admin of the leader may raise \
          leader.memberLimits.bytes",
         all - 1
     );
@@ -101,7 +101,7 @@ fn annotations_and_managed_fields_count() {
     let (used, limit) = (bytes(&managed) + bytes(ENDPOINTS), limits.bytes);
     assert!(used > limit + 50);
     let refused = format!(
-        "403: with this cluster east would export {used} of {limit} bytes: an admin of the leader may raise \
+        "403: with this export cluster east would have {used} bytes; at most {limit} are allowed: an admin of the leader may raise \
          leader.memberLimits.bytes"
     );
     endpoints(&known(limits, &[managed.as_str()]), &refused);
@@ -123,7 +123,7 @@ fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
             .replace("subsets: [{addresses: [{ip: 10.1.0.7}]", "endpointSlices: [{addressType: IPv4")
     };
     let refused =
-        |number| format!("403: the ResourceExport has {number} ports in one list, of 100 that there may be");
+        |number| format!("403: the ResourceExport has {number} ports in one list; at most 100 are allowed");
     let known = known(Limits::default(), &[]);
     let check =
         |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
@@ -142,7 +142,7 @@ fn an_export_has_100_ports_in_a_list_at_most_and_no_more_than_it_had() {
 fn check_most(most: usize, export: impl Fn(usize) -> String, what: &str) {
     let known = known(Limits::default(), &[]);
     let refused =
-        |number: usize| format!("403: the ResourceExport has {number} {what}, of {most} that there may be");
+        |number: usize| format!("403: the ResourceExport has {number} {what}; at most {most} are allowed");
     let check =
         |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
     let update = |old: usize, new: usize| format!("{}---{}", export(old), export(new));
@@ -205,12 +205,12 @@ fn a_member_exports_so_many_endpoints_times_ports_and_no_more() {
     let check =
         |verb: &str, yaml: &str, expected: &str| check_in(&known, "mc/east-token", verb, yaml, expected);
     check("create", &api, "allowed");
-    let refused = "403: with this cluster east would export 510 of 500 endpoints times ports: an admin of the leader may raise \
+    let refused = "403: with this export cluster east would have 510 endpoints times ports; at most 500 are allowed: an admin of the leader may raise \
                    leader.memberLimits.endpointPorts";
     check("create", &slice("api", 21, 10), refused);
     check("update", &format!("{web}---{}", slice("web", 50, 10)), "allowed");
     let large = slice("web", 201, 100);
-    let refused = "403: the ResourceExport has 20100 endpoints times ports, of 20000 that there may be";
+    let refused = "403: the ResourceExport has 20100 endpoints times ports; at most 20000 are allowed";
     check("create", &large, refused);
     check("update", &format!("{}---{large}", slice("web", 202, 100)), "allowed");
 }

@@ -137,7 +137,7 @@ impl Keeper {
     fn take_over(&mut self, found: Authorities) -> bool {
         if found.current != self.authorities.current {
             if let Err(error) = self.shared.certificate.reissue(&found.current) {
-                warn!(secret = SECRET, error = %chain(&error), "What the Secret holds cannot vouch for webhooks");
+                warn!(secret = SECRET, error = %chain(&error), "The Secret holds no usable authority for webhooks");
                 return false;
             }
             info!(secret = SECRET, "Another authority vouches for webhooks");
@@ -171,7 +171,7 @@ impl Keeper {
 /// What a Secret tells; of one that was damaged, that there is nothing in it.
 fn tell(secret: Secret) -> Option<Told> {
     let authorities = read(&secret).unwrap_or_else(|error| {
-        warn!(secret = SECRET, error = %chain(&error), "What the Secret holds cannot vouch for webhooks");
+        warn!(secret = SECRET, error = %chain(&error), "The Secret holds no usable authority for webhooks");
         None
     });
     Some(Told { metadata: Box::new(secret.metadata), authorities })

@@ -130,8 +130,8 @@ impl Farewells {
         let known = self.all.iter().find(|known| known.errand.set.as_ref() == Some(set))?;
         Some(match &known.progress {
             Progress::Begun => "the leader is told that this cluster leaves".to_owned(),
-            Progress::Known => waits("the leader removes what this cluster has exported"),
-            Progress::Failed(fault) => waits(&format!("the leader was not told yet: {}", fault.class())),
+            Progress::Known => waits(set, "the leader removes what this cluster has exported"),
+            Progress::Failed(fault) => waits(set, &format!("the leader was not told yet: {}", fault.class())),
         })
     }
 
@@ -166,9 +166,9 @@ impl Farewells {
     }
 }
 
-/// Tells users how not to wait.
-pub(super) fn waits(why: &str) -> String {
-    format!("{why}; `antctl mc leave --now` does not wait for it")
+/// Tells users how not to wait for a ClusterSet to go.
+pub(super) fn waits(Key { namespace, name, .. }: &Key, why: &str) -> String {
+    format!("{why}; `antctl mc leave --clusterset {name} --namespace {namespace} --now` does not wait for it")
 }
 
 impl Farewell {
@@ -218,7 +218,7 @@ impl Farewell {
         let (times, since) = before.map_or((1, Instant::now()), |(times, since)| (times + 1, since));
         self.refused = is_refusal.then_some((times, since));
         if is_refusal && times >= REFUSALS && since.elapsed() >= REFUSED_FOR {
-            warn!(leader, "The leader lets this cluster in no more, and was not told that it leaves");
+            warn!(leader, "The leader no longer admits this cluster and was not told that it is leaving");
             self.errand.is_vain = true;
             self.backoff.reset();
         }
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(
             farewells.progress(&set()).unwrap(),
             "the leader was not told yet: the leader's API server cannot take heartbeats now (HTTP status 503); `antctl mc \
-             leave --now` does not wait for it"
+             leave --clusterset set --namespace kube-system --now` does not wait for it"
         );
     }
 

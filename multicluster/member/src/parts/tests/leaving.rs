@@ -32,7 +32,7 @@ async fn a_member_that_leaves_while_the_leader_is_away_tells_it_when_it_is_back(
     lab.is_gone(&gateway()).await;
     let says_how_not_to_wait = |set: Option<&Value>| {
         let message = set.map_or("", |set| text(set, "/status/conditions/0/message"));
-        is_leaving(set) && message.contains("nobody is there; `antctl mc leave --now`")
+        is_leaving(set) && message.contains("nobody is there; `antctl mc leave --clusterset ")
     };
     lab.wait(&set(), says_how_not_to_wait).await;
     lab.is_there(&announce()).await;
