@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use antrea_kit::kube_client::{Effect, bounded};
-use antrea_shared_api::multicluster::well_known::announce_name;
 use antrea_shared_api::multicluster::well_known::annotation::{GATEWAYS, NETWORKS, TOKEN_LIFETIME};
+use antrea_shared_api::multicluster::well_known::announce_name;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};

@@ -21,10 +21,16 @@ fn an_export_has_so_many_endpoints_and_no_more_unless_it_had_them_before() {
         let addresses: Vec<Value> = (0..number).map(address).collect();
         size(&json!({ "kind": "Endpoints", "endpoints": { "subsets": [{ "addresses": addresses }] } }))
     };
-    let (most, more, most_of_all) =
-        (endpoints(MOST_ENDPOINT_PORTS), endpoints(MOST_ENDPOINT_PORTS + 1), endpoints(MOST_ENDPOINT_PORTS + 2));
+    let (most, more, most_of_all) = (
+        endpoints(MOST_ENDPOINT_PORTS),
+        endpoints(MOST_ENDPOINT_PORTS + 1),
+        endpoints(MOST_ENDPOINT_PORTS + 2),
+    );
     assert_eq!(check(None, &most), "taken");
-    assert_eq!(check(None, &more), "the ResourceExport has 20001 endpoints times ports; at most 20000 are allowed");
+    assert_eq!(
+        check(None, &more),
+        "the ResourceExport has 20001 endpoints times ports; at most 20000 are allowed"
+    );
     assert_eq!(check(Some(&most_of_all), &more), "taken");
     assert_ne!(check(Some(&more), &most_of_all), "taken");
 }
@@ -46,7 +52,8 @@ fn ports_of_a_service_count_without_any_endpoint() {
     assert_eq!(service.endpoint_ports, 100);
     let used = Used { endpoint_ports: 99_901, ..Used::default() };
     let checked = Limits::default().check(&"east".parse().unwrap(), used, None, &service);
-    let refused = "with this export cluster east would have 100001 endpoints times ports; at most 100000 are allowed";
+    let refused =
+        "with this export cluster east would have 100001 endpoints times ports; at most 100000 are allowed";
     assert!(checked.unwrap_err().to_string().starts_with(refused));
 }
 

@@ -113,7 +113,9 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
     let said = said.join("; ");
     let message = format!("{said}; to bind all that it claims, run `{command}` in the leader");
     let message = if message.len() > LONGEST_MESSAGE {
-        format!("it claims {claimed} networks, too many for a command here: bind those that are its own; {said}")
+        format!(
+            "it claims {claimed} networks, too many for a command here: bind those that are its own; {said}"
+        )
     } else {
         message
     };

@@ -118,8 +118,9 @@ impl Reader {
         self.pairs += ports.max(1);
         if self.pairs > MOST_ENDPOINT_PORTS {
             if before <= MOST_ENDPOINT_PORTS {
-                let text =
-                    format!("there are more than {MOST_ENDPOINT_PORTS} endpoints times ports, of which the first count");
+                let text = format!(
+                    "there are more than {MOST_ENDPOINT_PORTS} endpoints times ports, of which the first count"
+                );
                 self.problems.push(Problem::new("spec.endpoints", text));
             }
             return None;

@@ -109,7 +109,11 @@ fn networks_that_no_command_can_hold_are_bound_by_no_command() {
         let told = told(&world, "b");
         assert!(told.starts_with("NetworkUnapproved=True NotBound"), "{told}");
         assert_eq!(told.contains("kubectl annotate"), has_a_command, "{how_many}: {told}");
-        assert_eq!(told.contains("networks, too many for a command here"), !has_a_command, "{how_many}: {told}");
+        assert_eq!(
+            told.contains("networks, too many for a command here"),
+            !has_a_command,
+            "{how_many}: {told}"
+        );
     }
 }
 

@@ -317,7 +317,9 @@ impl Connection {
     fn leaving(&self, set: &Key) -> String {
         let way = leaving(&self.objects, &self.namespace, self.token_secret.as_deref());
         self.farewells.progress(set).unwrap_or_else(|| match way {
-            Some((held, Err(why))) if held == *set => waits(set, &format!("nobody can tell the leader: {why}")),
+            Some((held, Err(why))) if held == *set => {
+                waits(set, &format!("nobody can tell the leader: {why}"))
+            }
             _ => "this cluster leaves".to_owned(),
         })
     }

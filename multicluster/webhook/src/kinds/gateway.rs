@@ -56,7 +56,7 @@ fn is_of_node(request: &Request, node: Option<&str>, tokens: NodesInTokens) -> R
 
 fn changes_the_key_alone(change: &Change<Gateway>) -> Result<(), Denied> {
     let without_key = |gateway: &Gateway| {
-        let Gateway { gateway_ip, internal_ip, service_cidr, exported, wire_guard: _, metadata: _, status: _ } = gateway;
+        let Gateway { gateway_ip, internal_ip, service_cidr, exported, .. } = gateway;
         (gateway_ip.clone(), internal_ip.clone(), service_cidr.clone(), exported.clone())
     };
     match change {

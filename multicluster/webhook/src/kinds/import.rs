@@ -74,9 +74,7 @@ fn is_short(old: &Status<'_>, new: &Status<'_>, cluster: &ClusterId) -> Result<(
         return forbid(format!("{entry} has {bytes} bytes; at most {MOST_BYTES} are allowed"));
     }
     if conditions > MOST_CONDITIONS && conditions > old.conditions() {
-        return forbid(format!(
-            "{entry} has {conditions} conditions; at most {MOST_CONDITIONS} are allowed"
-        ));
+        return forbid(format!("{entry} has {conditions} conditions; at most {MOST_CONDITIONS} are allowed"));
     }
     Ok(())
 }
