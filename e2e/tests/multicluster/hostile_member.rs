@@ -47,7 +47,7 @@ fn a_member_that_claims_the_gateway_of_another_cuts_nobody_off() {
         wait::pause(AFTERWARDS);
         requests.end()?.ensure_none_failed().context("requests to the member whose Gateway was claimed")?;
         for (member, gateways) in [(older, &gateways[0]), (younger, &gateways[1])] {
-            let imported = imported(stage, member)?["spec"]["clusterInfo"]["gatewayInfos"].clone();
+            let imported = imported(stage, member)?["spec"]["clusterinfo"]["gatewayInfos"].clone();
             ensure!(imported == json!(gateways), "of {} is imported {imported}", member.id());
         }
         scale_controller(older, 1)?;
@@ -156,7 +156,7 @@ fn nodes_of_others(stage: &Stage, member: &Member) -> Vec<NodeId> {
 
 /// Changes the ClusterInfo of a member with its token.
 fn say(stage: &Stage, attacker: &Attacker, member: &Member, of_itself: &Value) -> Result<Answer> {
-    let export = info(stage, "resourceexports", member)?;
+    let export = exported(stage, member)?;
     let name = export["metadata"]["name"].as_str().context("the export has no name")?;
     patch(attacker, "resourceexports", name, json!({ "spec": { "clusterInfo": of_itself } }))
 }
@@ -175,17 +175,17 @@ fn patch(attacker: &Attacker, resource: &str, name: &str, body: Value) -> Result
 }
 
 fn gateways_of(stage: &Stage, member: &Member) -> Result<Vec<Value>> {
-    let export = info(stage, "resourceexports", member)?;
+    let export = exported(stage, member)?;
     let gateways = export["spec"]["clusterInfo"]["gatewayInfos"].as_array().cloned();
     gateways.with_context(|| format!("{} has no Gateway", member.id()))
 }
 
 /// What other clusters are told of a member.
 fn imported(stage: &Stage, member: &Member) -> Result<Value> {
-    info(stage, "resourceimports", member)
+    find(stage, "resourceimports", |spec| spec["clusterinfo"]["clusterID"] == member.id())
 }
 
-/// The ClusterInfo of a member among objects of the Common Area.
-fn info(stage: &Stage, kind: &str, member: &Member) -> Result<Value> {
-    find(stage, kind, |spec| spec["clusterInfo"]["clusterID"] == member.id())
+/// What a member tells of itself.
+fn exported(stage: &Stage, member: &Member) -> Result<Value> {
+    find(stage, "resourceexports", |spec| spec["clusterInfo"]["clusterID"] == member.id())
 }
