@@ -163,9 +163,9 @@ impl Claim {
         &self.held
     }
 
-    /// All networks, whether the member may have them or not.
+    /// All networks that the member names, whether it may have them or not.
     pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
-        let pods = self.pods.iter().map(|pods| &pods.network);
+        let pods = self.pods.iter().filter(|pods| !pods.is_part).map(|pods| &pods.network);
         self.claimed.iter().chain(pods).chain(&self.unused).chain(&self.unapproved)
     }
 

@@ -29,6 +29,8 @@ pub struct ClaimBook {
     said: BTreeMap<ClusterId, Said>,
     /// Where admins say that Gateways may be, also those of clusters that are no members yet.
     bound: BTreeMap<ClusterId, GatewayBinding>,
+    /// And which networks they have bound to clusters.
+    bound_networks: BTreeMap<ClusterId, Vec<IpNet>>,
     settled: Claims,
     /// What each member is told of claims that do not stand: its own, and those of others for what it has.
     refused: Told,
@@ -100,8 +102,12 @@ impl ClaimBook {
     pub fn update(&mut self, cluster: &ClusterId, networks: Networks<'_>, approval: Approval) {
         let bound = approval.binding.gateways.clone();
         let bound = Some(bound).filter(|bound| *bound != GatewayBinding::default());
+        let bound_networks = approval.binding.networks.clone();
+        let bound_networks = Some(bound_networks).filter(|networks| !networks.is_empty());
         let said = Said::new(cluster, networks, approval);
-        self.is_outdated |= set(&mut self.bound, cluster, bound) | set(&mut self.said, cluster, said);
+        self.is_outdated |= set(&mut self.bound, cluster, bound)
+            | set(&mut self.bound_networks, cluster, bound_networks)
+            | set(&mut self.said, cluster, said);
     }
 
     /// Whether nobody has said anything else since claims were settled, as no heartbeat does.
@@ -116,7 +122,9 @@ impl ClaimBook {
         }
         let (settled, refused) = settle(self.said.values(), &self.bound);
         let (refused, contested) = self.objections(refused);
-        let of_member = |(cluster, said): (&ClusterId, &Said)| Some((cluster.clone(), Unapproved::of(said)?));
+        let of_member = |(cluster, said): (&ClusterId, &Said)| {
+            Some((cluster.clone(), Unapproved::of(cluster, said, &settled, &self.bound_networks)?))
+        };
         let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
         let mut told = &differing(&self.refused, &refused) | &differing(&self.contested, &contested);
         told.extend(differing(&self.unapproved, &unapproved));

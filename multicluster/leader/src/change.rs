@@ -1,9 +1,9 @@
 //! The difference between what an object says and what it should say, as a JSON Merge Patch (RFC 7396).
 //!
 //! The leader is the only writer of these parts, so a patch needs no version: a member that reports a status at the same
-//! time does not get in its way. What takes something from a member that nobody gives back names the version that it was
-//! decided on: a leader that was held up may not know yet that another one leads. A field that is not there any more has to
-//! be named, or else it would stay.
+//! time does not get in its way. What is written down of a member that nobody gives back names the version that it was
+//! decided on: a leader that was held up may not know yet that another one leads, and a list is replaced as a whole. A
+//! field that is not there any more has to be named, or else it would stay.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -26,6 +26,8 @@ const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
 const NAMED: usize = 64;
 /// The most networks that are listed before such a command.
 const LISTED: usize = 16;
+/// How many of the objections are of what is refused to the member itself.
+const REFUSALS: usize = 2;
 
 /// What is known of members and has to be told to them.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +45,23 @@ pub(crate) struct Told<'a> {
 impl Told<'_> {
     /// What is wrong with a member, without times.
     pub(crate) fn conditions(&self, cluster: &ClusterId) -> Vec<Condition> {
+        self.with(conflict(&objections(self.claims, cluster)), cluster)
+    }
+
+    /// The same, as the member itself is told. Where something is refused to it, that stands by itself. The member
+    /// tries again when it is told something else: others must not bring that about by what they claim.
+    pub(crate) fn to_the_member(&self, cluster: &ClusterId) -> Vec<Condition> {
+        let objections = objections(self.claims, cluster);
+        let (refused, _) = objections.split_at(REFUSALS);
+        self.with(conflict(refused).or_else(|| conflict(&objections)), cluster)
+    }
+
+    fn with(&self, conflict: Option<Condition>, cluster: &ClusterId) -> Vec<Condition> {
         let unapproved = self.claims.unapproved(cluster);
         let unapproved = unapproved.map(|networks| unapproved_networks(networks, cluster, self.namespace));
         let limits = self.full.get(cluster).and_then(|reached| export_limit(self.limits, reached));
         let pods = self.claims.refused_pods(cluster).map(pod_networks);
-        conflict(self.claims, cluster).into_iter().chain(unapproved).chain(limits).chain(pods).collect()
+        conflict.into_iter().chain(unapproved).chain(limits).chain(pods).collect()
     }
 }
 
@@ -92,7 +106,7 @@ fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
 /// Which networks of a member no admin has bound to it, and the command that does. The command replaces what is bound, so
 /// that there is none where it does not fit as a whole.
 fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
-    let Unapproved { left_out, held, unreadable, wanted, account } = networks;
+    let Unapproved { left_out, held, unreadable, of_others, .. } = networks;
     let mut said = Vec::new();
     if !left_out.is_empty() {
         said.push(format!("no admin of the leader has bound to cluster {cluster}: {}", listed(left_out)));
@@ -101,7 +115,22 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
         said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
     }
     said.extend(unreadable.iter().take(LISTED).cloned());
-    let claimed = wanted.len();
+    let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
+    let mut message = and_how_to_bind(said.join("; "), networks, cluster, namespace);
+    if !of_others.is_empty() {
+        let of_others = of_others.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
+        message = format!("{message}; no command is offered for these: {of_others}");
+    }
+    holds(condition_type::NETWORK_UNAPPROVED, reason, message)
+}
+
+/// What is said of networks, and the command that binds those that nobody else has.
+fn and_how_to_bind(said: String, networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> String {
+    let Unapproved { wanted, account, .. } = networks;
+    if wanted.is_empty() {
+        return said;
+    }
+    let how_many = wanted.len();
     let wanted = wanted.iter().map(IpNet::to_string).collect::<Vec<_>>().join(",");
     let command = match account {
         Some(account) => bind_command(namespace, account, &wanted),
@@ -109,17 +138,14 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
             "antctl mc create membertoken NAME --cluster-id {cluster} --namespace {namespace} --networks {wanted}"
         ),
     };
-    let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
-    let said = said.join("; ");
-    let message = format!("{said}; to bind all that it claims, run `{command}` in the leader");
-    let message = if message.len() > LONGEST_MESSAGE {
-        format!(
-            "it claims {claimed} networks, too many for a command here: bind those that are its own; {said}"
-        )
-    } else {
-        message
-    };
-    holds(condition_type::NETWORK_UNAPPROVED, reason, message)
+    let if_own = "if all networks in this command are those of the cluster, run it in the leader";
+    let message = format!("{said}; {if_own}: `{command}`");
+    if message.len() > LONGEST_MESSAGE {
+        return format!(
+            "it claims {how_many} networks, too many for a command here: bind those that are its own; {said}"
+        );
+    }
+    message
 }
 
 fn listed(networks: &[ClaimedNetwork]) -> String {
@@ -130,17 +156,23 @@ fn listed(networks: &[ClaimedNetwork]) -> String {
     }
 }
 
-/// Whether networks or Gateways of a member are those of others as well, without a time; nothing where they are not. What
-/// is refused comes first, and what is said of the first is the reason.
-fn conflict(claims: &ClaimBook, cluster: &ClusterId) -> Option<Condition> {
+/// Reasons, and what is said of each.
+type Objections = [(&'static str, Vec<String>)];
+
+/// Why networks or Gateways of a member are those of others as well: what is refused to it comes first.
+fn objections(claims: &ClaimBook, cluster: &ClusterId) -> [(&'static str, Vec<String>); 4] {
     let refused = claims.refused(cluster).cloned().unwrap_or_default();
     let others = claims.contested(cluster).cloned().unwrap_or_default();
-    let said = [
+    [
         (NETWORK_REFUSED, refused.networks),
         (GATEWAY_REFUSED, refused.gateways),
         (contested::NETWORK, others.networks),
         (contested::GATEWAY, others.gateways),
-    ];
+    ]
+}
+
+/// That there are objections, without a time; nothing where there are none. What is said of the first is the reason.
+fn conflict(said: &Objections) -> Option<Condition> {
     let (reason, _) = said.iter().find(|(_, why)| !why.is_empty())?;
     let all = said.iter().flat_map(|(_, why)| why).take(NAMED);
     let message = all.map(String::as_str).collect::<Vec<_>>().join("; ");

@@ -201,7 +201,7 @@ impl Members {
         let present = announce.status.clone().unwrap_or_default();
         let before = self.answers.meant(name, &present);
         let wanted = MemberClusterAnnounceStatus {
-            conditions: dated(told.conditions(&cluster), &before.conditions, now),
+            conditions: dated(told.to_the_member(&cluster), &before.conditions, now),
             gateways: record::gateways(told.claims, &cluster, &before.gateways, now),
             networks: record::networks(told.claims, &cluster, &before.networks, now),
             held_networks: approvals.record(&cluster, &before.held_networks),
@@ -211,7 +211,7 @@ impl Members {
             return None;
         }
         let version = announce.metadata.resource_version.clone();
-        let version = version.filter(|_| record::has_less(&present, &wanted));
+        let version = version.filter(|_| record::is_other(&present, &wanted));
         let change = Change::new(name, &present, wanted)?;
         Some(Action::WriteAnnounceStatus(Change { version, ..change }))
     }

@@ -112,15 +112,9 @@ pub(crate) fn pod_networks(claims: &ClaimBook, cluster: &ClusterId) -> Vec<Strin
     claims.pod_networks(cluster).take(MOST_POD_NETWORKS).map(ToString::to_string).collect()
 }
 
-/// Whether less is written down of a member than before.
-pub(crate) fn has_less(before: &MemberClusterAnnounceStatus, after: &MemberClusterAnnounceStatus) -> bool {
-    written(before).iter().zip(&written(after)).any(|(before, after)| !before.is_subset(after))
-}
-
-fn written(status: &MemberClusterAnnounceStatus) -> [BTreeSet<&str>; 3] {
-    [
-        status.networks.iter().map(|held| held.cidr.as_str()).collect(),
-        status.gateways.iter().map(|held| held.gateway_ip.as_str()).collect(),
-        status.pod_cidrs.iter().map(String::as_str).collect(),
-    ]
+/// Whether something else is written down of a member than before. Lists are replaced as a whole: who adds something to
+/// one would remove what another leader has added.
+pub(crate) fn is_other(before: &MemberClusterAnnounceStatus, after: &MemberClusterAnnounceStatus) -> bool {
+    (&before.networks, &before.gateways, &before.pod_cidrs)
+        != (&after.networks, &after.gateways, &after.pod_cidrs)
 }

@@ -1,7 +1,8 @@
 //! Networks that need the approval of an admin of the leader: those that are not private and not bound to the member.
 
-use antrea_shared_api::addresses::is_private;
+use antrea_shared_api::addresses::{is_private, overlap, unusable_part};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
+use antrea_shared_api::multicluster::well_known::annotation::NETWORKS;
 use antrea_shared_api::multicluster::well_known::bind_command;
 use antrea_shared_api::multicluster::{ConditionStatus, condition_type};
 use ipnet::IpNet;
@@ -21,8 +22,8 @@ pub(crate) fn check(
     accounts: &[ServiceAccount],
     networks: &[ClusterNetworks],
 ) -> Vec<Finding> {
-    let findings: Vec<Finding> =
-        networks.iter().filter_map(|of| check_cluster(namespace, accounts, of)).collect();
+    let check = |of: &ClusterNetworks| check_cluster(namespace, accounts, of, networks);
+    let findings: Vec<Finding> = networks.iter().filter_map(check).collect();
     if findings.is_empty() {
         return vec![Finding::passed(CHECK, "networks of members are private, or bound to them")];
     }
@@ -33,12 +34,12 @@ fn check_cluster(
     namespace: &str,
     accounts: &[ServiceAccount],
     networks: &ClusterNetworks,
+    all: &[ClusterNetworks],
 ) -> Option<Finding> {
     let own: Vec<&ServiceAccount> =
         accounts.iter().filter(|account| member(account) == Some(networks.cluster.as_str())).collect();
     let is_exact = !own.is_empty() && own.iter().all(|account| bound_networks(account).is_some());
-    let bound = own.iter().filter_map(|account| bound_networks(account)).flat_map(|text| text.split(','));
-    let bound: Vec<IpNet> = bound.filter_map(|text| text.trim().parse().ok()).collect();
+    let bound: Vec<IpNet> = own.iter().copied().flat_map(bound_to).collect();
     let is_bound = |network: &&IpNet| bound.iter().any(|bound| bound.contains(*network));
     let needs_approval = |network: &&IpNet| !is_bound(network) && (is_exact || !is_private(network));
     let claimed = networks.all();
@@ -46,7 +47,20 @@ fn check_cluster(
     if wrong.is_empty() {
         return None;
     }
-    let wanted = joined(claimed.iter().filter(|network| !is_bound(network)).chain(&bound), ",");
+    let mut cause = format!("no admin has bound to cluster {}: {wrong}", networks.cluster);
+    let mut wanted: Vec<&IpNet> = Vec::new();
+    for network in claimed.iter().filter(|network| !is_bound(network)) {
+        match of_another(network, networks, accounts, all) {
+            Some(why) => cause = format!("{cause}; no command is offered for this: {why}"),
+            None => wanted.push(network),
+        }
+    }
+    if !wanted.iter().any(needs_approval) {
+        let fix =
+            format!("Find out whose networks these are, and bind them to that cluster alone ({NETWORKS}).");
+        return Some(Finding::failed(CHECK, cause, fix));
+    }
+    let wanted = joined(wanted.into_iter().chain(&bound), ",");
     let fix = match own.first() {
         Some(account) => bind_command(namespace, &account.name_any(), &wanted),
         None => format!(
@@ -54,8 +68,31 @@ fn check_cluster(
             networks.cluster
         ),
     };
-    let cause = format!("no admin has bound to cluster {}: {wrong}", networks.cluster);
     Some(Finding::failed(CHECK, cause, format!("If these are networks of the cluster: {fix}")))
+}
+
+/// The networks that a ServiceAccount binds to its member.
+fn bound_to(account: &ServiceAccount) -> impl Iterator<Item = IpNet> {
+    let texts = bound_networks(account).into_iter().flat_map(|text| text.split(','));
+    texts.filter_map(|text| text.trim().parse::<IpNet>().ok())
+}
+
+/// Why a network had better not be bound to a cluster: what is bound goes before all that others have.
+fn of_another(
+    network: &IpNet,
+    cluster: &ClusterNetworks,
+    accounts: &[ServiceAccount],
+    all: &[ClusterNetworks],
+) -> Option<String> {
+    if unusable_part(network).is_some() {
+        return Some(format!("{network} has addresses that no cluster can have"));
+    }
+    let to_another = accounts.iter().find_map(|account| {
+        let other = member(account).filter(|other| *other != cluster.cluster.as_str())?;
+        let bound = bound_to(account).find(|bound| overlap(bound, network))?;
+        Some(format!("{network} overlaps {bound}, which is bound to cluster {other}"))
+    });
+    to_another.or_else(|| cluster.of_another(network, all))
 }
 
 fn joined<'a>(networks: impl Iterator<Item = &'a IpNet>, between: &str) -> String {
@@ -91,9 +128,13 @@ mod tests {
 
     #[track_caller]
     fn check_text(accounts: &[ServiceAccount], cidrs: &str, expected: &str) {
-        let cidrs: Vec<String> = cidrs.split(' ').map(str::to_owned).collect();
-        let networks = [ClusterNetworks::new("b", &cidrs)];
+        let networks = [cluster("b", cidrs)];
         assert_eq!(text(&check("mc", accounts, &networks)), format!("network approval: {expected}\n"));
+    }
+
+    fn cluster(name: &str, cidrs: &str) -> ClusterNetworks {
+        let cidrs: Vec<String> = cidrs.split(' ').map(str::to_owned).collect();
+        ClusterNetworks::new(name, &cidrs)
     }
 
     #[test]
@@ -123,5 +164,42 @@ mod tests {
             "FAILED: no admin has bound to cluster b: 1.1.1.0/24\n  If these are networks of the cluster: antctl mc create \
              membertoken NAME --cluster-id b --namespace mc --networks 1.1.1.0/24",
         );
+    }
+
+    /// What is bound goes before all that others have.
+    #[test]
+    fn no_command_binds_a_network_of_another_cluster() {
+        let found = |accounts: &[ServiceAccount], networks: &[ClusterNetworks]| {
+            let all = text(&check("mc", accounts, networks));
+            all.strip_prefix("network approval: FAILED: no admin has bound to cluster b: ")
+                .unwrap()
+                .to_owned()
+        };
+        let v = cluster("v", "10.101.0.0/16");
+        let mixed = found(&[account(None)], &[cluster("b", "10.0.0.0/8 10.96.0.0/16 1.1.1.0/24"), v]);
+        assert_eq!(
+            mixed,
+            "1.1.1.0/24; no command is offered for this: 10.0.0.0/8 overlaps 10.101.0.0/16 of cluster v\n  If these are \
+             networks of the cluster: kubectl annotate serviceaccount --namespace mc tok --overwrite \
+             multicluster.antrea.io/networks=1.1.1.0/24,10.96.0.0/16\n"
+        );
+        let mut to_v = account(Some("1.1.0.0/16"));
+        to_v.annotations_mut().insert("multicluster.antrea.io/cluster-id".to_owned(), "v".to_owned());
+        let of_v = found(&[account(None), to_v], &[cluster("b", "10.96.0.0/16 1.1.1.0/24")]);
+        assert_eq!(
+            of_v,
+            "1.1.1.0/24; no command is offered for this: 1.1.1.0/24 overlaps 1.1.0.0/16, which is bound to cluster v\n  Find \
+             out whose networks these are, and bind them to that cluster alone (multicluster.antrea.io/networks).\n"
+        );
+    }
+
+    /// Or else a member would take networks from the command by naming them.
+    #[test]
+    fn what_the_leader_has_written_down_as_a_clusters_own_stays_in_its_command() {
+        let announce = "{clusterID: b, serviceCIDRs: [10.96.0.0/16, 1.1.1.0/24], status: {networks: [{cidr: 10.96.0.0/16, \
+                        since: '2026-11-20T00:00:00Z'}]}}";
+        let b = ClusterNetworks::of_announce(&serde_saphyr::from_str(announce).unwrap());
+        let text = text(&check("mc", &[account(None)], &[b, cluster("v", "10.96.0.0/16")]));
+        assert!(text.ends_with("networks=1.1.1.0/24,10.96.0.0/16\n"), "{text}");
     }
 }

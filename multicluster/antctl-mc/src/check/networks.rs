@@ -1,5 +1,6 @@
 //! CIDR overlap: an address that two clusters use leads to one of them only.
 
+use antrea_shared_api::addresses::overlap;
 use antrea_shared_api::multicluster::v1alpha1::{ClusterInfo, EndpointIpType, MemberClusterAnnounce};
 use ipnet::IpNet;
 
@@ -17,6 +18,8 @@ pub(crate) struct ClusterNetworks {
     pods: Vec<IpNet>,
     /// Of these, what its Nodes name, wherever else it tells of them.
     of_nodes: Vec<IpNet>,
+    /// Those that the leader has written down as its own.
+    written: Vec<IpNet>,
 }
 
 impl ClusterNetworks {
@@ -27,6 +30,20 @@ impl ClusterNetworks {
     /// All of them.
     pub(crate) fn all(&self) -> Vec<IpNet> {
         sorted([self.cidrs.as_slice(), &self.pods].concat())
+    }
+
+    /// That another cluster names part of a network, or has it. One that the leader has written down as that of this
+    /// cluster is no other's.
+    pub(crate) fn of_another(&self, network: &IpNet, all: &[Self]) -> Option<String> {
+        if self.written.iter().any(|own| own.contains(network)) {
+            return None;
+        }
+        let mut others = all.iter().filter(|other| other.cluster != self.cluster);
+        others.find_map(|other| {
+            let known = [other.all(), other.written.clone()].concat();
+            let theirs = known.iter().find(|theirs| overlap(theirs, network))?;
+            Some(format!("{network} overlaps {theirs} of cluster {}", other.cluster))
+        })
     }
 
     /// What a cluster says of itself. It names its Pods' networks only where others may send there.
@@ -40,7 +57,10 @@ impl ClusterNetworks {
         let sends_to_pods = announce.endpoint_ip_type == Some(EndpointIpType::PodIP);
         let sent_to = announce.pod_cidrs.iter().filter(|_| sends_to_pods);
         let exported = announce.pod_cidrs.iter().filter(|_| !sends_to_pods);
+        let status = announce.status.iter();
+        let written = status.flat_map(|of| of.networks.iter().map(|held| &held.cidr).chain(&of.pod_cidrs));
         Self {
+            written: parsed(written),
             pods: parsed(exported.chain(&announce.node_pod_cidrs)),
             of_nodes: parsed(&announce.node_pod_cidrs),
             ..Self::new(&announce.cluster_id, announce.service_cidrs.iter().chain(sent_to))
@@ -53,6 +73,7 @@ impl ClusterNetworks {
             (&mut self.cidrs, &mut other.cidrs),
             (&mut self.pods, &mut other.pods),
             (&mut self.of_nodes, &mut other.of_nodes),
+            (&mut self.written, &mut other.written),
         ] {
             others.append(own);
             *own = sorted(std::mem::take(others));
@@ -95,7 +116,7 @@ pub(crate) fn check(networks: &[ClusterNetworks]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, one) in known.iter().enumerate() {
         for other in &known[index + 1..] {
-            findings.extend(overlap(one, other));
+            findings.extend(compare(one, other));
         }
     }
     if findings.is_empty() {
@@ -105,7 +126,7 @@ pub(crate) fn check(networks: &[ClusterNetworks]) -> Vec<Finding> {
     findings
 }
 
-fn overlap(one: &ClusterNetworks, other: &ClusterNetworks) -> Option<Finding> {
+fn compare(one: &ClusterNetworks, other: &ClusterNetworks) -> Option<Finding> {
     let both = |a: IpNet, b: IpNet| {
         format!("{a} of cluster {} and {b} of cluster {} overlap", one.cluster, other.cluster)
     };

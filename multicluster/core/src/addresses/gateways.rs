@@ -111,6 +111,19 @@ pub enum GatewayRefused {
         /// What that has.
         network: ClaimedNetwork,
     },
+    /// It is in a network that another member had until lately.
+    #[error(
+        "Gateway {address} is in {network}, which was that of cluster {owner} less than a day ago: an admin of the leader may \
+         bind the Gateway"
+    )]
+    InFormer {
+        /// The address.
+        address: IpAddr,
+        /// The other member.
+        owner: ClusterId,
+        /// What that had.
+        network: IpNet,
+    },
     /// No Gateway can have it.
     #[error("Gateway {0} is a loopback, link-local, multicast or reserved address")]
     Unusable(IpAddr),
@@ -134,7 +147,7 @@ impl GatewayRefused {
                 owner,
                 format!("Gateway {address}, which is bound to it, is refused to cluster {claimant}"),
             )),
-            Self::Former { .. } | Self::NotBound { .. } | Self::Unusable(_) => None,
+            Self::Former { .. } | Self::InFormer { .. } | Self::NotBound { .. } | Self::Unusable(_) => None,
         }
     }
 }

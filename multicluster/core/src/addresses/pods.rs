@@ -24,7 +24,7 @@ pub(super) struct PodNetwork {
     /// Whether the member had it already.
     pub(super) is_granted: bool,
     /// Whether it is not named itself, but part of one that is.
-    is_part: bool,
+    pub(super) is_part: bool,
 }
 
 impl Claim {

@@ -29,7 +29,8 @@ pub struct Claims {
     pub(super) networks: Ranges<ClaimedNetwork>,
     /// And these.
     pub(super) exported_pods: Ranges<ClaimedNetwork>,
-    /// Networks that members had a short time ago. They export nothing in these, and no other member has them.
+    /// Networks that members had a short time ago. They export nothing in these. No other member has them, or a Gateway
+    /// in them.
     pub(super) former: Ranges<IpNet>,
     pub(super) gateways: Gateways,
     /// Where admins say that Gateways may be.
@@ -96,10 +97,7 @@ impl Claims {
                 }
                 What::Former(network) => self.keep_former(rank.cluster, network),
                 What::Gateway(address, is_named) => {
-                    let is_others = |owner: &ClusterId| owner != rank.cluster;
-                    let is_taken = self.gateways.holder(address).is_some_and(|held| is_others(&held.cluster))
-                        || self.around(address).is_some_and(|(_, owner)| is_others(owner));
-                    if !is_taken {
+                    if self.has_room_for_gateway(rank.cluster, address) {
                         self.gateways.insert(address, rank.cluster, is_named);
                     }
                 }
@@ -112,6 +110,19 @@ impl Claims {
             && self.networks.overlapping(&network.cidr).all(|(_, other)| other == cluster)
             && self.former.overlapping(&network.cidr).all(|(_, other)| other == cluster)
             && self.gateways.within(&network.cidr).all(|(_, other)| other == cluster)
+    }
+
+    fn has_room_for_gateway(&self, cluster: &ClusterId, address: IpAddr) -> bool {
+        self.gateways.holder(address).is_none_or(|held| held.cluster == *cluster)
+            && self.around(address).is_none_or(|(_, owner)| owner == cluster)
+            && self.former_around_gateway(cluster, address).is_none()
+    }
+
+    /// The network around a Gateway that another member had a short time ago, and may claim again. An admin may bind
+    /// one there.
+    fn former_around_gateway(&self, cluster: &ClusterId, address: IpAddr) -> Option<&(IpNet, ClusterId)> {
+        let former = self.former.around(address).filter(|(_, owner)| owner != cluster);
+        former.filter(|_| !self.bindings.is_bound(cluster, address))
     }
 
     /// Whether a member has a network that others use.
@@ -230,6 +241,16 @@ impl Claims {
         self.overlaps(cluster, claimed).chain(pods).chain(former).chain(gateways).next()
     }
 
+    /// Why an admin had better not bind a network to a member: another one has part of it, or no cluster can have it.
+    pub(crate) fn not_to_be_bound(
+        &self,
+        cluster: &ClusterId,
+        claimed: ClaimedNetwork,
+    ) -> Option<ClaimRefused> {
+        let unusable = unusable_part(&claimed.cidr).map(|_| ClaimRefused::Unusable(claimed));
+        unusable.or_else(|| self.drawn(cluster, claimed))
+    }
+
     fn overlaps<'a>(
         &'a self,
         cluster: &'a ClusterId,
@@ -281,16 +302,21 @@ impl Claims {
             return Err(GatewayRefused::Unusable(address));
         }
         self.bindings.check(cluster, address)?;
-        if let Some(held) = self.gateways.holder(address).filter(|held| held.cluster != *cluster) {
+        let holder = self.gateways.holder(address);
+        if let Some(held) = holder.filter(|held| held.cluster != *cluster) {
             let owner = held.cluster.clone();
             return Err(match held.is_named {
                 true => GatewayRefused::Taken { address, owner },
                 false => GatewayRefused::Former { address, owner },
             });
         }
-        match self.around(address).filter(|(_, owner)| owner != cluster) {
+        if let Some((network, owner)) = self.around(address).filter(|(_, owner)| owner != cluster) {
+            return Err(GatewayRefused::InNetwork { address, owner: owner.clone(), network: *network });
+        }
+        // A Gateway that the member has was there before the network.
+        match self.former_around_gateway(cluster, address).filter(|_| holder.is_none()) {
             Some((network, owner)) => {
-                Err(GatewayRefused::InNetwork { address, owner: owner.clone(), network: *network })
+                Err(GatewayRefused::InFormer { address, owner: owner.clone(), network: *network })
             }
             None => Ok(()),
         }

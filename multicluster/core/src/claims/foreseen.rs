@@ -92,7 +92,11 @@ impl Foreseen<'_> {
         problems.retain(|problem| {
             let is_lost = match problem {
                 ClaimRefused::Overlap { cluster, others, .. } => !self.after.has(cluster, others),
-                ClaimRefused::Gateway { cluster, address, .. } => !self.after.has_address(cluster, *address),
+                // One in a network that the member had a short time ago keeps nobody from claiming it again.
+                ClaimRefused::Gateway { cluster, address, .. } => {
+                    !self.after.has_address(cluster, *address)
+                        && !self.before.is_former(self.cluster, &IpNet::from(*address))
+                }
                 // Its owner does not claim it.
                 ClaimRefused::Former { .. } | ClaimRefused::Unusable(_) => false,
             };

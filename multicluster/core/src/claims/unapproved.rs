@@ -1,9 +1,13 @@
 //! Networks that a member claims and that no admin has bound to it, where it needs that.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use antrea_shared_api::addresses::overlap;
 use ipnet::IpNet;
 
 use super::Said;
-use crate::addresses::{Claim, ClaimedNetwork};
+use crate::addresses::{Claim, ClaimedNetwork, Claims};
+use crate::ids::ClusterId;
 
 /// Networks of a member that an admin may bind to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,15 +18,23 @@ pub struct Unapproved {
     pub held: Vec<ClaimedNetwork>,
     /// What is bound to it and is no network.
     pub unreadable: Vec<String>,
-    /// The networks that would have to be bound, for the member to have all that it claims.
+    /// The networks that would have to be bound, for the member to have all that it claims and nobody else has. None
+    /// where that would give it nothing.
     pub wanted: Vec<IpNet>,
+    /// Why other networks that it claims are not among these: what is bound goes before all that others have.
+    pub of_others: Vec<String>,
     /// The ServiceAccount that they would be bound to, where the member has one.
     pub account: Option<String>,
 }
 
 impl Unapproved {
-    /// Nothing where a member may have all that it claims.
-    pub(super) fn of(said: &Said) -> Option<Self> {
+    /// Nothing where a member may have all that it claims. `bound` are the networks that admins bound to clusters.
+    pub(super) fn of(
+        cluster: &ClusterId,
+        said: &Said,
+        settled: &Claims,
+        bound: &BTreeMap<ClusterId, Vec<IpNet>>,
+    ) -> Option<Self> {
         let claim = said.networks.as_ref().map(|claim| &claim.payload);
         let left_out = claim.map(Claim::unapproved).unwrap_or_default().to_vec();
         let held = claim.map(Claim::held).unwrap_or_default().to_vec();
@@ -30,12 +42,46 @@ impl Unapproved {
         if left_out.is_empty() && held.is_empty() && binding.unreadable.is_empty() {
             return None;
         }
-        let claimed = claim.into_iter().flat_map(Claim::all).map(|network| network.cidr);
-        let mut wanted: Vec<IpNet> = claimed.filter(|network| !binding.has(network)).collect();
-        wanted.extend(&binding.networks);
-        wanted.sort();
-        wanted.dedup();
         let unreadable = binding.unreadable.clone();
-        Some(Self { left_out, held, unreadable, wanted, account: binding.accounts.first().cloned() })
+        let account = binding.accounts.first().cloned();
+        let mut all = Self { left_out, held, unreadable, account, ..Self::default() };
+        // What it has of a network that has grown is not claimed by itself.
+        let has = settled.standing(cluster).into_iter().flat_map(Claim::exported);
+        let claimed = claim.into_iter().flat_map(Claim::all).chain(has);
+        let unbound = claimed.filter(|network| !binding.has(&network.cidr)).copied();
+        for network in unbound.collect::<BTreeSet<ClaimedNetwork>>() {
+            let problem = settled.not_to_be_bound(cluster, network).map(|problem| problem.to_string());
+            match problem.or_else(|| bound_to_another(cluster, &network, bound)) {
+                Some(problem) => all.of_others.push(problem),
+                None => all.wanted.push(network.cidr),
+            }
+        }
+        all.and_what_is_bound(&binding.networks);
+        Some(all)
     }
+
+    /// What is bound stays so, where more is to be bound or what stands there has to be put right.
+    fn and_what_is_bound(&mut self, bound: &[IpNet]) {
+        let mut needed = self.left_out.iter().chain(&self.held);
+        if self.unreadable.is_empty() && !needed.any(|network| self.wanted.contains(&network.cidr)) {
+            self.wanted.clear();
+            return;
+        }
+        self.wanted.extend(bound);
+        self.wanted.sort();
+        self.wanted.dedup();
+    }
+}
+
+/// That an admin has bound part of a network to another cluster, which need not be a member yet.
+fn bound_to_another(
+    cluster: &ClusterId,
+    claimed: &ClaimedNetwork,
+    bound: &BTreeMap<ClusterId, Vec<IpNet>>,
+) -> Option<String> {
+    let mut others = bound.iter().filter(|(other, _)| *other != cluster);
+    others.find_map(|(other, networks)| {
+        let bound = networks.iter().find(|bound| overlap(bound, &claimed.cidr))?;
+        Some(format!("{claimed} overlaps {bound}, which is bound to cluster {other}"))
+    })
 }

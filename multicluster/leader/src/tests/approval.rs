@@ -17,7 +17,7 @@ fn what_a_member_had_when_the_leader_was_upgraded_stays_its_own() {
     world.actions();
     let both = "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24";
     assert_eq!(imported(&world), both);
-    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True HeldBeforeBinding: the cluster keeps what it had before that was needed: Service CIDR 1.1.1.0/24; to bind all that it claims, run `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16` in the leader");
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True HeldBeforeBinding: the cluster keeps what it had before that was needed: Service CIDR 1.1.1.0/24; if all networks in this command are those of the cluster, run it in the leader: `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16`");
     let status = &world.object("MemberClusterAnnounce", "member-announce-from-b")["status"];
     assert_eq!(status["heldNetworks"], json!(["1.1.1.0/24"]));
     let since = |world: &World| world.object("ClusterSet", "cs1")["status"]["networkApprovalSince"].clone();

@@ -128,3 +128,50 @@ fn in_a_network_that_a_member_had_nobody_exports_anything_and_others_make_no_rou
         "10.101.0.0/16"
     );
 }
+
+/// The Gateways of a cluster that others import.
+fn gateways(world: &World, cluster: &str) -> Value {
+    world.object("ResourceImport", &format!("{cluster}-clusterinfo"))["spec"]["clusterinfo"]["gatewayInfos"]
+        .clone()
+}
+
+/// It would keep the network from its owner.
+#[test]
+fn in_a_network_that_a_member_had_nobody_else_has_a_gateway_for_a_day() {
+    let mut world = waiting();
+    claims(&mut world, "e", &["10.103.0.0/16"]);
+    claims(&mut world, "v", &["10.102.0.0/16"]);
+    world.actions();
+    world.apply(&cluster_info("e", 5, "10.103.0.0/16", "172.18.1.1, 10.101.7.7"));
+    let actions = world.actions();
+    let refused = "Conflict=True GatewayRefused Gateway 10.101.7.7 is in 10.101.0.0/16, which was that of cluster v less than a \
+                   day ago: an admin of the leader may bind the Gateway\n";
+    assert!(actions.contains(refused), "{actions}");
+    assert_eq!(gateways(&world, "e"), json!([{"gatewayIP": "172.18.1.1"}]));
+    world.restart();
+    assert_eq!(world.actions(), "");
+    claims(&mut world, "v", &["10.101.0.0/16"]);
+    let actions = world.actions();
+    assert_eq!(written(&world, "v"), "10.101.0.0/16, former 10.102.0.0/16", "{actions}");
+    claims(&mut world, "v", &["10.102.0.0/16"]);
+    world.actions();
+    world.time += Duration::from_secs(24 * 3600);
+    world.touch("v");
+    world.actions();
+    let both = json!([{"gatewayIP": "172.18.1.1"}, {"gatewayIP": "10.101.7.7"}]);
+    assert_eq!(gateways(&world, "e"), both);
+}
+
+#[test]
+fn an_admin_binds_a_gateway_in_a_network_that_another_member_had() {
+    let mut world = waiting();
+    claims(&mut world, "e", &["10.103.0.0/16"]);
+    claims(&mut world, "v", &["10.102.0.0/16"]);
+    world.actions();
+    let bound = account("e", 20, ", multicluster.antrea.io/gateways: '10.101.7.7'");
+    world.apply(&(bound + &cluster_info("e", 5, "10.103.0.0/16", "10.101.7.7")));
+    world.actions();
+    assert_eq!(gateways(&world, "e"), json!([{"gatewayIP": "10.101.7.7"}]));
+    world.restart();
+    assert_eq!(world.actions(), "");
+}

@@ -242,7 +242,7 @@ fn a_gateway_takes_itself_out_of_what_others_merely_tell() {
 }
 
 #[test]
-fn what_takes_something_from_a_member_is_written_into_its_announce_as_it_was_seen() {
+fn what_a_member_has_is_written_into_its_announce_as_it_was_seen() {
     let mut world = two();
     let name = "member-announce-from-new";
     let planned = |world: &World| match world.area.plan(&Task::Announce(name.to_owned()), world.time) {
@@ -253,9 +253,14 @@ fn what_takes_something_from_a_member_is_written_into_its_announce_as_it_was_see
         let version = &world.object("MemberClusterAnnounce", name)["metadata"]["resourceVersion"];
         version.as_str().map(str::to_owned)
     };
+    names_gateways(&mut world, "old", &["172.18.3.1", "172.18.1.1"]);
+    world.area.settle(world.now);
+    assert_eq!(planned(&world), None, "it is told something, and has what it had");
+    world.touch("new");
+    world.actions();
     names_gateways(&mut world, "new", &["172.18.1.1", "172.18.1.2"]);
     world.area.settle(world.now);
-    assert_eq!(planned(&world), None, "it has more than before");
+    assert_eq!(planned(&world), version(&world), "a list that gets longer is replaced as well");
     world.touch("new");
     world.actions();
     world.apply(&bound("new", "172.18.1.1"));

@@ -73,7 +73,7 @@ fn a_public_network_is_nobodys_before_an_admin_has_bound_it() {
     let actions = world.actions();
     assert!(actions.contains("create ResourceImport shop-web-endpoints"), "the rest counts: {actions}");
     assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
-    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; to bind all that it claims, run `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16` in the leader");
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; if all networks in this command are those of the cluster, run it in the leader: `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16`");
     let export = world.object("ResourceExport", "b-clusterinfo");
     assert_eq!(
         export["status"]["conditions"][0]["message"],
@@ -90,6 +90,68 @@ fn a_public_network_is_nobodys_before_an_admin_has_bound_it() {
         "10.102.0.0/16 10.102.0.0/16",
         "what is bound is all that a member may have"
     );
+}
+
+/// `b` claims these networks of Services.
+fn claims(world: &mut World, networks: &[&str]) {
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["serviceCIDRs"] = json!(networks);
+    });
+    world.actions();
+}
+
+/// What is bound goes before all that others have, and is all that a member may have.
+#[test]
+fn no_command_binds_a_network_that_another_member_has() {
+    let v = announce("v", 0, "serviceCIDRs: [10.101.0.0/16]\nnodePodCIDRs: [10.110.0.0/24]");
+    let mut world = World::of(&(set() + &v + &b().concat()));
+    world.actions();
+    let unapproved = |world: &World| {
+        let told = told(world, "b");
+        told.lines().find(|line| line.starts_with("NetworkUnapproved")).unwrap().to_owned()
+    };
+    claims(&mut world, &["10.0.0.0/8", "1.1.1.0/24"]);
+    let grown = unapproved(&world);
+    assert!(grown.contains("networks=1.1.1.0/24,10.102.0.0/16`; "), "it keeps what it had: {grown}");
+    world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+        announce["nodePodCIDRs"] = json!(["10.110.0.0/16"]);
+    });
+    claims(&mut world, &["10.102.0.0/16", "10.101.0.0/16", "1.1.1.0/24"]);
+    insta::assert_snapshot!(unapproved(&world), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; if all networks in this command are those of the cluster, run it in the leader: `kubectl annotate serviceaccount --namespace antrea-multicluster b-token --overwrite multicluster.antrea.io/networks=1.1.1.0/24,10.102.0.0/16`; no command is offered for these: Service CIDR 10.101.0.0/16 overlaps Service CIDR 10.101.0.0/16 of cluster v: clusters of a ClusterSet need networks of their own; Pod CIDR 10.110.0.0/16 overlaps Pod CIDR 10.110.0.0/24 of cluster v: clusters of a ClusterSet need networks of their own");
+    world.apply(&account("b", 20, &bound("1.1.1.0/24,10.102.0.0/16")));
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
+    let rest = unapproved(&world);
+    assert!(rest.contains("of cluster v") && !rest.contains('`'), "nothing is left to be bound: {rest}");
+}
+
+#[test]
+fn no_command_binds_a_network_that_is_bound_to_another_cluster() {
+    let mut world = world(&set());
+    world.apply(&account("later", 21, &bound("1.1.0.0/16")));
+    world.actions();
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; no command is offered for these: Service CIDR 1.1.1.0/24 overlaps 1.1.0.0/16, which is bound to cluster later");
+}
+
+/// A member tries again what was refused when it is told something else.
+#[test]
+fn what_others_claim_is_told_to_no_member_of_whose_claims_some_are_refused() {
+    let both = announce("v", 0, "serviceCIDRs: [10.101.0.0/16]")
+        + &announce("b", 1, "serviceCIDRs: [10.102.0.0/16]");
+    let mut world = World::of(&(set() + &both));
+    world.actions();
+    claims(&mut world, &["10.102.0.0/16", "10.101.0.0/16"]);
+    let refused = told(&world, "b");
+    assert!(refused.starts_with("Conflict=True NetworkRefused: "), "{refused}");
+    world.apply(&announce("c", 3, "serviceCIDRs: [10.102.0.0/16]"));
+    let actions = world.actions();
+    let contested =
+        "Service CIDR 10.102.0.0/16 overlaps Service CIDR 10.102.0.0/16 of cluster c, which is refused";
+    assert!(actions.contains(contested), "the ClusterSet of the leader has it: {actions}");
+    assert!(!actions.contains("tell member-announce-from-b"), "{actions}");
+    assert_eq!(told(&world, "b"), refused);
+    claims(&mut world, &["10.102.0.0/16"]);
+    assert!(told(&world, "b").starts_with("Conflict=True NetworkContested: "), "{}", told(&world, "b"));
 }
 
 /// A command takes the place of what is bound: one that is cut would take networks from the member.

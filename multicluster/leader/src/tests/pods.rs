@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::imports::web;
 use super::members::{SET, announce};
+use super::networks::{account, bound};
 use super::others::cluster_info;
 use super::world::World;
 
@@ -147,4 +148,32 @@ fn a_cluster_info_loses_no_more_than_the_networks_of_pods_of_others() {
         export["status"]["conditions"][0]["message"],
         "left out: 10.244.0.0/16 is in Pod CIDR 10.244.0.0/16, which cluster east does not have"
     );
+}
+
+/// Unlike one that others reach.
+#[test]
+fn a_pod_network_that_a_member_names_no_more_is_that_of_the_next_one() {
+    let mut world = two();
+    let says = |world: &mut World, networks: &[&str]| {
+        names(world, "west", networks);
+        world.actions();
+        ["west", "east"].map(|cluster| told(world, cluster).split(" has ").next().unwrap().trim().to_owned())
+    };
+    let network: &[&str] = &["10.244.0.0/16"];
+    names(&mut world, "west", network);
+    world.actions();
+    names(&mut world, "east", network);
+    assert_eq!(says(&mut world, network), ["True Granted", "False NetworkRefused"]);
+    assert_eq!(says(&mut world, &[]), ["", "True Granted"]);
+    assert_eq!(says(&mut world, network), ["False NetworkRefused", "True Granted"], "it comes back too late");
+    world.apply(&account("west", 20, &bound("10.101.0.0/16,10.244.0.0/16")));
+    assert_eq!(says(&mut world, network), ["True Granted", "False NetworkRefused"]);
+    assert_eq!(says(&mut world, &[]), ["", "True Granted"]);
+    assert_eq!(
+        says(&mut world, network),
+        ["True Granted", "False NetworkRefused"],
+        "what is bound goes first"
+    );
+    world.apply(&account("east", 20, &bound("10.100.0.0/16")));
+    assert_eq!(says(&mut world, &[]), ["", ""], "another one may not have it");
 }

@@ -2,7 +2,8 @@
 
 use antrea_kit::watch::WatchEvent;
 
-use super::{EAST, WEST, answer, known, objects};
+use super::exports::INFO;
+use super::{EAST, WEST, answer, exported, known, objects};
 use crate::{Event, Hook};
 
 #[track_caller]
@@ -311,6 +312,31 @@ fn a_network_around_the_gateway_of_another_may_be_claimed_too() {
     known.learn("mc", Event::Announce(WatchEvent::Applied(objects(&west).remove(0))));
     let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.7.0.0/16]"));
     assert_eq!(answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &update), "allowed");
+}
+
+/// The Gateway came when the member did not announce the network, whether the leader has written it down or not.
+#[test]
+fn a_network_that_a_member_had_may_be_claimed_again_around_a_gateway_of_another() {
+    let had = "since: '2026-11-20T00:00:01Z'";
+    let former = format!("{{cidr: 10.7.0.0/16, {had}, formerSince: '2026-11-21T09:00:00Z'}}");
+    let east = format!("{EAST}status: {{networks: [{{cidr: 10.1.0.0/16, {had}}}, {former}]}}\n");
+    let info = INFO
+        .replace("east", "west")
+        .replace("10.1.0.0/16", "10.2.0.0/16")
+        .replace("172.18.0.2", "172.18.0.2}, {gatewayIP: 10.7.0.9");
+    let gateway = "{gatewayIP: 10.7.0.9, since: '2026-11-21T10:00:00Z'}";
+    let update = becomes(EAST, ("[10.1.0.0/16]", "[10.1.0.0/16, 10.7.0.0/16]"));
+    for west in [WEST.to_owned(), format!("{WEST}status: {{gateways: [{gateway}]}}\n")] {
+        let known = known();
+        for announce in [&east, &west] {
+            known.learn("mc", Event::Announce(WatchEvent::Applied(objects(announce).remove(0))));
+        }
+        known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&info).remove(0)))));
+        assert_eq!(
+            answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &update),
+            "allowed"
+        );
+    }
 }
 
 /// It is told so by the leader, and its heartbeats go on.
