@@ -79,7 +79,7 @@ struct Engine<P: Part> {
     /// The connection to the leader that objects of the leader are learned from.
     connection: u64,
     /// How often the leader has said something else of our networks, by what this part knows.
-    said: u64,
+    answer_revision: u64,
     remote: Option<Watches>,
     began: Instant,
     tick: Option<Duration>,
@@ -158,7 +158,7 @@ impl<P: Part> Engine<P> {
             problems: BTreeMap::new(),
             told,
             connection: 0,
-            said: 0,
+            answer_revision: 0,
             remote: None,
             began: Instant::now(),
             tick: None,
