@@ -151,7 +151,7 @@ impl<P: Part> Engine<P> {
             decides: false,
             clients: Clients::new(local),
             objects: Objects::keeping_exported(exported),
-            schedule: Schedule::default(),
+            schedule: Schedule::new(<P::Area as Area>::goes_first),
             running: FuturesUnordered::new(),
             retries: Retries::default(),
             answers: Answers::default(),
