@@ -50,7 +50,7 @@ impl Told<'_> {
 
     /// The same, as the member itself is told. Where something is refused to it, that stands by itself. The member
     /// tries again when it is told something else: others must not bring that about by what they claim.
-    pub(crate) fn to_the_member(&self, cluster: &ClusterId) -> Vec<Condition> {
+    pub(crate) fn to_the_member(self, cluster: &ClusterId) -> Vec<Condition> {
         let objections = objections(self.claims, cluster);
         let (refused, _) = objections.split_at(REFUSALS);
         self.with(conflict(refused).or_else(|| conflict(&objections)), cluster)

@@ -72,6 +72,11 @@ pub trait Area: PartialEq + Send + 'static {
         self.kinds()
     }
 
+    /// Whether a subject is decided on before others that have waited for longer.
+    fn goes_first(_subject: &Self::Subject) -> bool {
+        false
+    }
+
     /// The kinds that subjects depend on and that name none: all subjects of their objects are those of other objects, too.
     /// They are left out where all objects are looked at.
     fn surroundings(&self) -> &'static [Kind] {

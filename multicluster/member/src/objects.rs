@@ -25,7 +25,7 @@ pub(crate) use looks::looks;
 use packed::Packed;
 use shares::Shares;
 pub(crate) use shares::taken;
-pub use shares::{Account, MOST_ENDPOINT_PORTS_OF_SERVICE, Place};
+pub use shares::{Account, Place};
 pub use slices::SERVICE_LABEL;
 use slices::Slices;
 
@@ -183,6 +183,11 @@ impl Objects {
         let Some(place) = self.get(import).map(Place::of) else { return false };
         self.shares.has(account, &place)
             && self.shares.first_beyond(account, most).is_none_or(|beyond| place < *beyond)
+    }
+
+    /// How much all ResourceImports take from an account.
+    pub fn total_of(&self, account: &Account) -> usize {
+        self.shares.total(account)
     }
 
     /// The first ResourceImport that takes more from an account than the first `most`.

@@ -198,9 +198,13 @@ fn own_networks(networks: &Networks, leader: &Leader) -> Vec<IpNet> {
     [networks.service_cidrs.as_slice(), &networks.pod_cidrs, nodes].concat()
 }
 
-/// The Pods that the leader takes, none where there is no way to it; nothing while nobody knows.
+/// The Pods that the leader takes, none where it cannot be reached and has not said; nothing while nobody knows. As long as it
+/// cannot be reached nothing is written to it, and what Gateways list does not depend on what it takes.
 fn exported_pods(leader: &Leader) -> Option<ExportedPods> {
     match leader {
+        Leader::Joined(joined) if joined.link.fault().is_some() => {
+            Some(joined.pods.clone().unwrap_or_default())
+        }
         Leader::Joined(joined) => joined.pods.clone(),
         Leader::Unknown | Leader::None | Leader::Away { .. } => Some(ExportedPods::default()),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use antrea_kit::watch::WatchEvent;
 use antrea_mc_core::addresses::EndpointAddresses;
 use antrea_mc_member::area::Area;
-use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks};
+use antrea_mc_member::export::{ExportedPods, Exporter, Membership, Networks, Subject};
 use antrea_mc_member::kind::Kind;
 use antrea_mc_member::leader::Class;
 use antrea_mc_member::objects::{Change, Key};
@@ -56,6 +56,26 @@ fn a_leader_that_is_away_changes_nothing_of_it() {
     let mut cluster = Cluster::of(&format!("{EXPORT}---\n{GATEWAY}"));
     let left = Exporter { membership: Membership::None, ..exporter() };
     assert!(!cluster.settle(&left).contains("Gateway"), "it goes");
+}
+
+/// Which Pods it takes is not known then.
+#[test]
+fn pods_stay_open_while_the_leader_has_not_answered_since_the_start() {
+    let unreachable = Some(Class::NoWay("nobody is there".to_owned()));
+    let unheard = Exporter {
+        networks: Networks::default(),
+        pods: ExportedPods::default(),
+        nodes: vec!["10.10.1.0/24".parse().unwrap()],
+        membership: Membership::Joined { area: "area".to_owned(), unreachable },
+        ..with_pods()
+    };
+    let said = "exported: {mode: Listed, addresses: [10.10.1.5/32, 10.10.1.6/32]}, gatewayIP";
+    let mut life = Life::of(unheard, EXPORT, &GATEWAY.replace("gatewayIP", said));
+    for at in [0, 60_000] {
+        assert_eq!(life.listed(at), "10.10.1.5/32 10.10.1.6/32");
+    }
+    life.delete(70_000, Kind::ServiceExport, "web");
+    assert_eq!(life.listed(90_000), "", "what is exported no more is closed all the same");
 }
 
 /// Without the mode the agent would let everything in, and with the mode alone nothing.
@@ -186,6 +206,17 @@ fn pods_are_let_in_within_a_tenth_of_a_second_and_other_clusters_hear_of_them_th
 }
 
 #[test]
+fn what_the_leader_refuses_stays_refused_while_gateways_are_to_be_told_of_more() {
+    let mut life = Life::of(with_pods(), EXPORT, GATEWAY);
+    life.listed(0);
+    life.apply(10_000, &slice(7));
+    let web = Subject::Service("shop".to_owned(), "web".to_owned());
+    life.exporter.refusals.insert(web, "too many endpoints".to_owned());
+    life.apply(10_020, &slice(8));
+    assert_eq!(ready(&mut life, 10_020, "web"), "Failed: too many endpoints");
+}
+
+#[test]
 fn many_pods_that_go_are_one_write_a_second() {
     let mut life = Life::of(with_pods(), &format!("{EXPORT}---\n{}---\n{}", slice(7), slice(8)), GATEWAY);
     life.listed(0);
@@ -286,6 +317,20 @@ fn more_addresses_than_a_gateway_lists_open_nothing_that_is_not_exported() {
     };
     check(22, [true, false]);
     check(20, [false, false]);
+}
+
+#[test]
+fn an_older_export_that_grows_closes_nothing() {
+    let all = format!("{EXPORT}---\n{}", with_many_pods("old", 10, 20));
+    let mut life = Life::of(with_pods(), &all, GATEWAY);
+    life.listed(0);
+    let grown = life.apply(10_000, &with_many_pods("old", 5000, 20));
+    assert_eq!(grown.split(' ').count(), 4096);
+    assert!(grown.starts_with("10.10.1.5/32 10.10.1.6/32 "), "{grown}");
+    let ready_web = ready(&mut life, 10_000, "web");
+    assert!(ready_web.starts_with("Exported: "), "{ready_web}");
+    let mut restarted = Life { cluster: life.cluster, exporter: with_pods() };
+    assert_eq!(restarted.listed(0), grown);
 }
 
 #[test]

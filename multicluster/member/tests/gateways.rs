@@ -93,6 +93,22 @@ fn a_gateway_ip_that_is_none_is_named() {
     insta::assert_snapshot!(check(&[node(1, &format!("{YES}, multicluster.antrea.io/gateway-ip: 'fd00::1'"), "")]), @r#"problem: Node n1 cannot be the Gateway: annotation multicluster.antrea.io/gateway-ip is "fd00::1", which is no IPv4 address; clusters are connected by IPv4"#);
 }
 
+/// A webhook refuses such a Gateway, however often it is sent.
+#[test]
+fn a_node_that_no_other_host_can_reach_keeps_none_from_being_the_gateway() {
+    let loopback = format!("{YES}, multicluster.antrea.io/gateway-ip: 127.0.0.1");
+    insta::assert_snapshot!(check(&[node(1, &loopback, ""), node(2, YES, "")]), @r#"
+    create Gateway kube-system/n2
+      gatewayIP: "172.18.0.2"
+      internalIP: "172.18.0.2"
+      serviceCIDR: "10.96.0.0/16"
+      exported.mode: "Listed"
+    problem: Node n1 cannot be the Gateway: 127.0.0.1 cannot be reached by other hosts, as no loopback address can
+    "#);
+    let transport = format!("{YES}, node.antrea.io/transport-addresses: 169.254.0.7");
+    insta::assert_snapshot!(check(&[node(1, &transport, "")]), @"problem: Node n1 cannot be the Gateway: 169.254.0.7 cannot be reached by other hosts, as no link-local address can");
+}
+
 #[test]
 fn another_node_takes_over_before_the_gateway_goes() {
     for fault in ["spec: {unschedulable: true}", "not ready", "no annotation", "gone"] {

@@ -145,6 +145,64 @@ fn a_service_that_is_there_gets_no_more_ports_while_there_are_too_many() {
 }
 
 #[test]
+fn ports_that_a_service_has_go_before_those_that_its_exporter_puts_in_front() {
+    let importer = with(ImportLimits { ports: 4, ..ImportLimits::default() });
+    let (a, b) = (with_ports("a", 1, 2), with_ports("b", 2, 2));
+    let mut cluster = Cluster::of(&objects(&[NAMESPACE, &a, &b]));
+    cluster.settle(&importer);
+    let numbers = |cluster: &Cluster| -> Vec<u64> {
+        let a = cluster.objects.get(&Key::new(Kind::Service, "shop", "antrea-mc-a")).unwrap();
+        a["spec"]["ports"].as_array().unwrap().iter().map(|port| port["port"].as_u64().unwrap()).collect()
+    };
+    let in_front = "[{name: udp, port: 2, protocol: UDP}, {name: front, port: 99, protocol: TCP}, {name: p1,";
+    cluster.apply(&a.replace("[{name: p1,", in_front));
+    cluster.settle(&importer);
+    assert_eq!(numbers(&cluster), [1, 2]);
+    // What takes the place of a port that has gone is let in.
+    let other = a.replace("[{name: p1, port: 1,", "[{name: p3, port: 3, protocol: TCP}, {name: p4, port: 4,");
+    cluster.apply(&other);
+    cluster.settle(&importer);
+    assert_eq!(numbers(&cluster), [3, 2]);
+}
+
+/// Upstream's leader does not say who exports a Service: what one cluster alone may have is not for all of them together.
+#[test]
+fn where_the_leader_names_no_clusters_ports_of_a_namespace_have_no_limit() {
+    let many = (0..11).map(|number| with_ports(&format!("s{number:02}"), 2, 100));
+    let all: Vec<String> = many.map(|import| import.replace("[{cluster: east}]", "[]")).collect();
+    let mut all: Vec<&str> = all.iter().map(String::as_str).collect();
+    all.push(NAMESPACE);
+    let mut cluster = Cluster::of(&objects(&all));
+    let told = cluster.settle_briefly(&importer());
+    let there = ports(&cluster);
+    assert_eq!(there.iter().map(|(_, ports)| ports).sum::<usize>(), 1100, "{told}");
+}
+
+#[test]
+fn where_the_leader_names_no_clusters_each_adds_to_the_services_that_are_imported() {
+    let services = ["a", "b", "c", "d", "e"].map(|name| service(name, 1, "[]"));
+    let mut all: Vec<&str> = services.iter().map(String::as_str).collect();
+    all.push(NAMESPACE);
+    let mut cluster = Cluster::of(&objects(&all));
+    let mut importer = two_services();
+    cluster.settle(&importer);
+    assert_eq!(names(&cluster, Kind::Service), "antrea-mc-a antrea-mc-b");
+    let mut moved = |cluster: &Cluster, import: &str| {
+        let change = Change { key: Key::new(Kind::ResourceImport, "area", import), before: None };
+        importer.learned(&cluster.objects, &change, std::time::Duration::ZERO);
+        let changed = importer.tick(&cluster.objects, std::time::Duration::ZERO).changed;
+        changed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(moved(&cluster, "shop-a-service"), "Service shop/c, Service shop/d, Service shop/e");
+    cluster.apply(CLUSTER);
+    assert_eq!(moved(&cluster, "east-clusterinfo"), "", "one cluster takes what it may have");
+    cluster.apply(&CLUSTER.replace("east", "north"));
+    assert_eq!(moved(&cluster, "north-clusterinfo"), "Service shop/c, Service shop/d");
+    cluster.settle(&two_services());
+    assert_eq!(names(&cluster, Kind::Service), "antrea-mc-a antrea-mc-b antrea-mc-c antrea-mc-d");
+}
+
+#[test]
 fn where_there_is_room_again_older_services_are_decided_anew_as_well() {
     let mut importer = with(ImportLimits { ports: 4, ..ImportLimits::default() });
     let mut cluster = Cluster::of(&objects(&[&with_ports("a", 1, 4), &with_ports("b", 2, 3)]));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use antrea_shared_api::definitions::multicluster;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{golden, items, yaml};
 
@@ -137,6 +137,14 @@ fn schemas_are_structural() {
     for (name, schema) in SCHEMAS.iter() {
         check_structural(name, schema);
     }
+}
+
+/// As many as 512 clusters have, of which eight Gateways each are used.
+#[test]
+fn a_gateway_reports_4096_gateways_of_other_clusters_at_most() {
+    let gateway = &SCHEMAS["Gateway.multicluster.crd.antrea.io/v1alpha1"];
+    let most = gateway.pointer("/properties/status/properties/probe/properties/peers/maxItems");
+    assert_eq!(most, Some(&json!(4096)));
 }
 
 #[test]

@@ -24,9 +24,9 @@ impl<P: Part> Engine<P> {
     pub(super) fn follow(&mut self, leader: &Leader) {
         self.schedule.hurry();
         if let Leader::Joined(joined) = leader
-            && (joined.connection, joined.said) != (self.connection, self.said)
+            && (joined.connection, joined.answer_revision) != (self.connection, self.answer_revision)
         {
-            self.said = joined.said;
+            self.answer_revision = joined.answer_revision;
             self.reconsider();
         }
         let decides_otherwise = self.decide_for(leader);

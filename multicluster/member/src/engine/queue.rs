@@ -1,6 +1,6 @@
-//! When each subject is looked at: first come, first served, each once at a time. While there is more to do than an API
-//! server can take, all of them wait alike, and what changes meanwhile is sent with one request. What one change costs
-//! does not depend on how many others wait.
+//! When each subject is looked at: first come, first served, each once at a time; a few go before all others. While there is more
+//! to do than an API server can take, the others wait alike, and what changes meanwhile is sent with one request. What one
+//! change costs does not depend on how many others wait.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -18,7 +18,10 @@ const SPREAD: Duration = Duration::from_secs(2);
 /// Subjects that are to be looked at, now or later. Each stands in one place.
 #[derive(Debug)]
 pub(super) struct Schedule<S> {
-    /// They can be looked at, in this order.
+    /// Which ones go before all others.
+    goes_first: fn(&S) -> bool,
+    /// They can be looked at, in this order: those that go first, and then the others.
+    first: VecDeque<S>,
     ready: VecDeque<S>,
     queued: BTreeSet<S>,
     /// Those after a failure, by the time at which they are ready again.
@@ -34,7 +37,16 @@ pub(super) struct Schedule<S> {
 
 impl<S> Default for Schedule<S> {
     fn default() -> Self {
+        Self::new(|_| false)
+    }
+}
+
+impl<S> Schedule<S> {
+    /// Nothing is to be looked at yet.
+    pub(super) fn new(goes_first: fn(&S) -> bool) -> Self {
         Self {
+            goes_first,
+            first: VecDeque::new(),
             ready: VecDeque::new(),
             queued: BTreeSet::new(),
             waiting: BTreeSet::new(),
@@ -50,13 +62,14 @@ impl<S: Clone + Ord> Schedule<S> {
     /// A subject is to be looked at; one that is ready already keeps its place.
     pub(super) fn add(&mut self, subject: S) {
         if !self.held.contains(&subject) && self.queued.insert(subject.clone()) {
-            self.ready.push_back(subject);
+            let queue = if (self.goes_first)(&subject) { &mut self.first } else { &mut self.ready };
+            queue.push_back(subject);
         }
     }
 
     /// The first that is ready. It is in no place any more.
     pub(super) fn take(&mut self) -> Option<S> {
-        let subject = self.ready.pop_front()?;
+        let subject = self.first.pop_front().or_else(|| self.ready.pop_front())?;
         self.queued.remove(&subject);
         Some(subject)
     }
@@ -192,6 +205,22 @@ mod tests {
         schedule.add("api");
         assert_eq!(schedule.take(), Some("api"), "it was there before web came again");
         assert_eq!((schedule.take(), schedule.take()), (Some("web"), None));
+    }
+
+    #[test]
+    fn some_go_before_those_that_came_earlier() {
+        let mut schedule = Schedule::new(|subject: &u8| *subject >= 10);
+        schedule.extend([1, 10, 2, 11, 10]);
+        let served: Vec<u8> = std::iter::from_fn(|| schedule.take()).collect();
+        assert_eq!(served, [10, 11, 1, 2]);
+        schedule.begin(10);
+        schedule.extend([1, 10]);
+        schedule.finish(10);
+        assert_eq!(
+            (schedule.take(), schedule.take()),
+            (Some(10), Some(1)),
+            "also when its requests were answered"
+        );
     }
 
     #[test]

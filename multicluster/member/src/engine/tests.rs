@@ -100,7 +100,7 @@ fn leader(connection: u64, link: Link) -> Leader {
         client: unasked(),
         connection,
         link,
-        said: 0,
+        answer_revision: 0,
         pods,
         nodes,
     }))

@@ -1,7 +1,7 @@
 //! What the Gateways of this cluster let other clusters in to: the addresses of what is exported.
 //!
-//! It is kept for each Service as it changes. Other clusters hear of nothing that the Gateways are not told to let in; what
-//! they are not to reach any more stays open until they have heard of that.
+//! It is kept for each Service as it changes. Other clusters hear of nothing that the Gateways are not to let in; what they are
+//! not to reach any more stays open until they have heard of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,24 +44,33 @@ pub(super) struct Fitting {
 }
 
 impl Fitting {
-    /// Of what is exported, and of what still is for a moment. Where it does not fit, what has been exported for longest goes
-    /// first, so that nothing that is new closes it.
+    /// Of what is exported, and of what still is for a moment. Where it does not fit, what is `listed` already goes first, so
+    /// that nothing that is new, or grows, closes it; then what has been exported for longest.
     pub(super) fn of(
         services: &BTreeMap<ServiceName, Reached>,
         leaving: impl Iterator<Item = Ipv4Net> + Clone,
+        listed: &NetworkSet,
     ) -> Self {
         let addresses = services.values().flat_map(|of| &of.addresses).copied().map(Ipv4Net::from);
-        let listed = NetworkSet::of(&addresses.chain(leaving.clone()).collect());
-        if listed.len() <= MOST_EXPORTED_ADDRESSES {
-            return Self { listed, left_out: BTreeMap::new() };
+        let all = NetworkSet::of(&addresses.chain(leaving.clone()).collect());
+        if all.len() <= MOST_EXPORTED_ADDRESSES {
+            return Self { listed: all, left_out: BTreeMap::new() };
         }
-        Self::joined(services, leaving)
+        let joined = NetworkSet::joined(all.iter().copied());
+        if joined.len() <= MOST_EXPORTED_ADDRESSES {
+            return Self { listed: joined, left_out: BTreeMap::new() };
+        }
+        Self::bounded(services, leaving, listed)
     }
 
-    fn joined(services: &BTreeMap<ServiceName, Reached>, leaving: impl Iterator<Item = Ipv4Net>) -> Self {
+    fn bounded(
+        services: &BTreeMap<ServiceName, Reached>,
+        leaving: impl Iterator<Item = Ipv4Net>,
+        listed: &NetworkSet,
+    ) -> Self {
         let mut by_age: Vec<(&ServiceName, &Reached)> = services.iter().collect();
         by_age.sort_by_key(|(name, of)| (of.since.as_str(), *name));
-        let mut fitting = Self::default();
+        let mut fitting = Self::of_listed(&by_age, listed);
         for (name, of) in by_age {
             let left_out = of.addresses.iter().filter(|address| !fitting.list(Ipv4Net::from(**address)));
             let left_out: BTreeSet<Ipv4Addr> = left_out.copied().collect();
@@ -71,6 +80,22 @@ impl Fitting {
         }
         for network in leaving {
             fitting.list(network);
+        }
+        fitting
+    }
+
+    /// What is listed already and is exported still. Where something has gone from the middle of networks, more of them may be
+    /// left than there is room for.
+    fn of_listed(by_age: &[(&ServiceName, &Reached)], listed: &NetworkSet) -> Self {
+        let addresses = by_age.iter().flat_map(|(_, of)| &of.addresses).copied().map(Ipv4Net::from);
+        let stays: Vec<Ipv4Net> = addresses.filter(|network| listed.has(*network)).collect();
+        let mut fitting =
+            Self { listed: NetworkSet::joined(stays.iter().copied()), left_out: BTreeMap::new() };
+        if fitting.listed.len() > MOST_EXPORTED_ADDRESSES {
+            fitting.listed = NetworkSet::default();
+            for network in stays {
+                fitting.list(network);
+            }
         }
         fitting
     }
@@ -136,8 +161,8 @@ impl Exported {
         std::mem::take(&mut self.moved)
     }
 
-    /// All objects have been looked at. What `told`, the Gateways' lists of an earlier process, has beyond them goes as what
-    /// is exported no more.
+    /// All objects have been looked at. `told`, the Gateways' lists of an earlier process, is what is listed; what it has beyond
+    /// them goes as what is exported no more.
     pub(super) fn begin(
         &mut self,
         services: BTreeMap<ServiceName, Reached>,
@@ -152,6 +177,7 @@ impl Exported {
         for network in told.difference(&exported) {
             self.leave(*network, now);
         }
+        self.fitting.listed = NetworkSet::of(told);
         self.pending.clear();
         self.due = Some(now);
     }
@@ -197,8 +223,7 @@ impl Exported {
         if let Some(until) = self.leaving.remove(&network) {
             self.ends.remove(&(until, network));
         }
-        // Where there is too little room, who is older has some first.
-        !self.fitting.left_out.is_empty() || !self.fitting.listed.has(network)
+        !self.fitting.listed.has(network)
     }
 
     /// What the Gateways are to say is looked at again so long after the last time.
@@ -232,7 +257,7 @@ impl Exported {
         let Some(services) = self.services.as_ref().filter(|_| self.due.is_some_and(|due| due <= now)) else {
             return false;
         };
-        let fitting = Fitting::of(services, self.leaving.keys().copied());
+        let fitting = Fitting::of(services, self.leaving.keys().copied(), &self.fitting.listed);
         (self.due, self.since) = (None, now);
         let changed = fitting.listed != self.fitting.listed;
         let (before, after) = (&self.fitting.left_out, &fitting.left_out);

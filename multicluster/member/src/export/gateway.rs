@@ -33,7 +33,10 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects, name: &str) -> Plan<P
         return Plan::default();
     };
     let fitting = exporter.exported.fitting().cloned();
-    let fitting = fitting.unwrap_or_else(|| Fitting::of(&services(exporter, objects), std::iter::empty()));
+    let fitting = fitting.unwrap_or_else(|| {
+        let listed = NetworkSet::of(&told(exporter, objects));
+        Fitting::of(&services(exporter, objects), std::iter::empty(), &listed)
+    });
     let too_many = !fitting.left_out.is_empty();
     let wanted = wanted(exporter, name, &fitting.listed);
     Plan {

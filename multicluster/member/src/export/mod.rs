@@ -66,7 +66,8 @@ pub enum Problem {
     Unreadable(Key, String),
     /// More is exported than a Gateway can say.
     #[error(
-        "more than {0} addresses are exported: other clusters are let in to those of the oldest ServiceExports alone"
+        "more than {0} addresses are exported: other clusters are let in to those that were listed before, and then to those of \
+         the oldest ServiceExports"
     )]
     ManyAddresses(usize),
 }
@@ -152,6 +153,11 @@ impl Area for Exporter {
             (Subject::ClusterInfo, _) => &[Kind::Gateway, Kind::ResourceExport],
             (Subject::Gateway(_), _) => &gateway::KINDS,
         }
+    }
+
+    /// Other clusters connect to what is exported as soon as they hear of it.
+    fn goes_first(subject: &Subject) -> bool {
+        matches!(subject, Subject::Gateway(_))
     }
 
     fn answered(&mut self, objects: &Objects, subject: &Subject, refusal: Option<String>) {

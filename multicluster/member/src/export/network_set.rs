@@ -22,6 +22,15 @@ impl NetworkSet {
         all
     }
 
+    /// These, of which two are one wherever they make up one.
+    pub(super) fn joined(networks: impl Iterator<Item = Ipv4Net>) -> Self {
+        let mut all = Self::default();
+        for network in networks {
+            all.join(network, usize::MAX);
+        }
+        all
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -104,6 +113,8 @@ mod tests {
 
     #[test]
     fn two_halves_are_joined_and_what_has_no_room_is_left_out() {
+        let halves = set("10.0.0.0/32 10.0.0.2/32 10.0.0.3/32 10.0.0.5/32");
+        assert_eq!(text(&NetworkSet::joined(halves.into_iter())), "10.0.0.0/32 10.0.0.2/31 10.0.0.5/32");
         let mut networks = NetworkSet::default();
         for (network, has_room, expected) in [
             ("10.0.0.0/32", true, "10.0.0.0/32"),

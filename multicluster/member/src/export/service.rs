@@ -44,8 +44,8 @@ pub(super) fn plan(
     }
     let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
-    // What the leader has already it does not refuse any more.
-    let refusal = refusal.filter(|_| !exports.is_empty());
+    // What the leader has already it does not refuse any more. What waits for Gateways nobody asks it for yet.
+    let refusal = refusal.filter(|_| is_pending(exporter, name) || !exports.is_empty());
     let refusal = problem.as_ref().map(ToString::to_string).or_else(|| refusal.cloned());
     let refusal = refusal.or_else(|| no_room(exporter, name).map(|problem| problem.to_string()));
     let is_refused = refusal.is_some();

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use antrea_shared_api::addresses::unusable;
 use antrea_shared_api::multicluster::well_known::annotation::{GATEWAY, GATEWAY_IP};
 use antrea_shared_api::well_known::node_annotation::TRANSPORT_ADDRESSES;
 use serde_json::Value;
@@ -46,6 +47,14 @@ pub enum Unfit {
     /// It has no address.
     #[error("it has no IPv4 address of type InternalIP or ExternalIP")]
     NoAddress,
+    /// Its address is of no use to other hosts: webhooks refuse such a Gateway.
+    #[error("{address} cannot be reached by other hosts, as no {kind} address can")]
+    Unreachable {
+        /// The address.
+        address: Ipv4Addr,
+        /// What it is.
+        kind: &'static str,
+    },
 }
 
 impl Candidate {
@@ -78,7 +87,14 @@ fn read(node: &Value, name: &str, precedence: NodeIpKind) -> Result<Candidate, U
         Some(text) => text.trim().parse().map_err(|_| Unfit::GatewayIp(text.to_owned()))?,
         None => transport.or_else(|| node_ip(node, precedence)).ok_or(Unfit::NoAddress)?,
     };
-    Ok(Candidate { name: name.to_owned(), gateway_ip, internal_ip })
+    match [gateway_ip, internal_ip].into_iter().find_map(unreachable) {
+        Some(why) => Err(why),
+        None => Ok(Candidate { name: name.to_owned(), gateway_ip, internal_ip }),
+    }
+}
+
+fn unreachable(address: Ipv4Addr) -> Option<Unfit> {
+    unusable(address.into()).map(|kind| Unfit::Unreachable { address, kind })
 }
 
 fn is_ready(node: &Value) -> bool {

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use antrea_mc_core::limits::MOST_PORT_LISTS;
-use antrea_shared_api::mcs::ServiceImportCluster;
+use antrea_mc_core::limits::{MOST_ENDPOINT_PORTS, MOST_PORT_LISTS};
+use antrea_shared_api::mcs::{ServiceImportCluster, ServiceImportPort};
 use antrea_shared_api::multicluster::v1alpha1::{ImportedEndpoints, ImportedServiceImport, ResourceImport};
 use antrea_types::IpFamily;
 use ipnet::IpNet;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::subject::{Subject, subject_of_import};
 use super::{Importer, Problem};
 use crate::kind::Kind;
-use crate::objects::{Account, Change, Key, MOST_ENDPOINT_PORTS_OF_SERVICE, Objects, Place, at, taken};
+use crate::objects::{Account, Change, Key, Objects, Place, at, taken, text};
 
 /// How much another cluster takes at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +51,26 @@ impl ImportLimits {
         Self { services, ..usual }
     }
 
-    fn most(&self, account: &Account) -> usize {
+    /// How much may be taken from an account. Where the leader names no clusters, as upstream's does not, all of them together
+    /// may take as much as each of them alone. Ports in a Namespace have no limit there: those of one cluster would take the
+    /// room of all.
+    fn most(&self, objects: &Objects, account: &Account) -> usize {
         match account {
-            Account::Services(_) => self.services,
+            Account::Services(cluster) => self.services.saturating_mul(self.sharers(objects, cluster)),
+            Account::Ports(cluster, _) if cluster.is_empty() => usize::MAX,
             Account::Ports(..) => self.ports,
-            Account::EndpointPorts(_) => self.endpoint_ports,
+            Account::EndpointPorts(cluster) => {
+                self.endpoint_ports.saturating_mul(self.sharers(objects, cluster))
+            }
             Account::Clusters => self.clusters,
+        }
+    }
+
+    /// How many clusters take from the accounts of a cluster: all that the leader tells of, where it does not say which one.
+    fn sharers(&self, objects: &Objects, cluster: &str) -> usize {
+        match cluster {
+            "" => objects.total_of(&Account::Clusters).min(self.clusters).max(1),
+            _ => 1,
         }
     }
 }
@@ -78,11 +92,15 @@ impl Beyond {
     /// Takes in a change of an object.
     pub(super) fn learned(&mut self, limits: &ImportLimits, area: &str, objects: &Objects, change: &Change) {
         let versions = change.before.iter().chain(objects.get(&change.key));
-        let accounts: BTreeSet<Account> =
+        let mut accounts: BTreeSet<Account> =
             versions.flat_map(|object| taken(&change.key, object).into_keys()).collect();
+        if accounts.contains(&Account::Clusters) {
+            // As many clusters share these.
+            accounts.extend([Account::Services(String::new()), Account::EndpointPorts(String::new())]);
+        }
         let first_of_all = Place::default();
         for account in accounts {
-            let now = objects.first_beyond(&account, limits.most(&account)).cloned();
+            let now = objects.first_beyond(&account, limits.most(objects, &account)).cloned();
             let before = match &now {
                 Some(first) => self.first.insert(account.clone(), first.clone()),
                 None => self.first.remove(&account),
@@ -132,13 +150,14 @@ pub(super) fn too_many_services(
     (namespace, exporters): (&str, &[ServiceImportCluster]),
 ) -> Option<Problem> {
     let cluster = only_exporter(importer, exporters)?;
-    let ImportLimits { services, ports, .. } = importer.limits;
-    if !objects.is_within(&Account::Services(cluster.clone()), services, import) {
-        return Some(Problem::ManyServices { exporter: named(&cluster), most: services });
+    let account = Account::Services(cluster.clone());
+    let most = importer.limits.most(objects, &account);
+    if !objects.is_within(&account, most, import) {
+        return Some(Problem::ManyServices { exporter: named(&cluster), most });
     }
     let account = Account::Ports(cluster.clone(), namespace.to_owned());
-    let is_within = objects.is_within(&account, ports, import);
-    (!is_within).then(|| many_ports(&cluster, namespace, ports))
+    let most = importer.limits.most(objects, &account);
+    (!objects.is_within(&account, most, import)).then(|| many_ports(&cluster, namespace, most))
 }
 
 fn many_ports(cluster: &str, namespace: &str, most: usize) -> Problem {
@@ -146,7 +165,8 @@ fn many_ports(cluster: &str, namespace: &str, most: usize) -> Problem {
 }
 
 /// Takes out of an import what would give the Service that is there more ports, where its exporter says of more in the Namespace
-/// than there may be. Older Services get no more either: younger ones keep theirs, and both together would be too many.
+/// than there may be. Older Services get no more either: younger ones keep theirs, and both together would be too many. The
+/// ports that the Service has go first, whichever the exporter names first.
 pub(super) fn without_more_ports(
     importer: &Importer,
     objects: &Objects,
@@ -154,14 +174,42 @@ pub(super) fn without_more_ports(
     import: &mut ImportedServiceImport,
 ) -> Option<Problem> {
     let cluster = only_exporter(importer, &import.status.clusters)?;
-    let (account, most) = (Account::Ports(cluster.clone(), namespace.to_owned()), importer.limits.ports);
+    let account = Account::Ports(cluster.clone(), namespace.to_owned());
+    let most = importer.limits.most(objects, &account);
     objects.first_beyond(&account, most)?;
-    let ports = at(there, "/spec/ports").and_then(Value::as_array).map_or(0, Vec::len);
-    if import.spec.ports.len() <= ports {
+    let had = at(there, "/spec/ports").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if import.spec.ports.len() <= had.len() {
         return None;
     }
-    import.spec.ports.truncate(ports);
+    let numbers: BTreeSet<(&str, i64)> = had.iter().map(number_there).collect();
+    let is_there = |port: &ServiceImportPort| numbers.contains(&number(port));
+    let stay = import.spec.ports.iter().filter(|port| is_there(port)).count();
+    let mut room = had.len().saturating_sub(stay);
+    import.spec.ports.retain(|port| {
+        let stays = is_there(port) || room > 0;
+        if !is_there(port) {
+            room = room.saturating_sub(1);
+        }
+        stays
+    });
+    // Of an exporter that names a port twice.
+    import.spec.ports.truncate(had.len());
     Some(many_ports(&cluster, namespace, most))
+}
+
+/// What tells the ports of a Service apart.
+fn number(port: &ServiceImportPort) -> (&str, i64) {
+    (protocol(&port.protocol), port.port.into())
+}
+
+/// The same, of a port of the Service that is there.
+fn number_there(port: &Value) -> (&str, i64) {
+    let number = at(port, "/port").and_then(Value::as_i64).unwrap_or_default();
+    (protocol(text(port, "/protocol")), number)
+}
+
+fn protocol(text: &str) -> &str {
+    if text.is_empty() { "TCP" } else { text }
 }
 
 /// Takes the endpoints out of an import that are beyond what their cluster may have here, and those with too many lists of ports.
@@ -172,23 +220,27 @@ pub(super) fn without_too_many(
 ) -> (Option<ImportedEndpoints>, Option<Problem>) {
     let key = key_of(importer, &import);
     let Some(mut endpoints) = import.spec.endpoints else { return (None, None) };
-    let most = importer.limits.endpoint_ports;
+    let account = |cluster: &str| Account::EndpointPorts(cluster.to_owned());
+    let most = |cluster: &str| importer.limits.most(objects, &account(cluster));
     let is_beyond = |cluster: &str| {
-        let account = Account::EndpointPorts(cluster.to_owned());
-        cluster != importer.cluster.as_str() && !objects.is_within(&account, most, &key)
+        let is_within = || objects.is_within(&account(cluster), most(cluster), &key);
+        cluster != importer.cluster.as_str() && !is_within()
     };
     let mut left_out: Option<String> = None;
     if endpoints.clusters.is_empty() && is_beyond("") {
         endpoints.subsets.clear();
-        left_out = Some(named(""));
+        left_out = Some(String::new());
     }
     for of in endpoints.clusters.iter_mut().filter(|of| is_beyond(&of.cluster_id)) {
         // The cluster stays: without any the list of all would count.
         of.endpoint_slices.clear();
-        left_out.get_or_insert_with(|| named(&of.cluster_id));
+        left_out.get_or_insert_with(|| of.cluster_id.clone());
     }
-    let of_service = MOST_ENDPOINT_PORTS_OF_SERVICE;
-    let left_out = left_out.map(|exporter| Problem::ManyEndpoints { exporter, of_service, most });
+    let left_out = left_out.map(|cluster| Problem::ManyEndpoints {
+        exporter: named(&cluster),
+        of_service: MOST_ENDPOINT_PORTS,
+        most: most(&cluster),
+    });
     let with_others = without_too_many_lists(&mut endpoints);
     (Some(endpoints), left_out.or(with_others))
 }

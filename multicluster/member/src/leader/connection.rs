@@ -138,9 +138,10 @@ struct Connection {
     link: Link,
     /// Why what ClusterSet and Secret say now makes no connection, while the one before goes on.
     no_way: Option<String>,
-    /// What the leader said last of this cluster, and how often it has said something else.
+    /// What the leader said last of this cluster.
     heard: Heard,
-    said: u64,
+    /// How often it has said something else of what it takes of this cluster.
+    answer_revision: u64,
     /// How many heartbeats were lost since the last that was taken.
     lost: u32,
     /// How the last heartbeats fared, as far as they fared alike, and how many they are.
@@ -190,7 +191,7 @@ impl Connection {
             link: Link::Connecting,
             no_way: None,
             heard,
-            said: 0,
+            answer_revision: 0,
             lost: 0,
             fared: None,
             silent: 0,
@@ -276,7 +277,7 @@ impl Connection {
                 client: client.clone(),
                 connection: self.number,
                 link: link.clone(),
-                said: self.said,
+                answer_revision: self.answer_revision,
                 pods: self.heard.pods.clone(),
                 nodes: self.facts.nodes.borrow().clone().unwrap_or_default(),
             })),

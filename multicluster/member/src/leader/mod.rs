@@ -77,7 +77,7 @@ pub(crate) struct Joined {
     /// How the connection fares.
     pub(crate) link: Link,
     /// Another number each time that the leader says something else of our networks.
-    pub(crate) said: u64,
+    pub(crate) answer_revision: u64,
     /// Which Pods it takes; nothing before it has heard of their networks.
     pub(crate) pods: Option<ExportedPods>,
     /// The networks of Pods of our own Nodes, as far as they are known.

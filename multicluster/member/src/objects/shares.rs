@@ -4,15 +4,12 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use antrea_mc_core::limits::MOST_ENDPOINT_PORTS;
 use antrea_shared_api::multicluster::v1alpha1::ImportKind;
 use serde_json::Value;
 
 use super::{Key, at, text};
 use crate::kind::Kind;
-
-/// The most endpoints times ports that a Service may have in one cluster. What has more is within no limit, and leaves the
-/// room to others.
-pub const MOST_ENDPOINT_PORTS_OF_SERVICE: usize = 20_000;
 
 /// What is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +77,11 @@ impl Shares {
         self.0.get(account).is_some_and(|share| share.imports.contains_key(place))
     }
 
+    /// How much is taken from an account.
+    pub(super) fn total(&self, account: &Account) -> usize {
+        self.0.get(account).map_or(0, |share| share.total)
+    }
+
     /// The first ResourceImport that together with those before it takes more than `most`.
     pub(super) fn first_beyond(&self, account: &Account, most: usize) -> Option<&Place> {
         let share = self.0.get(account).filter(|share| share.total > most)?;
@@ -144,7 +146,8 @@ fn endpoint_ports(object: &Value) -> BTreeMap<Account, usize> {
         let products = list(object, "/spec/endpoints/subsets").iter().map(|of| product(of, "/addresses"));
         all.insert(Account::EndpointPorts(String::new()), products.fold(0, usize::saturating_add));
     }
-    all.retain(|_, sum| *sum <= MOST_ENDPOINT_PORTS_OF_SERVICE);
+    // A Service that has more in a cluster is within no limit, and leaves the room to others.
+    all.retain(|_, sum| *sum <= MOST_ENDPOINT_PORTS);
     all
 }
 

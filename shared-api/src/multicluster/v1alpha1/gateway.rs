@@ -84,6 +84,7 @@ pub struct GatewayProbe {
     pub heartbeat_time: Option<MicroTime>,
     /// The Gateways of other clusters, in the order of cluster IDs and addresses.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 4096))]
     pub peers: Vec<ProbedPeer>,
     /// The Nodes of this cluster.
     pub nodes: ProbedNodes,

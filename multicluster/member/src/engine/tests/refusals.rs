@@ -103,10 +103,10 @@ impl Member {
         member
     }
 
-    fn follow(&mut self, connection: u64, said: u64) {
+    fn follow(&mut self, connection: u64, answer_revision: u64) {
         let (cluster, area, link) = ("west".parse().unwrap(), "area".to_owned(), Link::Connected);
         let (client, pods, nodes) = (self.leader.clone(), Some(ExportedPods::default()), Vec::new());
-        let joined = Joined { cluster, area, client, connection, link, said, pods, nodes };
+        let joined = Joined { cluster, area, client, connection, link, answer_revision, pods, nodes };
         self.engine.follow(&Leader::Joined(Arc::new(joined)));
     }
 

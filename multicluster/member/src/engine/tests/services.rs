@@ -164,6 +164,19 @@ async fn a_slice_that_becomes_another_services_is_exported_with_that() {
 }
 
 #[tokio::test]
+async fn what_a_gateway_lists_goes_before_exports_that_came_earlier() {
+    let mut engine = Engine::new(Exports(settings()), unasked(), mpsc::channel(1).0);
+    engine.follow(&leader(1, Link::Connected));
+    let gateway = json!({ "metadata": { "name": "n1", "namespace": "kube-system" } });
+    for (kind, all) in
+        [(Kind::ServiceExport, vec![export("s7"), export("s8")]), (Kind::Gateway, vec![gateway])]
+    {
+        engine.learn((kind, 0, WatchEvent::Resynced(all)));
+    }
+    assert_eq!(engine.schedule.take(), Some(Exported::Gateway("n1".to_owned())));
+}
+
+#[tokio::test]
 async fn an_export_that_comes_is_decided_on_with_its_service_at_once() {
     let mut engine = Engine::new(Exports(settings()), unasked(), mpsc::channel(1).0);
     engine.follow(&leader(1, Link::Connected));

@@ -62,7 +62,8 @@ async fn a_watch_that_ends_is_an_error() {
     assert_eq!(end(Exports(settings()), half_broken, Leader::Unknown).await, "a watch ended");
     let (cluster, area, link) = ("west".parse().unwrap(), "area".to_owned(), Link::Connected);
     let (pods, nodes) = (Some(ExportedPods::default()), Vec::new());
-    let joined = Joined { cluster, area, client: broken(), connection: 1, link, said: 0, pods, nodes };
+    let (client, connection, answer_revision) = (broken(), 1, 0);
+    let joined = Joined { cluster, area, client, connection, link, answer_revision, pods, nodes };
     let leader = Leader::Joined(Arc::new(joined));
     assert_eq!(end(Imports(settings()), local, leader).await, "a watch ended");
 }

@@ -169,7 +169,7 @@ impl Connection {
         let before = mem::replace(&mut self.heard, heard);
         let says_otherwise = (&before.told, &before.pods) != (&self.heard.told, &self.heard.pods);
         // What it says of the claims of others changes nothing of what it takes of this cluster.
-        self.said += u64::from(before.of_this_cluster() != self.heard.of_this_cluster());
+        self.answer_revision += u64::from(before.of_this_cluster() != self.heard.of_this_cluster());
         let refused = self.heard.told.iter().find(|said| said.condition_type == ANNOUNCE_REFUSED);
         if let Some(refused) = refused.filter(|_| says_otherwise) {
             warn!(reason = refused.message.as_str(), "What this cluster announces is refused");
@@ -219,9 +219,11 @@ impl Connection {
         self.retries.wait(jitter())
     }
 
-    /// Whether Nodes name other networks than the leader was told of last, while it takes heartbeats.
+    /// Whether Nodes name other networks than the leader was told of last, while it takes heartbeats. After one that it has not
+    /// taken the next one is not sent at once: three of them would be lost in a moment.
     pub(super) fn is_behind(&self) -> bool {
-        self.link == Link::Connected && self.heard.nodes != self.facts.exported_of_nodes()
+        let takes_heartbeats = self.link == Link::Connected && self.lost == 0;
+        takes_heartbeats && self.heard.nodes != self.facts.exported_of_nodes()
     }
 }
 

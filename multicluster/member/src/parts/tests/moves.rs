@@ -1,5 +1,6 @@
 //! What stays when the way to the leader changes, and what is deleted by hand and comes back at once.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,11 +14,12 @@ use tokio::time::{sleep, timeout};
 
 use super::super::Exports;
 use super::lab::{LEADERS, Lab, announce, derived, exported, gateway, set};
+use super::lists;
 use crate::engine::Part as _;
 use crate::export::{LabelIdentities, PodNetworks};
 use crate::kind::Kind;
 use crate::leader::{Class, Leader};
-use crate::objects::{Key, at};
+use crate::objects::{Key, at, text};
 
 /// Longer than withdrawals wait.
 const AFTERWARDS: Duration = Duration::from_millis(2500);
@@ -242,6 +244,37 @@ async fn nothing_is_said_of_exports_before_nodes_are_known_though_the_leader_is_
     assert!(Exports(lab.settings()).area(&away).is_none());
     lab.nodes.send_replace(Some(Vec::new()));
     assert!(Exports(lab.settings()).area(&away).is_some());
+    lab.end().await;
+}
+
+/// An API server that can do nothing now.
+fn failing() -> Client {
+    let service = tower::service_fn(|_: hyper::Request<Body>| async {
+        let answer = hyper::Response::builder().status(500).body(Body::from(b"in trouble".to_vec()));
+        Ok::<_, Infallible>(answer.unwrap())
+    });
+    Client::new(service, "default")
+}
+
+/// Which Pods in networks of Nodes the leader takes is not known before it has answered.
+#[tokio::test]
+async fn a_member_that_starts_while_the_leader_is_away_says_what_is_exported() {
+    let mut lab = Lab::new("https://away-at-the-start").await;
+    lab.is_joined().await;
+    lab.wait(&gateway(), |gateway| lists(gateway, &["10.96.0.7/32"])).await;
+    lab.end().await;
+    LEADERS.lock().unwrap().insert(lab.url.to_owned(), failing());
+    lab.pods = PodNetworks::OfNodes;
+    lab.nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
+    let headless = json!({ "spec": { "clusterIP": "None", "clusterIPs": ["None"] } });
+    lab.patch(&Key::new(Kind::Service, "shop", "web"), &headless).await;
+    lab.start();
+    // Others have heard of the ClusterIP, and may connect to it for a moment.
+    lab.wait(&gateway(), |gateway| lists(gateway, &["10.10.1.5/32", "10.96.0.7/32"])).await;
+    let is_told = |export: Option<&Value>| {
+        export.is_some_and(|of| text(of, "/status/conditions/1/message").contains("leader's API server"))
+    };
+    lab.wait(&Key::new(Kind::ServiceExport, "shop", "web"), is_told).await;
     lab.end().await;
 }
 

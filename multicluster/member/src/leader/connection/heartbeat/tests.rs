@@ -126,7 +126,7 @@ async fn watches_begin_anew_when_a_leader_answers_after_a_silence() {
 async fn the_other_components_are_told_when_the_leader_says_something_else_of_networks() {
     use Fate::{Blamed, Silence, Taken};
     let (connection, told) = beaten(&[Taken, Blamed, Blamed, Silence, Taken, Taken]).await;
-    assert_eq!((connection.said, told), (2, 3), "connected, blamed, and not any more");
+    assert_eq!((connection.answer_revision, told), (2, 3), "connected, blamed, and not any more");
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,11 +169,29 @@ async fn what_is_in_the_way_is_told_again_when_it_lasts() {
 async fn what_others_claim_is_told_and_no_reason_to_try_again() {
     let (mut connection, _seen) = connection();
     beat(&mut connection, Fate::Taken).await;
-    let said = connection.said;
+    let before = connection.answer_revision;
     beat(&mut connection, Fate::Warned).await;
-    assert_eq!((connection.heard.told.len(), connection.said), (1, said));
+    assert_eq!((connection.heard.told.len(), connection.answer_revision), (1, before));
     beat(&mut connection, Fate::Blamed).await;
-    assert_eq!(connection.said, said + 1);
+    assert_eq!(connection.answer_revision, before + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_that_is_lost_is_not_sent_again_at_once_because_nodes_have_changed() {
+    let (mut connection, _seen) = connection();
+    let (nodes, of_nodes) = watch::channel(Some(Vec::new()));
+    (connection.facts.pods, connection.facts.nodes) = (PodNetworks::OfNodes, of_nodes);
+    beat(&mut connection, Fate::Taken).await;
+    assert_eq!(connection.next_beat(), HEARTBEAT);
+    nodes.send_replace(Some(vec!["10.10.1.0/24".parse().unwrap()]));
+    assert_eq!(connection.next_beat(), Duration::ZERO, "the leader is to hear of it");
+    for _ in 1..LOST {
+        beat(&mut connection, Fate::Failed).await;
+        assert_eq!(connection.next_beat(), HEARTBEAT);
+        assert_eq!(connection.link, Link::Connected);
+    }
+    beat(&mut connection, Fate::Taken).await;
+    assert_eq!(connection.next_beat(), HEARTBEAT, "it has heard of it");
 }
 
 const KEPT: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "podCIDRs": ["10.10.0.0/16"]}"#;
@@ -200,7 +218,7 @@ async fn a_member_whose_networks_are_refused_stays_one_and_says_so() {
         let beat = connection.beats.next().await.unwrap();
         connection.beaten(beat);
     }
-    assert_eq!((&connection.link, connection.lost, connection.said), (&Link::Connected, 0, 1));
+    assert_eq!((&connection.link, connection.lost, connection.answer_revision), (&Link::Connected, 0, 1));
     assert!(!connection.is_behind(), "the next heartbeat waits");
     let told: Vec<String> = connection.heard.told.iter().map(|said| format!("{said:?}")).collect();
     let why = "does not take the rest: 10.2.0.0/24 is of cluster east";
