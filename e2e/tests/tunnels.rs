@@ -36,7 +36,7 @@ fn with_tunnel(
 #[test]
 fn pods_talk_by_vxlan_and_after_an_upgrade_by_gre() {
     let name = "pods_talk_by_vxlan_and_after_an_upgrade_by_gre";
-    with_tunnel((name, Extent::Standard), Families::Dual, &["tunnelType=vxlan"], |cluster| {
+    with_tunnel((name, Extent::Long(Part::One)), Families::Dual, &["tunnelType=vxlan"], |cluster| {
         let workload = cluster.workload(2)?;
         ensure_tunnels(cluster, "vxlan", PLAIN, 1430)?;
         cluster.ensure_connected(&workload)?;

@@ -4,16 +4,18 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{COMMON_AREA, ClusterSet, Member};
 use antrea_e2e::multicluster::nginx::{self, IMPORTED, SERVICE};
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{SECOND_AREA, Stage, on_the_stage, until};
+use super::stage::{SECOND_AREA, Stage, on_the_stage_of, until};
 
 const SECOND: ClusterSet = ClusterSet { id: "second-clusterset", area: SECOND_AREA };
 
 #[test]
 fn clustersets_of_one_leader_have_nothing_in_common() {
-    on_the_stage("clustersets_of_one_leader_have_nothing_in_common", |stage| {
+    let name = "clustersets_of_one_leader_have_nothing_in_common";
+    on_the_stage_of(Extent::Long(Part::Two), name, |stage| {
         let (b, c) = (stage.b()?, stage.c()?);
         let both = [stage.exported_ip(b)?, stage.exported_ip(c)?];
         let second = join_the_second(stage)?;

@@ -3,16 +3,18 @@
 use antrea_e2e::kubectl::Kubectl;
 use antrea_e2e::multicluster::cluster_set::{NAME, TOKEN_SECRET};
 use antrea_e2e::multicluster::nginx::{IMPORTED, SERVICE};
+use antrea_e2e::scenario::{Extent, Part};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{SET, Stage, on_the_stage, until, wait_for_condition};
+use super::stage::{SET, Stage, on_the_stage_of, until, wait_for_condition};
 
 const NAMESPACE: &str = "kube-system";
 
 #[test]
 fn a_cluster_is_called_what_its_clusterclaim_says_for_good() {
-    on_the_stage("a_cluster_is_called_what_its_clusterclaim_says_for_good", |stage| {
+    let name = "a_cluster_is_called_what_its_clusterclaim_says_for_good";
+    on_the_stage_of(Extent::Long(Part::One), name, |stage| {
         let (b, c) = (stage.b()?, stage.c()?);
         let both = [stage.exported_ip(b)?, stage.exported_ip(c)?];
         let kubectl = &c.kubectl;

@@ -7,7 +7,7 @@ use antrea_e2e::command::Run as _;
 use antrea_e2e::names::Place;
 use antrea_e2e::plan::{Families, Install, Request, ServiceProxy, address_in};
 use antrea_e2e::processes;
-use antrea_e2e::scenario::{Extent, request, with_lab};
+use antrea_e2e::scenario::{Extent, Part, request, with_lab};
 use antrea_e2e::workload::Workload;
 use anyhow::{Context, Result, ensure};
 
@@ -49,7 +49,7 @@ fn beside_kube_proxy_antrea_proxy_can_be_turned_on_for_cluster_ips_and_off_again
     let default = request(Install::Antrea);
     let request =
         Request { families: Families::Dual, service_proxy: Some(ServiceProxy::KubeProxy), ..default };
-    with_lab(name, Extent::Standard, &request, |lab| {
+    with_lab(name, Extent::Long(Part::Two), &request, |lab| {
         let cluster = Cluster::new(lab)?;
         let workload = cluster.workload(1)?;
         cluster.ensure_connected(&workload)?;
