@@ -55,9 +55,18 @@ impl Drop for Pod {
 
 /// Has a Pod ask once only where a neighbour is. What is a new question waits for Open vSwitch, even when it is about a
 /// neighbour that the Pod talks to: while Open vSwitch is away, that would be traffic lost.
+///
+/// A neighbour that has asked first is not yet known to answer: without the delay it would be asked 5 s later, and given up
+/// after 3 more.
 fn remember_neighbours(pod: &str) -> Result<()> {
-    let an_hour = |family: &str| format!("net.{family}.neigh.eth0.base_reachable_time_ms=3600000");
-    program_in(pod, "sysctl").args(["-q", "-w", &an_hour("ipv4"), &an_hour("ipv6")]).run()
+    let neighbours = ["ipv4", "ipv6"].map(|family| format!("net.{family}.neigh.eth0"));
+    let for_an_hour = neighbours.iter().flat_map(|neighbours| {
+        [
+            format!("{neighbours}.base_reachable_time_ms=3600000"),
+            format!("{neighbours}.delay_first_probe_time=3600"),
+        ]
+    });
+    program_in(pod, "sysctl").args(["-q", "-w"]).args(for_an_hour).run()
 }
 
 fn object_file(pod: &str) -> String {

@@ -72,9 +72,11 @@ fn ensure_flows_outlive(
     ensure!(outcomes.on_node.lost.is_empty(), "packets on the Node were lost");
     let made_anew = tunnel != tunnel_device(cluster)?;
     for outcome in &outcomes.between_nodes {
-        let in_one_go = outcome.lost.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-        // Open vSwitch 3.1.0 takes its own tunnel device for a leftover when it starts; 3.5.0 keeps it.
-        ensure!(outcome.lost.is_empty() || (made_anew && in_one_go), "packets between Nodes were lost");
+        // Open vSwitch 3.1.0 takes its own tunnel device for a leftover when it starts; 3.5.0 keeps it. When a new process
+        // then replaces the flows of its predecessor, it does not know packets that are between two of those (recirculated).
+        ensure!(made_anew || outcome.lost.is_empty(), "packets between Nodes were lost");
+        let times = outcome.lost.chunk_by(|one, next| one + 1 == *next).count();
+        ensure!(times <= 2, "packets between Nodes were lost {times} times");
     }
     Ok(())
 }
