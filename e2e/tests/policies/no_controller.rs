@@ -1,6 +1,9 @@
 //! A cluster that wants connectivity alone: antrea-controller is taken away by the chart, and installed again.
 
+use std::time::Duration;
+
 use antrea_e2e::command::Run as _;
+use antrea_e2e::connectivity;
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
@@ -9,6 +12,10 @@ use crate::cluster::NAMESPACE;
 
 const AGENTS: &str = "daemonset/antrea-agent";
 const ROLLOUT_SECONDS: u32 = 240;
+
+/// With the agents Open vSwitch was started again, and with it connection tracking, which is its own on the lab: CoreDNS may
+/// notice as late as 45 s after (client-go's checks of HTTP/2 connections) that it no longer hears of new Services.
+const UNTIL_NAMES_ARE_KNOWN: Duration = Duration::from_secs(60);
 
 const TO_Z_B: &str = "apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -42,7 +49,8 @@ fn upgrade(stage: &Stage<'_>, value: &str, workloads: &[&str]) -> Result<()> {
 fn ensure_new_pods_are_open(stage: &Stage<'_>) -> Result<()> {
     let cluster = &stage.services.cluster;
     let workload = cluster.workload(1)?;
-    cluster.ensure_connected(&workload)?;
+    let report = connectivity::check(cluster.lab, cluster.plan()?.id, &workload, UNTIL_NAMES_ARE_KNOWN)?;
+    report.ensure_holds()?;
     workload.delete()
 }
 
