@@ -334,6 +334,18 @@ fn an_older_export_that_grows_closes_nothing() {
 }
 
 #[test]
+fn in_a_full_list_a_pod_has_the_room_of_the_one_that_it_replaces() {
+    let all = format!("{EXPORT}---\n{}---\n{}", slice(7), with_many_pods("big", 5000, 22));
+    let mut life = Life::of(with_pods(), &all, GATEWAY);
+    assert!(life.listed(0).starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.7/32 "));
+    let full = life.apply(10_000, &slice(9));
+    assert!(!full.contains("10.10.1.9/32"), "{full}");
+    life.delete(10_500, Kind::EndpointSlice, "web-of-7");
+    let replaced = life.listed(11_000);
+    assert!(replaced.starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.9/32 "), "{replaced}");
+}
+
+#[test]
 fn addresses_that_make_up_a_network_are_listed_as_it() {
     let pods: Vec<String> =
         (0..5000).map(|pod| format!("{{addresses: [10.10.{}.{}]}}", pod >> 8, pod & 255)).collect();
@@ -356,9 +368,11 @@ fn what_has_no_room_is_let_in_once_there_is_some() {
     let all = format!("{EXPORT}---\n{}", with_many_pods("big", 5000, 20));
     let mut life = Life::of(with_pods(), &all, GATEWAY);
     assert!(!life.listed(0).contains("10.10.1.5/32"));
-    life.delete(1_000, Kind::ServiceExport, "big");
-    let changed = life.exporter.tick(&life.cluster.objects, Duration::from_secs(20)).changed;
+    let gone = life.cluster.objects.remove(&Key::new(Kind::ServiceExport, "shop", "big"));
+    life.learned(500, &gone);
+    let changed = life.exporter.tick(&life.cluster.objects, Duration::from_secs(1)).changed;
     let changed: Vec<String> = changed.iter().map(ToString::to_string).collect();
     assert!(changed.contains(&"Service shop/web".to_owned()), "{changed:?}");
+    assert!(life.listed(1_000).starts_with("10.10.1.5/32 10.10.1.6/32 "));
     assert_eq!(life.listed(20_000), "10.10.1.5/32 10.10.1.6/32");
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use antrea_shared_api::multicluster::v1alpha1::{ProbedNodes, ProbedPeer};
+use antrea_shared_api::multicluster::v1alpha1::{MOST_PROBED, ProbedNodes, ProbedPeer};
 use antrea_types::NodeName;
 
 use crate::rounds::{Finding, Rounds};
@@ -59,7 +59,7 @@ impl PeerProbes {
             let PeerGateway { cluster, address } = peer;
             Some(ProbedPeer { cluster_id: cluster.clone(), gateway_ip: address.to_string(), reached })
         };
-        self.findings().filter_map(probed).collect()
+        self.findings().filter_map(probed).take(MOST_PROBED).collect()
     }
 }
 

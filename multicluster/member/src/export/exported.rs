@@ -212,6 +212,10 @@ impl Exported {
             let pause = if self.fitting.listed.len() <= FEW { SHORT_PAUSE } else { PAUSE };
             self.look_after(pause);
         }
+        // What has gone leaves room to what waits for it.
+        if !self.fitting.left_out.is_empty() && !before.is_subset(&addresses) {
+            self.look_after(PAUSE);
+        }
         before.difference(&addresses).for_each(|address| self.take(*address, now));
     }
 

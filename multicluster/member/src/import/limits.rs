@@ -52,11 +52,11 @@ impl ImportLimits {
     }
 
     /// How much may be taken from an account. Where the leader names no clusters, as upstream's does not, all of them together
-    /// may take as much as each of them alone. Ports in a Namespace have no limit there: those of one cluster would take the
+    /// may take as much as each of them alone; a quarter of the ClusterIPs stays with the cluster itself. Ports in a Namespace have no limit there: those of one cluster would take the
     /// room of all.
     fn most(&self, objects: &Objects, account: &Account) -> usize {
         match account {
-            Account::Services(cluster) => self.services.saturating_mul(self.sharers(objects, cluster)),
+            Account::Services(cluster) => self.services.saturating_mul(self.sharers(objects, cluster).min(3)),
             Account::Ports(cluster, _) if cluster.is_empty() => usize::MAX,
             Account::Ports(..) => self.ports,
             Account::EndpointPorts(cluster) => {

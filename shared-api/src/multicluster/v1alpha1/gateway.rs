@@ -38,6 +38,9 @@ object!(
     }
 );
 
+/// How many Gateways of other clusters one may report of.
+pub const MOST_PROBED: usize = 4096;
+
 /// What other clusters may open connections to: what is listed, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -84,7 +87,7 @@ pub struct GatewayProbe {
     pub heartbeat_time: Option<MicroTime>,
     /// The Gateways of other clusters, in the order of cluster IDs and addresses.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = MOST_PROBED))]
     pub peers: Vec<ProbedPeer>,
     /// The Nodes of this cluster.
     pub nodes: ProbedNodes,

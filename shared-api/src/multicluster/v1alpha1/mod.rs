@@ -18,7 +18,9 @@ pub use cluster_set::{ClusterSet, ClusterSetSpec, MemberCluster};
 pub use endpoints::{
     AddressType, ClusterEndpoints, EndpointSliceTemplate, ExportedEndpoints, ImportedEndpoints, SliceEndpoint,
 };
-pub use gateway::{Exported, ExportedMode, Gateway, GatewayProbe, GatewayStatus, ProbedNodes, ProbedPeer};
+pub use gateway::{
+    Exported, ExportedMode, Gateway, GatewayProbe, GatewayStatus, MOST_PROBED, ProbedNodes, ProbedPeer,
+};
 pub use kind::{ExportKind, ImportKind};
 pub use label_identity::{LabelIdentity, LabelIdentitySpec};
 pub use member_cluster_announce::{

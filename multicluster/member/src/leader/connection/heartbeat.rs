@@ -6,7 +6,7 @@ use std::time::Duration;
 use antrea_kit::backoff::jitter;
 use antrea_kit::kube_client::{Trouble, status_code};
 use antrea_kit::logging::chain;
-use antrea_shared_api::multicluster::condition_type::ANNOUNCE_REFUSED;
+use antrea_shared_api::multicluster::condition_type::{ANNOUNCE_REFUSED, EXPORT_LIMIT};
 use antrea_shared_api::multicluster::contested;
 use antrea_shared_api::multicluster::v1alpha1::MemberClusterAnnounce;
 use ipnet::IpNet;
@@ -57,19 +57,32 @@ pub(super) struct Heard {
     pub(super) pods: Option<ExportedPods>,
     /// The networks of Nodes that it was told of, if they were known.
     pub(super) nodes: Option<Vec<IpNet>>,
+    /// The networks that it has written down as those of this cluster.
+    pub(super) own: Vec<String>,
 }
 
 impl Heard {
     /// Before it has said anything.
     pub(super) fn nothing(facts: &Facts) -> Self {
-        Self { told: Vec::new(), pods: unheard(facts), nodes: None }
+        Self { told: Vec::new(), pods: unheard(facts), nodes: None, own: Vec::new() }
     }
 
-    /// Without what it says of the claims of others.
-    fn of_this_cluster(&self) -> (Vec<&Condition>, &Option<ExportedPods>) {
+    fn of(answer: &MemberClusterAnnounce, pods: Option<ExportedPods>, nodes: Option<Vec<IpNet>>) -> Self {
+        let networks = answer.status.iter().flat_map(|status| &status.networks);
+        let own = networks.filter(|held| held.former_since.is_none()).map(|held| held.cidr.clone());
+        Self { told: told(answer), pods, nodes, own: own.collect() }
+    }
+
+    /// What differs when the leader takes something else of this cluster. Sentences about networks name claims of others, which
+    /// these may change at any time.
+    fn taken(&self) -> (Vec<[&str; 4]>, &[String], Option<&[IpNet]>) {
         let is_of_others =
             |said: &&Condition| [contested::NETWORK, contested::GATEWAY].contains(&said.reason.as_str());
-        (self.told.iter().filter(|said| !is_of_others(said)).collect(), &self.pods)
+        let conditions = self.told.iter().filter(|said| !is_of_others(said)).map(|said| {
+            let message = if said.condition_type == EXPORT_LIMIT { said.message.as_str() } else { "" };
+            [said.condition_type, &said.status, &said.reason, message]
+        });
+        (conditions.collect(), &self.own, self.pods.as_ref().map(|pods| pods.networks.as_slice()))
     }
 }
 
@@ -96,8 +109,7 @@ impl Heartbeat {
         match send(leader, &sent, nodes.is_some()).await {
             Ok(answer) => {
                 let pods = nodes.as_ref().map(|_| heard(facts, &sent, &answer));
-                let heard = Heard { told: told(&answer), pods, nodes };
-                (Link::Connected, Some(heard))
+                (Link::Connected, Some(Heard::of(&answer, pods, nodes)))
             }
             Err(error) if is_anothers(&error, leader, target, uid).await => {
                 (Link::Taken(Fault::of(&error).class().to_string()), None)
@@ -121,8 +133,9 @@ impl Heartbeat {
         let Trouble::Refused(why) = Trouble::of(error) else { return None };
         let answer = touch(&self.leader, sent).await.ok()?;
         let pods = nodes.as_ref().map(|_| heard(&self.facts, &answer, &answer));
-        let told = told(&answer).into_iter().chain([refused(&why)]).collect();
-        Some(Heard { told, pods, nodes })
+        let mut heard = Heard::of(&answer, pods, nodes);
+        heard.told.push(refused(&why));
+        Some(heard)
     }
 }
 
@@ -168,8 +181,7 @@ impl Connection {
     fn hear(&mut self, heard: Heard) -> bool {
         let before = mem::replace(&mut self.heard, heard);
         let says_otherwise = (&before.told, &before.pods) != (&self.heard.told, &self.heard.pods);
-        // What it says of the claims of others changes nothing of what it takes of this cluster.
-        self.answer_revision += u64::from(before.of_this_cluster() != self.heard.of_this_cluster());
+        self.answer_revision += u64::from(before.taken() != self.heard.taken());
         let refused = self.heard.told.iter().find(|said| said.condition_type == ANNOUNCE_REFUSED);
         if let Some(refused) = refused.filter(|_| says_otherwise) {
             warn!(reason = refused.message.as_str(), "What this cluster announces is refused");

@@ -20,6 +20,12 @@ const BLAME: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "stat
 
 const WARNING: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkContested", "message": "10.1.0.0/24 of cluster east is refused"}]}}"#;
 
+/// Another cluster has other Gateways in a network that is not bound to this one.
+const BLAME_IN_OTHER_WORDS: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkRefused", "message": "10.2.0.0/24 has 10.2.0.7, a Gateway of cluster east"}]}}"#;
+
+/// Another network is taken, and what is refused is told in the same words.
+const BLAME_OF_LESS: &str = r#"{"metadata": {"name": "member-announce-from-west"}, "status": {"networks": [{"cidr": "10.3.0.0/24", "since": "2026-11-21T09:48:01Z"}], "conditions": [{"type": "Conflict", "status": "True", "reason": "NetworkRefused", "message": "10.2.0.0/24 is of cluster east"}]}}"#;
+
 /// What becomes of a heartbeat.
 #[derive(Clone, Copy)]
 enum Fate {
@@ -31,6 +37,8 @@ enum Fate {
     Silence,
     /// Taken, and the leader says that networks are another's.
     Blamed,
+    BlamedInOtherWords,
+    BlamedForLess,
     /// The certificate of the leader has expired, which is found out at this second.
     Expired(u64),
 }
@@ -40,6 +48,8 @@ fn leader(fate: Fate) -> Client {
         let (code, body) = match fate {
             Fate::Taken => (200, r#"{"metadata": {"name": "member-announce-from-west"}}"#),
             Fate::Blamed => (200, BLAME),
+            Fate::BlamedInOtherWords => (200, BLAME_IN_OTHER_WORDS),
+            Fate::BlamedForLess => (200, BLAME_OF_LESS),
             Fate::Warned => (200, WARNING),
             Fate::Refused => (403, "not yours"),
             Fate::Failed => (500, "in trouble"),
@@ -174,6 +184,14 @@ async fn what_others_claim_is_told_and_no_reason_to_try_again() {
     assert_eq!((connection.heard.told.len(), connection.answer_revision), (1, before));
     beat(&mut connection, Fate::Blamed).await;
     assert_eq!(connection.answer_revision, before + 1);
+    beat(&mut connection, Fate::BlamedInOtherWords).await;
+    assert_eq!(
+        connection.answer_revision,
+        before + 1,
+        "the other cluster says something else, this one has the same"
+    );
+    beat(&mut connection, Fate::BlamedForLess).await;
+    assert_eq!(connection.answer_revision, before + 2, "the leader takes one more network");
 }
 
 #[tokio::test(start_paused = true)]
