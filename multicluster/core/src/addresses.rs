@@ -5,6 +5,7 @@
 //! not reached otherwise, a network of Pods that another member has costs nothing but itself. What a member claims it has to
 //! be approved for ([`crate::bindings`]).
 
+mod bound;
 mod cover;
 mod former;
 mod gateways;
@@ -18,12 +19,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
+use antrea_shared_api::addresses::is_private;
 use ipnet::IpNet;
 use jiff::Timestamp;
 
 use crate::bindings::{Approval, Approved};
 use crate::ids::ClusterId;
 
+pub(crate) use bound::BoundNetworks;
 pub use cover::since_when;
 pub use former::FormerNetwork;
 pub(crate) use gateways::Held as HeldGateway;
@@ -88,6 +91,8 @@ pub struct Claim {
     is_refused: bool,
     /// Those that it may not have: they are neither private nor bound to the member.
     unapproved: Vec<ClaimedNetwork>,
+    /// Private ones that it may not have either, and that others would not use: nobody has to approve them.
+    unneeded: Vec<ClaimedNetwork>,
     /// Of those that it may have: what it had before networks needed approval, and has only because of that.
     held: Vec<ClaimedNetwork>,
     /// Where endpoints may be of a member that claims nothing, and to which networks are bound.
@@ -123,7 +128,12 @@ impl Claim {
 
     /// The claim without networks that the member may not have.
     pub(crate) fn approved(mut self, approval: &Approval) -> Self {
-        let (mut unapproved, mut held) = (Vec::new(), Vec::new());
+        let (mut unapproved, mut unneeded, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        self.unused.retain(|network| {
+            let is_unneeded = is_private(&network.cidr) && approval.of(&network.cidr) == Approved::No;
+            unneeded.extend(is_unneeded.then_some(*network));
+            !is_unneeded
+        });
         let mut may_have = |network: &ClaimedNetwork| match approval.of(&network.cidr) {
             Approved::Bound | Approved::Private => true,
             Approved::Held => {
@@ -144,7 +154,7 @@ impl Claim {
         for pods in &mut self.pods {
             pods.is_bound = is_bound(&pods.network);
         }
-        Self { unapproved, held, ..self }
+        Self { unapproved, unneeded, held, ..self }
     }
 
     /// The claim without some networks.
@@ -163,7 +173,7 @@ impl Claim {
         &self.held
     }
 
-    /// All networks that the member names, whether it may have them or not.
+    /// All networks that the member names and has, or would have if they were approved.
     pub(crate) fn all(&self) -> impl Iterator<Item = &ClaimedNetwork> {
         let pods = self.pods.iter().filter(|pods| !pods.is_part).map(|pods| &pods.network);
         self.claimed.iter().chain(pods).chain(&self.unused).chain(&self.unapproved)

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::IpNet;
 
-use crate::addresses::{Claim, Claims, GatewayBindings, Refused};
+use crate::addresses::{BoundNetworks, Claim, Claims, GatewayBindings, Refused};
 use crate::bindings::{Approval, GatewayBinding};
 use crate::ids::ClusterId;
 
@@ -122,8 +122,9 @@ impl ClaimBook {
         }
         let (settled, refused) = settle(self.said.values(), &self.bound);
         let (refused, contested) = self.objections(refused);
+        let bound = BoundNetworks::of(&self.bound_networks);
         let of_member = |(cluster, said): (&ClusterId, &Said)| {
-            Some((cluster.clone(), Unapproved::of(cluster, said, &settled, &self.bound_networks)?))
+            Some((cluster.clone(), Unapproved::of(cluster, said, &settled, &bound)?))
         };
         let unapproved: BTreeMap<ClusterId, Unapproved> = self.said.iter().filter_map(of_member).collect();
         let mut told = &differing(&self.refused, &refused) | &differing(&self.contested, &contested);

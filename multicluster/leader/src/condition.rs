@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use antrea_mc_core::addresses::ClaimedNetwork;
 use antrea_mc_core::claims::{ClaimBook, Unapproved};
 use antrea_mc_core::conflict::{LONGEST_MESSAGE, shortened};
 use antrea_mc_core::ids::ClusterId;
@@ -24,7 +23,7 @@ const NOT_BOUND: &str = "NotBound";
 const HELD_BEFORE_BINDING: &str = "HeldBeforeBinding";
 /// The most refusals that are told.
 const NAMED: usize = 64;
-/// The most networks that are listed before such a command.
+/// The most networks, or reasons, that are listed around such a command.
 const LISTED: usize = 16;
 /// How many of the objections are of what is refused to the member itself.
 const REFUSALS: usize = 2;
@@ -106,20 +105,26 @@ fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
 /// Which networks of a member no admin has bound to it, and the command that does. The command replaces what is bound, so
 /// that there is none where it does not fit as a whole.
 fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
-    let Unapproved { left_out, held, unreadable, of_others, .. } = networks;
+    let Unapproved { left_out, held, unreadable, of_others, at_stake, .. } = networks;
     let mut said = Vec::new();
     if !left_out.is_empty() {
-        said.push(format!("no admin of the leader has bound to cluster {cluster}: {}", listed(left_out)));
+        let left_out = listed(left_out, ", ");
+        said.push(format!("no admin of the leader has bound to cluster {cluster}: {left_out}"));
     }
     if !held.is_empty() {
-        said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held)));
+        said.push(format!("the cluster keeps what it had before that was needed: {}", listed(held, ", ")));
     }
-    said.extend(unreadable.iter().take(LISTED).cloned());
+    if !unreadable.is_empty() {
+        said.push(listed(unreadable, "; "));
+    }
     let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
     let mut message = and_how_to_bind(said.join("; "), networks, cluster, namespace);
     if !of_others.is_empty() {
-        let of_others = of_others.iter().take(LISTED).cloned().collect::<Vec<_>>().join("; ");
-        message = format!("{message}; no command is offered for these: {of_others}");
+        let what = match listed(at_stake, ", ") {
+            none if none.is_empty() => " for these".to_owned(),
+            lost => format!(", because it would take {lost} from the cluster"),
+        };
+        message = format!("{message}; no command is offered{what}: {}", listed(of_others, "; "));
     }
     holds(condition_type::NETWORK_UNAPPROVED, reason, message)
 }
@@ -148,9 +153,9 @@ fn and_how_to_bind(said: String, networks: &Unapproved, cluster: &ClusterId, nam
     message
 }
 
-fn listed(networks: &[ClaimedNetwork]) -> String {
-    let named = networks.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match networks.len().saturating_sub(LISTED) {
+fn listed(all: &[impl ToString], between: &str) -> String {
+    let named = all.iter().take(LISTED).map(ToString::to_string).collect::<Vec<_>>().join(between);
+    match all.len().saturating_sub(LISTED) {
         0 => named,
         more => format!("{named} and {more} more"),
     }

@@ -18,6 +18,8 @@ pub(crate) struct ClusterNetworks {
     pods: Vec<IpNet>,
     /// Of these, what its Nodes name, wherever else it tells of them.
     of_nodes: Vec<IpNet>,
+    /// Those of Services that others need not reach, since Pods are the endpoints.
+    unused: Vec<IpNet>,
     /// Those that the leader has written down as its own.
     written: Vec<IpNet>,
 }
@@ -30,6 +32,23 @@ impl ClusterNetworks {
     /// All of them.
     pub(crate) fn all(&self) -> Vec<IpNet> {
         sorted([self.cidrs.as_slice(), &self.pods].concat())
+    }
+
+    /// Whether others need not reach a network.
+    pub(crate) fn is_unused(&self, network: &IpNet) -> bool {
+        self.unused.contains(network)
+    }
+
+    /// What of all that the cluster names it has, as far as the leader has written that down; where it has written down nothing,
+    /// as leaders of the version before do, it may have all that others use.
+    pub(crate) fn had(&self) -> Vec<IpNet> {
+        let mut named = self.all();
+        named.retain(|network| !self.is_unused(network));
+        if self.written.is_empty() {
+            return named;
+        }
+        let is_named = |had: &&IpNet| named.iter().any(|named| named.contains(*had));
+        self.written.iter().filter(is_named).copied().collect()
     }
 
     /// That another cluster names part of a network, or has it. One that the leader has written down as that of this
@@ -63,6 +82,7 @@ impl ClusterNetworks {
             written: parsed(written),
             pods: parsed(exported.chain(&announce.node_pod_cidrs)),
             of_nodes: parsed(&announce.node_pod_cidrs),
+            unused: parsed(announce.service_cidrs.iter().filter(|_| sends_to_pods)),
             ..Self::new(&announce.cluster_id, announce.service_cidrs.iter().chain(sent_to))
         }
     }
@@ -73,6 +93,7 @@ impl ClusterNetworks {
             (&mut self.cidrs, &mut other.cidrs),
             (&mut self.pods, &mut other.pods),
             (&mut self.of_nodes, &mut other.of_nodes),
+            (&mut self.unused, &mut other.unused),
             (&mut self.written, &mut other.written),
         ] {
             others.append(own);

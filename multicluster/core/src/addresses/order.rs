@@ -36,7 +36,8 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank<'a> {
     is_unbound: bool,
-    is_new: bool,
+    /// Whether the leader has not written it down yet.
+    pub(super) is_new: bool,
     since: Option<Timestamp>,
     joined: Timestamp,
     pub(super) cluster: &'a ClusterId,
@@ -130,8 +131,8 @@ impl Claim {
         parts.retain(|part| known.insert(part.cidr));
         claimed.append(&mut parts);
         if claimed.is_empty() && !self.claimed.is_empty() {
-            let unapproved = self.unapproved.clone();
-            return Self { unapproved, is_said: self.is_said, is_refused: true, ..Self::default() };
+            let (unapproved, unneeded) = (self.unapproved.clone(), self.unneeded.clone());
+            return Self { unapproved, unneeded, is_said: self.is_said, is_refused: true, ..Self::default() };
         }
         // What stands is the same however it came to that.
         Self {

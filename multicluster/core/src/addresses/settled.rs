@@ -97,7 +97,9 @@ impl Claims {
                 }
                 What::Former(network) => self.keep_former(rank.cluster, network),
                 What::Gateway(address, is_named) => {
-                    if self.has_room_for_gateway(rank.cluster, address) {
+                    // What is written down stays: leaders of the version before gave it to the member.
+                    let is_free = !rank.is_new || self.former_around_gateway(rank.cluster, address).is_none();
+                    if is_free && self.has_room_for_gateway(rank.cluster, address) {
                         self.gateways.insert(address, rank.cluster, is_named);
                     }
                 }
@@ -115,7 +117,6 @@ impl Claims {
     fn has_room_for_gateway(&self, cluster: &ClusterId, address: IpAddr) -> bool {
         self.gateways.holder(address).is_none_or(|held| held.cluster == *cluster)
             && self.around(address).is_none_or(|(_, owner)| owner == cluster)
-            && self.former_around_gateway(cluster, address).is_none()
     }
 
     /// The network around a Gateway that another member had a short time ago, and may claim again. An admin may bind
@@ -160,7 +161,7 @@ impl Claims {
     pub(crate) fn is_unapproved(&self, cluster: &ClusterId, network: &IpNet) -> bool {
         let is_in = |unapproved: &ClaimedNetwork| unapproved.cidr.contains(network);
         let own = self.standing.get(cluster).filter(|own| !own.has(network));
-        own.is_some_and(|own| own.unapproved().iter().any(is_in))
+        own.is_some_and(|own| own.unapproved.iter().chain(&own.unneeded).any(is_in))
     }
 
     /// The network of Pods that a member claims for their export, and does not have, around one.
@@ -313,7 +314,7 @@ impl Claims {
         if let Some((network, owner)) = self.around(address).filter(|(_, owner)| owner != cluster) {
             return Err(GatewayRefused::InNetwork { address, owner: owner.clone(), network: *network });
         }
-        // A Gateway that the member has was there before the network.
+        // A Gateway that the member has stays until the network is claimed again.
         match self.former_around_gateway(cluster, address).filter(|_| holder.is_none()) {
             Some((network, owner)) => {
                 Err(GatewayRefused::InFormer { address, owner: owner.clone(), network: *network })

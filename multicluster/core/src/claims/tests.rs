@@ -4,7 +4,7 @@ use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceE
 use serde_json::{Value, json};
 
 use super::{ClaimBook, Networks};
-use crate::bindings::Approval;
+use crate::bindings::{Approval, Binding};
 use crate::looks::count;
 
 /// The announce of `east`, with so many networks of Services and of Pods, each around the next one, and of which so many parts
@@ -69,4 +69,29 @@ fn a_member_with_a_record_of_many_parts_changes_its_gateway_as_cheaply_as_others
     let east = "east".parse().unwrap();
     assert_eq!(book.settled().standing(&east).unwrap().networks().count(), 256);
     assert_eq!(book.refused(&east).unwrap().networks.len(), 1, "the widest is around a network of the other");
+}
+
+/// What is bound to others is looked up for each network that is not bound to the member.
+#[test]
+fn networks_that_are_bound_to_others_cost_a_member_without_approval_nothing() {
+    let public: Vec<String> = (0..64).map(|number| format!("2600:{number}::/32")).collect();
+    let announce = json!({
+        "metadata": { "creationTimestamp": "2026-11-21T00:00:00Z" },
+        "clusterID": "east",
+        "serviceCIDRs": public,
+    });
+    let announce: MemberClusterAnnounce = serde_json::from_value(announce).unwrap();
+    let looks = |others: u8| {
+        let mut book = ClaimBook::default();
+        for other in 0..others {
+            let networks = vec![format!("203.0.{other}.0/24").parse().unwrap()];
+            let binding = Binding { networks, is_exact: true, ..Binding::default() };
+            let cluster = format!("other{other}").parse().unwrap();
+            book.update(&cluster, Networks::default(), Approval { binding, ..Approval::default() });
+        }
+        let looks = count(|| say(&mut book, &announce, None));
+        assert_eq!(book.unapproved(&"east".parse().unwrap()).unwrap().wanted.len(), 64);
+        looks
+    };
+    assert_eq!(looks(1), looks(200));
 }

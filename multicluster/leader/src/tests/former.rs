@@ -175,3 +175,29 @@ fn an_admin_binds_a_gateway_in_a_network_that_another_member_had() {
     world.restart();
     assert_eq!(world.actions(), "");
 }
+
+/// A leader of the version before let a member have a Gateway there, perhaps the only one that it has.
+#[test]
+fn a_gateway_that_is_written_down_stays_in_a_network_that_another_member_had_until_that_claims_it_again() {
+    let mut world = waiting();
+    claims(&mut world, "e", &["10.103.0.0/16"]);
+    claims(&mut world, "v", &["10.102.0.0/16"]);
+    world.actions();
+    world.edit("MemberClusterAnnounce", "member-announce-from-e", |announce| {
+        announce["status"]["gateways"] =
+            json!([{"gatewayIP": "10.101.7.7", "since": "2026-11-21T10:00:00Z"}]);
+    });
+    world.apply(&cluster_info("e", 5, "10.103.0.0/16", "10.101.7.7, 10.101.7.8"));
+    world.restart();
+    let actions = world.actions();
+    let refused = "GatewayRefused Gateway 10.101.7.8 is in 10.101.0.0/16, which was that of cluster v less than a day ago";
+    assert!(actions.contains(refused), "another one is new: {actions}");
+    assert!(!actions.contains("Gateway 10.101.7.7 is in"), "{actions}");
+    assert_eq!(gateways(&world, "e"), json!([{"gatewayIP": "10.101.7.7"}]));
+    world.restart();
+    assert_eq!(world.actions(), "");
+    claims(&mut world, "v", &["10.101.0.0/16"]);
+    let actions = world.actions();
+    assert_eq!(written(&world, "v"), "10.101.0.0/16, former 10.102.0.0/16", "{actions}");
+    assert!(!world.has("ResourceImport", "e-clusterinfo"), "{actions}");
+}

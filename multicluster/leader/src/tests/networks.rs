@@ -123,6 +123,20 @@ fn no_command_binds_a_network_that_another_member_has() {
     assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16 1.1.1.0/24");
     let rest = unapproved(&world);
     assert!(rest.contains("of cluster v") && !rest.contains('`'), "nothing is left to be bound: {rest}");
+    let many: Vec<String> = (0..20).map(|number| format!("10.101.{number}.0/24")).collect();
+    claims(&mut world, &many.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(unapproved(&world).ends_with(" and 5 more"), "the network of Pods too: {}", unapproved(&world));
+}
+
+/// What is bound is all that it has from then on.
+#[test]
+fn no_command_takes_from_a_member_what_it_has() {
+    let mut world = world(&set());
+    let v = account("v", 21, &bound("10.0.0.0/8")) + &announce("v", 2, "serviceCIDRs: [10.101.0.0/16]");
+    world.apply(&v);
+    world.actions();
+    assert_eq!(imported(&world), "10.102.0.0/16 10.102.0.0/16");
+    insta::assert_snapshot!(told(&world, "b"), @"NetworkUnapproved=True NotBound: no admin of the leader has bound to cluster b: Service CIDR 1.1.1.0/24; no command is offered, because it would take Service CIDR 10.102.0.0/16 from the cluster: Service CIDR 10.102.0.0/16 overlaps 10.0.0.0/8, which is bound to cluster v");
 }
 
 #[test]

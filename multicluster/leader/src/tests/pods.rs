@@ -177,3 +177,27 @@ fn a_pod_network_that_a_member_names_no_more_is_that_of_the_next_one() {
     world.apply(&account("east", 20, &bound("10.100.0.0/16")));
     assert_eq!(says(&mut world, &[]), ["", ""], "another one may not have it");
 }
+
+/// Others send nothing to it, and it may be that of another member.
+#[test]
+fn a_private_network_of_services_need_not_be_bound_where_pods_are_the_endpoints() {
+    let networks = "serviceCIDRs: [10.96.0.0/16]\npodCIDRs: [1.1.1.0/24]\nendpointIPType: PodIP";
+    let objects = [
+        SET.to_owned(),
+        announce("v", 0, "serviceCIDRs: [10.96.0.0/16]"),
+        announce("b", 1, networks),
+        account("b", 20, ""),
+        cluster_info("b", 3, "10.96.0.0/16", "172.18.2.1"),
+    ];
+    let mut world = World::of(&objects.concat());
+    world.actions();
+    let offered = super::networks::told(&world, "b");
+    let command = "networks=1.1.1.0/24`; no command is offered for these: Service CIDR 10.96.0.0/16 overlaps";
+    assert!(offered.contains(command), "{offered}");
+    world.apply(&account("b", 20, &bound("1.1.1.0/24")));
+    world.actions();
+    assert_eq!(super::networks::told(&world, "b"), "");
+    let export = world.object("ResourceExport", "b-clusterinfo");
+    let told = &export["status"]["conditions"][0]["message"];
+    assert_eq!(told, "left out: no admin of the leader has bound 10.96.0.0/16 to cluster b");
+}
