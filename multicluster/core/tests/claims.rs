@@ -276,3 +276,24 @@ proptest! {
         prop_assert_eq!(area.write_down(), Concerned::default());
     }
 }
+
+/// The networks of its Nodes are in its Service CIDR, which is bound to another member.
+#[test]
+fn a_network_of_pods_that_is_written_down_is_no_part_of_what_it_is_in() {
+    let network = |text: &str| vec![text.parse::<IpNet>().unwrap()];
+    let nothing = Said {
+        services: Vec::new(),
+        pods: Vec::new(),
+        of_nodes: Vec::new(),
+        exports_pods: false,
+        gateways: None,
+    };
+    let mut area = Area::new(&[(None, None), (Some(network("10.0.0.0/14")), None), (None, None)]);
+    let services = Said { services: network("10.0.0.0/14"), ..nothing.clone() };
+    area.say(&[nothing.clone(), nothing.clone(), services.clone()]);
+    area.write_down();
+    let pods = Said { pods: network("10.0.0.0/17"), exports_pods: true, ..nothing.clone() };
+    area.say(&[nothing, pods, Said { of_nodes: network("10.0.128.0/17"), ..services }]);
+    assert_eq!(area.networks(2), network("10.0.128.0/17"));
+    assert_eq!(area.write_down(), Concerned::default());
+}

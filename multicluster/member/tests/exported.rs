@@ -335,14 +335,14 @@ fn an_older_export_that_grows_closes_nothing() {
 
 #[test]
 fn in_a_full_list_a_pod_has_the_room_of_the_one_that_it_replaces() {
-    let all = format!("{EXPORT}---\n{}---\n{}", slice(7), with_many_pods("big", 5000, 22));
+    let all = format!("{EXPORT}---\n{}---\n{}", slice(8), with_many_pods("big", 5000, 22));
     let mut life = Life::of(with_pods(), &all, GATEWAY);
-    assert!(life.listed(0).starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.7/32 "));
-    let full = life.apply(10_000, &slice(9));
-    assert!(!full.contains("10.10.1.9/32"), "{full}");
-    life.delete(10_500, Kind::EndpointSlice, "web-of-7");
+    assert!(life.listed(0).starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.8/32 "));
+    let full = life.apply(10_000, &slice(12));
+    assert!(!full.contains("10.10.1.12/32"), "{full}");
+    life.delete(10_500, Kind::EndpointSlice, "web-of-8");
     let replaced = life.listed(11_000);
-    assert!(replaced.starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.9/32 "), "{replaced}");
+    assert!(replaced.starts_with("10.10.1.5/32 10.10.1.6/32 10.10.1.12/32 "), "{replaced}");
 }
 
 #[test]

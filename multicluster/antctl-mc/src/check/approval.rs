@@ -45,7 +45,8 @@ fn check_cluster(
     let (mut claimed, mut had) = (networks.all(), networks.had());
     // Nobody has to approve a private network that others do not use; and what is bound already is all that it has.
     claimed.retain(|network| {
-        !is_bound(network) && !(is_exact && is_private(network) && networks.is_unused(network))
+        let need_not_be = is_exact && is_private(network) && networks.is_unused(network);
+        !is_bound(network) && !need_not_be
     });
     had.retain(|network| !is_bound(network) && !is_exact);
     let wrong = joined(claimed.iter().filter(needs_approval), ", ");

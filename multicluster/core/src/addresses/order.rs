@@ -79,14 +79,16 @@ impl Claim {
                 self.bound.extend(pods.is_bound.then_some(pods.network));
             }
         }
+        let of_pods: BTreeSet<IpNet> = self.pods.iter().map(|pods| pods.network.cidr).collect();
         for network in &self.claimed {
             self.recorded.extend(since.get(&network.cidr).map(|since| (*network, *since)));
         }
         for network_use in [NetworkUse::Service, NetworkUse::Pod] {
             let of_use = self.claimed.iter().filter(|network| network.network_use == network_use);
             let claimed = Cover::of(of_use.map(|network| &network.cidr));
-            // Also of one that is written down itself: whether the whole or a part is the older, each stands by itself.
-            let parts = record.keys().filter(|had| claimed.has(had));
+            // Also of one that is written down itself: whether the whole or a part is the older, each stands by itself. What is
+            // named for Pods is no part of others.
+            let parts = record.keys().filter(|had| claimed.has(had) && !of_pods.contains(had));
             let part = |had: &IpNet| Some((ClaimedNetwork { network_use, cidr: *had }, *since.get(had)?));
             self.recorded.extend(parts.filter_map(part));
         }
