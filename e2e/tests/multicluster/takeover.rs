@@ -1,5 +1,5 @@
 //! Two clusters with what upstream's leader and one of its members left: our controllers start, nothing is made anew, and
-//! nothing goes but the Endpoints that our EndpointSlices stand for.
+//! nothing goes but the Endpoints that our EndpointSlices stand for, and labels of Pods, which are those of stretched policies.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -189,13 +189,15 @@ fn ensure_ready(leader: &Kubectl, cluster: &str, reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// The UID of each object of these kinds, but Kubernetes' own Services.
+/// The UID of each object of these kinds, but Kubernetes' own Services, and labels of Pods: `enableStretchedNetworkPolicy` is off.
 fn uids(kubectl: &Kubectl, kinds: &str) -> Result<BTreeMap<String, Value>> {
     let all = kubectl.json(&["get", kinds, "--all-namespaces"])?;
     let mut uids = BTreeMap::new();
     for object in all["items"].as_array().into_iter().flatten() {
         let metadata = &object["metadata"];
-        if object["kind"] != "Service" || metadata["namespace"] == "shop" {
+        let is_kubernetes = object["kind"] == "Service" && metadata["namespace"] != "shop";
+        let are_labels = object["kind"] == "LabelIdentity" || object["spec"]["kind"] == "LabelIdentity";
+        if !is_kubernetes && !are_labels {
             let name = format!("{} {}/{}", object["kind"], metadata["namespace"], metadata["name"]);
             uids.insert(name, metadata["uid"].clone());
         }
