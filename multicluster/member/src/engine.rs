@@ -209,7 +209,8 @@ impl<P: Part> Engine<P> {
             return self.schedule.wait_for(*kind, subject);
         }
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
-        plan.actions.retain(|action| !self.answers.is_in_vain(action));
+        let now = self.began.elapsed();
+        plan.actions.retain(|action| !self.answers.is_in_vain(action, now));
         report(&mut self.problems, &subject, plan.problems);
         let is_withheld =
             self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);

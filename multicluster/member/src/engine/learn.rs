@@ -148,6 +148,10 @@ impl<P: Part> Engine<P> {
             }
             area.learned(&self.objects, change, now);
             self.schedule.extend(area.subjects(&self.objects, change));
+            if self.answers.is_old(&change.key, now) {
+                let key = change.key.clone();
+                self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
+            }
         }
         match lifted.unwrap_or_default() {
             Lifted::Nothing => {}
@@ -180,7 +184,7 @@ impl<P: Part> Engine<P> {
                     Vec::new()
                 }
                 Outcome::Is(kind, object) => {
-                    self.answers.note(action, &object);
+                    self.answers.note(action, &object, self.began.elapsed());
                     self.objects.insert(kind, object)
                 }
                 Outcome::Changed(kind, object) => self.objects.insert(kind, object),
