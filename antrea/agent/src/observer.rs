@@ -65,7 +65,7 @@ impl Observe for Observer {
     }
 }
 
-/// Waits until a value is like that; for ever where nobody computes it any more. Who does ends before this component.
+/// Waits until a value is like that; forever where nobody computes it any more. What computes it ends before this component.
 async fn until<T>(value: &mut watch::Receiver<T>, is: impl FnMut(&T) -> bool) {
     if value.wait_for(is).await.is_err() {
         pending::<()>().await;

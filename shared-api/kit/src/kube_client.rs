@@ -130,7 +130,7 @@ async fn from_file(path: &Path) -> Result<Config, AccessError> {
     Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(error)
 }
 
-/// Waits for a request, but not for ever: an API server that takes a request and never answers must not stop a
+/// Waits for a request, but not forever: an API server that takes a request and never answers must not stop a
 /// component.
 ///
 /// # Errors

@@ -116,7 +116,7 @@ fn translate<K, T>(
 }
 
 /// Whether the server has forgotten what happened since, and has refused the whole watch for that. kube lists anew only
-/// where an event says so, and would ask from the same version for ever.
+/// where an event says so, and would ask from the same version forever.
 fn is_expired(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }

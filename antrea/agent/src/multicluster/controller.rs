@@ -116,7 +116,7 @@ impl MulticlusterController {
         mut clusters: mpsc::Receiver<WatchEvent<Record<OtherCluster>>>,
         stop: CancellationToken,
     ) -> Result<()> {
-        // Not restarted after each event, which could put it off for ever.
+        // Not restarted after each event, which could put it off forever.
         let mut retry = interval_at(Instant::now() + RETRY, RETRY);
         loop {
             let mut changed = tokio::select! {

@@ -75,7 +75,7 @@ fn whose_writes_of_imports_and_exports_nobody_is_asked_about_is_the_controller_i
     }
 }
 
-/// A kubelet that waited for the controller before it starts its Pod would wait for ever.
+/// A kubelet that waited for the controller before it starts its Pod would wait forever.
 #[test]
 fn the_controller_is_asked_about_tokens_for_members_and_never_about_those_of_kubelets() {
     let Some(chart) = Chart::open() else { return };

@@ -28,7 +28,7 @@ pub struct Networks<'a> {
 
 impl<'a> Networks<'a> {
     /// What a cluster says in these. One whose announce is being deleted is no member any more, and says nothing, though a
-    /// finalizer of its own may keep the object for ever.
+    /// finalizer of its own may keep the object forever.
     pub fn of(announce: Option<&'a MemberClusterAnnounce>, info: Option<&'a ResourceExport>) -> Self {
         let is_leaving = announce.is_some_and(|announce| announce.metadata.deletion_timestamp.is_some());
         if is_leaving { Self::default() } else { Self { announce, info } }

@@ -179,7 +179,7 @@ impl<P: Part> Engine<P> {
                 }
                 // It may have changed before the list; whatever came after that the watch tells.
                 ref other if round < self.objects.round(other.kind()) => Vec::new(),
-                // What is not watched would be kept for ever.
+                // What is not watched would be kept forever.
                 Outcome::Is(kind, _) | Outcome::Changed(kind, _) if !self.objects.has_listed(kind) => {
                     Vec::new()
                 }
