@@ -1,4 +1,4 @@
-//! What vouches for the webhooks of the leader: another authority follows it, and API servers trust the webhooks all the time.
+//! The certificate authority of the leader's webhooks is replaced by another, and API servers trust the webhooks all the time.
 //!
 //! The elected replica takes a step an hour after it was started, and the next one ten minutes later: here the test takes them, as
 //! another replica would.

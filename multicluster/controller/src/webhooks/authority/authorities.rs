@@ -18,7 +18,7 @@ const SPREAD: Duration = Duration::from_secs(600);
 /// certificate alone, and would put that back.
 const SETTLED: Duration = Duration::from_secs(3600);
 
-/// What vouches for webhooks.
+/// The certificate authorities of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Authorities {
     /// The one that issues certificates.

@@ -140,7 +140,7 @@ impl Keeper {
                 warn!(secret = SECRET, error = %chain(&error), "The Secret holds no usable authority for webhooks");
                 return false;
             }
-            info!(secret = SECRET, "Another authority vouches for webhooks");
+            info!(secret = SECRET, "Webhooks have another certificate authority");
         }
         if found != self.authorities {
             self.trusted_since = None;
@@ -180,7 +180,7 @@ fn tell(secret: Secret) -> Option<Told> {
 impl Keep for Keeper {
     type Event = Event;
     type Action = Action;
-    const WHAT: &'static str = "Secret with what vouches for webhooks";
+    const WHAT: &'static str = "Secret with the certificate authority of webhooks";
 
     fn learn(&mut self, event: Event) {
         match event {
@@ -214,7 +214,7 @@ impl Keep for Keeper {
             }
         };
         match written {
-            Ok(()) => info!(secret = SECRET, ?action, "Wrote what vouches for webhooks"),
+            Ok(()) => info!(secret = SECRET, ?action, "Wrote the certificate authority of webhooks"),
             // Somebody else was faster.
             Err(error) if matches!(status_code(&error), Some(404 | 409)) => {}
             Err(error) => return Err(error),

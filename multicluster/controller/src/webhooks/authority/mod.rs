@@ -57,7 +57,7 @@ async fn attempt(api: &Api<Secret>, namespace: &str) -> Result<Option<Authoritie
     };
     match written {
         Ok(()) => {
-            info!(secret = SECRET, "Made the certificate that vouches for webhooks");
+            info!(secret = SECRET, "Made the certificate authority of webhooks");
             Ok(Some(made))
         }
         Err(error) if status_code(&error) == Some(409) => Ok(None),

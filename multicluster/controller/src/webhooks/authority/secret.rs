@@ -1,4 +1,4 @@
-//! The Secret that keeps what vouches for webhooks.
+//! The Secret that keeps the certificate authorities of webhooks.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
