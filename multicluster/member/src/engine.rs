@@ -178,8 +178,10 @@ impl<P: Part> Engine<P> {
             return;
         };
         let tick = area.tick(&self.objects, now);
-        self.tick = tick.again;
         self.schedule.extend(tick.changed);
+        let keys = self.answers.ask_again(now);
+        self.look_again(keys);
+        self.tick = tick.again.into_iter().chain(self.answers.next()).min();
     }
 
     /// When something is to be done though nothing happens.
@@ -209,8 +211,7 @@ impl<P: Part> Engine<P> {
             return self.schedule.wait_for(*kind, subject);
         }
         let mut plan = area.plan(&self.objects, &subject, Timestamp::now());
-        let now = self.began.elapsed();
-        plan.actions.retain(|action| !self.answers.is_in_vain(action, now));
+        plan.actions.retain(|action| !self.answers.is_in_vain(action));
         report(&mut self.problems, &subject, plan.problems);
         let is_withheld =
             self.schedule.is_put_off(&subject) && self.retries.withhold(&subject, &mut plan.actions);

@@ -1,8 +1,10 @@
 //! What an API server does not keep of what it is sent: it drops fields that its CustomResourceDefinition lacks, such as
 //! ours where upstream's or an older one is installed. Asking for them again and again would not help. A watch that goes on
-//! where it ended does not tell that the definition has changed, so the own API server is asked once a minute.
+//! where it ended does not tell that the definition has changed, so our own API server is asked for one object of each kind
+//! a minute, in turn, and for all of them once it keeps more.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::mem::discriminant;
 use std::time::Duration;
 
@@ -13,58 +15,93 @@ use crate::action::Action;
 use crate::kind::{Kind, Side};
 use crate::objects::Key;
 
-/// How long our own API server is not asked for what it has dropped, when an object changes meanwhile. Leaders, which have far
-/// more objects, are asked when these are listed again.
+/// How long our own API server is not asked for what it has dropped of objects of a kind. Leaders, which have far more objects,
+/// are asked when these are listed again.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// For each object what is missing still after the last patch of it and of its status, and since when that is known.
 #[derive(Debug, Default)]
-pub(super) struct Answers(BTreeMap<Key, (Vec<Action>, Duration)>);
+pub(super) struct Answers {
+    /// For each object what is missing still after the last patch of it and of its status.
+    missing: BTreeMap<Key, Vec<Action>>,
+    /// The kinds that something is or was missing from.
+    kinds: BTreeMap<Kind, Asked>,
+}
+
+/// When the API server was asked last for what is missing from objects of a kind.
+#[derive(Debug)]
+struct Asked {
+    at: Duration,
+    key: Key,
+    /// Whether the answer is still to come.
+    is_open: bool,
+}
 
 impl Answers {
-    /// Notes what became of the object that `asked` was sent for.
-    pub(super) fn note(&mut self, asked: &Action, answer: &Value, now: Duration) {
+    /// Notes what became of the object that `asked` was sent for. Names the objects that may be kept as a whole now.
+    pub(super) fn note(&mut self, asked: &Action, answer: &Value, now: Duration) -> Vec<Key> {
         let key = asked.key();
         let missing = asked.missing_from(answer);
-        if missing.is_some() && self.of_kind(key.kind).next().is_none() {
-            info!(%key, "The API server drops fields of objects of this kind: it knows an older version");
-        }
-        let (all, since) = self.0.entry(key.clone()).or_default();
-        *since = now;
+        let all = self.missing.entry(key.clone()).or_default();
         all.retain(|other| discriminant(other) != discriminant(asked));
         all.extend(missing);
-        if all.is_empty() {
-            self.0.remove(key);
+        let is_whole = all.is_empty();
+        if is_whole {
+            self.missing.remove(key);
+        } else if let Entry::Vacant(kind) = self.kinds.entry(key.kind) {
+            info!(%key, "The API server drops fields of objects of this kind: it knows an older version");
+            kind.insert(Asked { at: now, key: key.clone(), is_open: false });
         }
+        let answered = self.kinds.get_mut(&key.kind).filter(|last| last.is_open && last.key == *key);
+        let Some(last) = answered else { return Vec::new() };
+        last.is_open = false;
+        if is_whole { self.forget_kind(key.kind) } else { Vec::new() }
     }
 
     /// Whether just this is known not to be kept.
-    pub(super) fn is_in_vain(&self, action: &Action, now: Duration) -> bool {
-        let is_missing = |all: &Vec<Action>| all.iter().any(|missing| missing.is_like(action));
-        let known = self.0.get(action.key()).is_some_and(|(all, _)| is_missing(all));
-        known && !self.is_old(action.key(), now)
+    pub(super) fn is_in_vain(&self, action: &Action) -> bool {
+        let missing = self.missing.get(action.key());
+        missing.is_some_and(|all| all.iter().any(|missing| missing.is_like(action)))
     }
 
-    /// Whether it is time to find out if more of an object is kept now.
-    pub(super) fn is_old(&self, key: &Key, now: Duration) -> bool {
-        let is_old = |since: Duration| key.kind.side() == Side::Local && now >= since + PAUSE;
-        self.0.get(key).is_some_and(|(_, since)| is_old(*since))
+    /// The objects that our own API server is asked for again at `now`, one of each kind.
+    pub(super) fn ask_again(&mut self, now: Duration) -> Vec<Key> {
+        let due =
+            self.kinds.iter().filter(|(kind, last)| kind.side() == Side::Local && last.at + PAUSE <= now);
+        let due: Vec<Key> = due.filter_map(|(kind, last)| self.next_of(*kind, &last.key)).cloned().collect();
+        for key in &due {
+            self.forget(key);
+            self.kinds.insert(key.kind, Asked { at: now, key: key.clone(), is_open: true });
+        }
+        due
+    }
+
+    /// When to ask again; nothing where nothing is missing.
+    pub(super) fn next(&self) -> Option<Duration> {
+        let local = self.kinds.iter().filter(|(kind, _)| kind.side() == Side::Local);
+        let lacking = local.filter(|(kind, _)| self.of_kind(**kind).next().is_some());
+        lacking.map(|(_, last)| last.at + PAUSE).min()
     }
 
     /// The object is gone.
     pub(super) fn forget(&mut self, key: &Key) {
-        self.0.remove(key);
+        self.missing.remove(key);
     }
 
     /// The API server may keep more of a kind now. Names the objects that something is missing from.
     pub(super) fn forget_kind(&mut self, kind: Kind) -> Vec<Key> {
         let keys: Vec<Key> = self.of_kind(kind).cloned().collect();
         keys.iter().for_each(|key| self.forget(key));
+        self.kinds.remove(&kind);
         keys
     }
 
+    /// The object after this one that something is missing from, the first after the last.
+    fn next_of(&self, kind: Kind, key: &Key) -> Option<&Key> {
+        self.of_kind(kind).find(|other| *other > key).or_else(|| self.of_kind(kind).next())
+    }
+
     fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Key> {
-        let from = self.0.range(Key::new(kind, "", "")..);
+        let from = self.missing.range(Key::new(kind, "", "")..);
         from.map(|(key, _)| key).take_while(move |key| key.kind == kind)
     }
 }
@@ -104,30 +141,24 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_not_asked_for_again() {
         let mut answers = answered();
-        assert!(answers.is_in_vain(&patch(&stored("one", 80), 80), NOW));
+        assert!(answers.is_in_vain(&patch(&stored("one", 80), 80)));
         answers.note(&patch(&stored("one", 80), 80), &stored("one", 80), NOW);
-        assert!(
-            answers.is_in_vain(&patch(&stored("one", 80), 80), NOW),
-            "asked for alone it is not kept either"
-        );
+        assert!(answers.is_in_vain(&patch(&stored("one", 80), 80)), "asked for alone it is not kept either");
     }
 
     #[test]
     fn what_differs_in_anything_else_is_repaired() {
         let answers = answered();
-        assert!(!answers.is_in_vain(&patch(&stored("one", 81), 80), NOW), "somebody has edited it");
-        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 82), NOW), "something else is wanted");
-        assert!(
-            !answers.is_in_vain(&patch(&stored("two", 80), 80), NOW),
-            "it is another object of that name"
-        );
+        assert!(!answers.is_in_vain(&patch(&stored("one", 81), 80)), "somebody has edited it");
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 82)), "something else is wanted");
+        assert!(!answers.is_in_vain(&patch(&stored("two", 80), 80)), "it is another object of that name");
     }
 
     #[test]
     fn what_is_kept_is_asked_for_again_when_it_is_gone() {
         let mut answers = answered();
         answers.note(&patch(&stored("one", 80), 80), &wanted(80), NOW);
-        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80), NOW));
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80)));
     }
 
     #[test]
@@ -137,7 +168,7 @@ mod tests {
         let mut with_status = object.clone();
         with_status["status"] = status.clone();
         answers.note(&ensure_status(&key(), &object, &status).unwrap(), &with_status, NOW);
-        assert!(answers.is_in_vain(&patch(&object, 80), NOW));
+        assert!(answers.is_in_vain(&patch(&object, 80)));
     }
 
     #[test]
@@ -150,35 +181,78 @@ mod tests {
         kept["status"] = status.clone();
         let mut answers = Answers::default();
         answers.note(&asked, &kept, NOW);
-        assert!(answers.0.is_empty());
+        assert!(answers.missing.is_empty());
         answers.note(&asked, &at_version("8"), NOW);
-        assert!(answers.is_in_vain(&ensure_status(&key, &at_version("8"), &status).unwrap(), NOW));
+        assert!(answers.is_in_vain(&ensure_status(&key, &at_version("8"), &status).unwrap()));
+    }
+
+    fn after(seconds: u64) -> Duration {
+        NOW + Duration::from_secs(seconds)
+    }
+
+    /// A patch of an object, and the object that comes of it: a field is missing.
+    fn dropped(kind: Kind, name: &str) -> (Action, Value) {
+        let found = json!({ "metadata": { "name": name, "namespace": "b", "uid": name } });
+        (ensure(kind, Some(&found), &whole(name)).unwrap(), found)
+    }
+
+    fn whole(name: &str) -> Value {
+        json!({ "metadata": { "name": name, "namespace": "b", "uid": name }, "exported": "c" })
     }
 
     /// Its definition may be another one, and the watch may have gone on where it ended.
     #[test]
     fn our_own_api_server_is_asked_again_after_a_minute_and_no_leader() {
         let asked_again = |kind: Kind| {
-            let found = json!({ "metadata": { "uid": "one" } });
-            let wanted = json!({ "metadata": { "name": "a", "namespace": "b" }, "exported": "c" });
-            let asked = ensure(kind, Some(&found), &wanted).unwrap();
+            let (asked, found) = dropped(kind, "a");
             let mut answers = Answers::default();
             answers.note(&asked, &found, NOW);
-            let after = |seconds: u64| {
-                let now = NOW + Duration::from_secs(seconds);
-                (answers.is_old(asked.key(), now), answers.is_in_vain(&asked, now))
-            };
-            (after(59), after(60))
+            let next = answers.next();
+            let early = answers.ask_again(after(59)).len();
+            assert!(answers.is_in_vain(&asked));
+            (next, early, answers.ask_again(after(60)).len(), answers.is_in_vain(&asked))
         };
-        assert_eq!(asked_again(Kind::Gateway), ((false, true), (true, false)));
-        assert_eq!(asked_again(Kind::ResourceExport), ((false, true), (false, true)));
+        assert_eq!(asked_again(Kind::Gateway), (Some(after(60)), 0, 1, false));
+        assert_eq!(asked_again(Kind::ResourceExport), (None, 0, 0, true));
+    }
+
+    #[test]
+    fn one_object_of_a_kind_is_asked_for_in_a_minute_and_all_once_it_is_kept() {
+        let mut answers = Answers::default();
+        let all: Vec<(Action, Value)> = ["a", "b", "c"].map(|name| dropped(Kind::Gateway, name)).into();
+        for (asked, found) in &all {
+            answers.note(asked, found, NOW);
+        }
+        let key = |number: usize| all[number].0.key().clone();
+        for (minutes, number) in [(1, 1), (2, 2), (3, 0), (4, 1)] {
+            let now = after(60 * minutes);
+            assert_eq!(answers.ask_again(now), [key(number)]);
+            assert_eq!(answers.ask_again(now), [], "it has been asked for");
+            let (asked, found) = &all[number];
+            assert_eq!(answers.note(asked, found, now), [], "it is not kept");
+            assert_eq!(answers.next(), Some(now + PAUSE));
+        }
+        assert_eq!(answers.ask_again(after(300)), [key(2)]);
+        assert_eq!(answers.note(&all[2].0, &whole("c"), after(300)), [key(0), key(1)]);
+        assert_eq!(answers.next(), None);
+        assert!(!answers.is_in_vain(&all[0].0));
+    }
+
+    #[test]
+    fn what_is_kept_without_a_question_tells_nothing_of_other_objects() {
+        let mut answers = Answers::default();
+        let ((first, found), (second, other)) = (dropped(Kind::Gateway, "a"), dropped(Kind::Gateway, "b"));
+        answers.note(&first, &found, NOW);
+        answers.note(&second, &other, NOW);
+        assert_eq!(answers.note(&first, &whole("a"), NOW), []);
+        assert!(answers.is_in_vain(&second));
     }
 
     #[test]
     fn an_object_of_somebody_else_in_the_place_of_ours_is_repaired() {
         let (mut answers, found) = (Answers::default(), stored("one", 80));
         answers.note(&ensure(Kind::ResourceExport, None, &wanted(80)).unwrap(), &found, NOW);
-        assert!(!answers.is_in_vain(&patch(&found, 80), NOW));
+        assert!(!answers.is_in_vain(&patch(&found, 80)));
     }
 
     #[test]
@@ -186,6 +260,6 @@ mod tests {
         let mut answers = answered();
         assert_eq!(answers.forget_kind(Kind::ResourceImport), []);
         assert_eq!(answers.forget_kind(Kind::ResourceExport), [key()]);
-        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80), NOW));
+        assert!(!answers.is_in_vain(&patch(&stored("one", 80), 80)));
     }
 }

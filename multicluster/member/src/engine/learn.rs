@@ -15,7 +15,7 @@ use crate::action::Action;
 use crate::area::{Area, Lifted};
 use crate::kind::{Kind, Side};
 use crate::leader::Leader;
-use crate::objects::Change;
+use crate::objects::{Change, Key};
 use crate::send::Outcome;
 use crate::watches::{Told, Watcher};
 
@@ -132,9 +132,16 @@ impl<P: Part> Engine<P> {
         if let Some(area) = self.area.as_mut().filter(|_| interrupted) {
             area.interrupted(now);
             // So does the watch of a kind whose CustomResourceDefinition has changed.
-            for key in self.answers.forget_kind(kind) {
-                self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
-            }
+            let keys = self.answers.forget_kind(kind);
+            self.look_again(keys);
+        }
+    }
+
+    /// Decides on what these objects depend on, though they have not changed.
+    pub(super) fn look_again(&mut self, keys: Vec<Key>) {
+        let Some(area) = &self.area else { return };
+        for key in keys {
+            self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
         }
     }
 
@@ -148,10 +155,6 @@ impl<P: Part> Engine<P> {
             }
             area.learned(&self.objects, change, now);
             self.schedule.extend(area.subjects(&self.objects, change));
-            if self.answers.is_old(&change.key, now) {
-                let key = change.key.clone();
-                self.schedule.extend(area.subjects(&self.objects, &Change { key, before: None }));
-            }
         }
         match lifted.unwrap_or_default() {
             Lifted::Nothing => {}
@@ -184,7 +187,8 @@ impl<P: Part> Engine<P> {
                     Vec::new()
                 }
                 Outcome::Is(kind, object) => {
-                    self.answers.note(action, &object, self.began.elapsed());
+                    let kept = self.answers.note(action, &object, self.began.elapsed());
+                    self.look_again(kept);
                     self.objects.insert(kind, object)
                 }
                 Outcome::Changed(kind, object) => self.objects.insert(kind, object),
