@@ -34,6 +34,15 @@ pub(super) struct Reached {
     pub(super) since: String,
 }
 
+/// What is exported no more, and still open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Leaving {
+    /// Until when.
+    until: Duration,
+    /// The Service that it was an address of last; nothing where an earlier process listed it.
+    of: Option<ServiceName>,
+}
+
 /// What a Gateway has room to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fitting {
@@ -48,11 +57,11 @@ impl Fitting {
     /// that nothing that is new, or grows, closes it; then what has been exported for longest.
     pub(super) fn of(
         services: &BTreeMap<ServiceName, Reached>,
-        leaving: impl Iterator<Item = Ipv4Net> + Clone,
+        leaving: &BTreeMap<Ipv4Net, Leaving>,
         listed: &NetworkSet,
     ) -> Self {
         let addresses = services.values().flat_map(|of| &of.addresses).copied().map(Ipv4Net::from);
-        let all = NetworkSet::of(&addresses.chain(leaving.clone()).collect());
+        let all = NetworkSet::of(&addresses.chain(leaving.keys().copied()).collect());
         if all.len() <= MOST_EXPORTED_ADDRESSES {
             return Self { listed: all, left_out: BTreeMap::new() };
         }
@@ -65,12 +74,13 @@ impl Fitting {
 
     fn bounded(
         services: &BTreeMap<ServiceName, Reached>,
-        leaving: impl Iterator<Item = Ipv4Net>,
+        leaving: &BTreeMap<Ipv4Net, Leaving>,
         listed: &NetworkSet,
     ) -> Self {
         let mut by_age: Vec<(&ServiceName, &Reached)> = services.iter().collect();
         by_age.sort_by_key(|(name, of)| (of.since.as_str(), *name));
         let mut fitting = Self::of_listed(&by_age, listed);
+        fitting.replace(&by_age, leaving, listed);
         for (name, of) in by_age {
             let left_out = of.addresses.iter().filter(|address| !fitting.list(Ipv4Net::from(**address)));
             let left_out: BTreeSet<Ipv4Addr> = left_out.copied().collect();
@@ -78,10 +88,32 @@ impl Fitting {
                 fitting.left_out.insert(name.clone(), left_out);
             }
         }
-        for network in leaving {
-            fitting.list(network);
+        for network in leaving.keys() {
+            fitting.list(*network);
         }
         fitting
+    }
+
+    /// What goes leaves its room to other addresses of its Service. It keeps it while there are none: a Pod may be replaced, or an
+    /// export made again.
+    fn replace(
+        &mut self,
+        by_age: &[(&ServiceName, &Reached)],
+        leaving: &BTreeMap<Ipv4Net, Leaving>,
+        listed: &NetworkSet,
+    ) {
+        let lacks = |address: &&Ipv4Addr| !self.listed.has(Ipv4Net::from(**address));
+        let waiting = by_age.iter().map(|(name, of)| (*name, of.addresses.iter().filter(lacks).collect()));
+        let waiting: BTreeMap<&ServiceName, Vec<&Ipv4Addr>> = waiting.collect();
+        let mut replacements = BTreeMap::new();
+        for (network, of) in leaving.iter().filter(|(network, _)| listed.has(**network)) {
+            let of = of.of.as_ref().and_then(|of| waiting.get_key_value(of));
+            let next = of.and_then(|(of, waiting)| {
+                let next = replacements.entry(*of).or_insert_with(|| waiting.iter());
+                next.next().map(|address| Ipv4Net::from(**address))
+            });
+            self.list(next.unwrap_or(*network));
+        }
     }
 
     /// What is listed already and is exported still. Where something has gone from the middle of networks, more of them may be
@@ -114,7 +146,7 @@ pub struct Exported {
     /// How many Services are reached at an address.
     shares: BTreeMap<Ipv4Addr, usize>,
     /// What is exported no more, and until when it is let in.
-    leaving: BTreeMap<Ipv4Net, Duration>,
+    leaving: BTreeMap<Ipv4Net, Leaving>,
     /// The same by time.
     ends: BTreeSet<(Duration, Ipv4Net)>,
     /// The networks of Pods that Nodes named when these were looked at last.
@@ -171,11 +203,11 @@ impl Exported {
     ) {
         self.services = Some(BTreeMap::new());
         for (name, reached) in services {
-            self.set(name, reached, now);
+            self.set(&name, reached, now);
         }
         let exported = networks(&self.shares);
         for network in told.difference(&exported) {
-            self.leave(*network, now);
+            self.leave(*network, None, now);
         }
         self.fitting.listed = NetworkSet::of(told);
         self.pending.clear();
@@ -192,31 +224,31 @@ impl Exported {
     }
 
     /// This is where a Service is reached at `now`.
-    pub(super) fn set(&mut self, name: ServiceName, reached: Reached, now: Duration) {
+    pub(super) fn set(&mut self, name: &ServiceName, reached: Reached, now: Duration) {
         let Some(services) = &mut self.services else { return };
         let addresses = reached.addresses.clone();
-        let is_another = services.get(&name).is_some_and(|before| before.since != reached.since);
+        let is_another = services.get(name).is_some_and(|before| before.since != reached.since);
         let before = match addresses.is_empty() {
-            true => services.remove(&name),
+            true => services.remove(name),
             false => services.insert(name.clone(), reached),
         };
         let before = before.unwrap_or_default().addresses;
         let new = addresses.difference(&before).filter(|address| self.add(**address)).count();
         let is_new = new > 0;
         if is_new {
-            self.pending.insert(name);
+            self.pending.insert(name.clone());
         } else if addresses.is_empty() {
-            self.pending.remove(&name);
+            self.pending.remove(name);
         }
         if is_new || (is_another && !addresses.is_empty()) {
             let pause = if self.fitting.listed.len() <= FEW { SHORT_PAUSE } else { PAUSE };
             self.look_after(pause);
         }
-        // What has gone leaves room to what waits for it.
-        if !self.fitting.left_out.is_empty() && !before.is_subset(&addresses) {
+        // What has gone leaves its room to what waits for it.
+        if self.fitting.left_out.contains_key(name) && !before.is_subset(&addresses) {
             self.look_after(PAUSE);
         }
-        before.difference(&addresses).for_each(|address| self.take(*address, now));
+        before.difference(&addresses).for_each(|address| self.take(*address, name, now));
     }
 
     /// Whether Gateways have to be told of it.
@@ -224,8 +256,8 @@ impl Exported {
         let shares = self.shares.entry(address).or_default();
         *shares += 1;
         let network = Ipv4Net::from(address);
-        if let Some(until) = self.leaving.remove(&network) {
-            self.ends.remove(&(until, network));
+        if let Some(leaving) = self.leaving.remove(&network) {
+            self.ends.remove(&(leaving.until, network));
         }
         !self.fitting.listed.has(network)
     }
@@ -236,18 +268,18 @@ impl Exported {
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
     }
 
-    fn take(&mut self, address: Ipv4Addr, now: Duration) {
+    fn take(&mut self, address: Ipv4Addr, of: &ServiceName, now: Duration) {
         let Some(shares) = self.shares.get_mut(&address) else { return };
         *shares -= 1;
         if *shares == 0 {
             self.shares.remove(&address);
-            self.leave(address.into(), now);
+            self.leave(address.into(), Some(of.clone()), now);
         }
     }
 
-    fn leave(&mut self, network: Ipv4Net, now: Duration) {
+    fn leave(&mut self, network: Ipv4Net, of: Option<ServiceName>, now: Duration) {
         let until = now + PATIENCE;
-        self.leaving.insert(network, until);
+        self.leaving.insert(network, Leaving { until, of });
         self.ends.insert((until, network));
     }
 
@@ -261,7 +293,7 @@ impl Exported {
         let Some(services) = self.services.as_ref().filter(|_| self.due.is_some_and(|due| due <= now)) else {
             return false;
         };
-        let fitting = Fitting::of(services, self.leaving.keys().copied(), &self.fitting.listed);
+        let fitting = Fitting::of(services, &self.leaving, &self.fitting.listed);
         (self.due, self.since) = (None, now);
         let changed = fitting.listed != self.fitting.listed;
         let (before, after) = (&self.fitting.left_out, &fitting.left_out);

@@ -35,7 +35,7 @@ pub(super) fn plan(exporter: &Exporter, objects: &Objects, name: &str) -> Plan<P
     let fitting = exporter.exported.fitting().cloned();
     let fitting = fitting.unwrap_or_else(|| {
         let listed = NetworkSet::of(&told(exporter, objects));
-        Fitting::of(&services(exporter, objects), std::iter::empty(), &listed)
+        Fitting::of(&services(exporter, objects), &BTreeMap::new(), &listed)
     });
     let too_many = !fitting.left_out.is_empty();
     let wanted = wanted(exporter, name, &fitting.listed);
@@ -75,7 +75,7 @@ pub(super) fn learned(exporter: &mut Exporter, objects: &Objects, name: &Service
         return;
     }
     if let Ok(reached) = reached(exporter, objects, name) {
-        exporter.exported.set(name.clone(), reached, now);
+        exporter.exported.set(name, reached, now);
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn tick(exporter: &mut Exporter, objects: &Objects, now: Duration) ->
     }
     if exporter.exported.is_known() && exporter.exported.moves(&exporter.nodes) {
         for (name, reached) in services(exporter, objects) {
-            exporter.exported.set(name, reached, now);
+            exporter.exported.set(&name, reached, now);
         }
     }
     let changed = exporter.exported.tick(now);
