@@ -105,7 +105,7 @@ fn of_limit(limits: &Limits, limit: Limit) -> (&'static str, String) {
 /// Which networks of a member no admin has bound to it, and the command that does. The command replaces what is bound, so
 /// that there is none where it does not fit as a whole.
 fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Condition {
-    let Unapproved { left_out, held, unreadable, of_others, at_stake, .. } = networks;
+    let Unapproved { left_out, held, unreadable, .. } = networks;
     let mut said = Vec::new();
     if !left_out.is_empty() {
         let left_out = listed(left_out, ", ");
@@ -118,39 +118,49 @@ fn unapproved_networks(networks: &Unapproved, cluster: &ClusterId, namespace: &s
         said.push(listed(unreadable, "; "));
     }
     let reason = if left_out.is_empty() && unreadable.is_empty() { HELD_BEFORE_BINDING } else { NOT_BOUND };
-    let mut message = and_how_to_bind(said.join("; "), networks, cluster, namespace);
-    if !of_others.is_empty() {
-        let what = match listed(at_stake, ", ") {
-            none if none.is_empty() => " for these".to_owned(),
-            lost => format!(", because it would take {lost} from the cluster"),
-        };
-        message = format!("{message}; no command is offered{what}: {}", listed(of_others, "; "));
-    }
+    let said = said.join("; ");
+    let not_offered = not_offered(networks);
+    let if_own = "if all networks in this command are those of the cluster, run it in the leader";
+    let command = offered_command(networks, cluster, namespace);
+    let message = match command.map(|command| format!("{said}; {if_own}: `{command}`{not_offered}")) {
+        None => format!("{said}{not_offered}"),
+        Some(message) if message.len() <= LONGEST_MESSAGE => message,
+        Some(_) => {
+            let how_many = networks.wanted.len();
+            format!(
+                "it claims {how_many} networks, too many for a command here: bind those that are its own; \
+                 {said}{not_offered}"
+            )
+        }
+    };
     holds(condition_type::NETWORK_UNAPPROVED, reason, message)
 }
 
-/// What is said of networks, and the command that binds those that nobody else has.
-fn and_how_to_bind(said: String, networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> String {
+/// The command that binds what nobody else has; nothing where there is no such network.
+fn offered_command(networks: &Unapproved, cluster: &ClusterId, namespace: &str) -> Option<String> {
     let Unapproved { wanted, account, .. } = networks;
     if wanted.is_empty() {
-        return said;
+        return None;
     }
-    let how_many = wanted.len();
     let wanted = wanted.iter().map(IpNet::to_string).collect::<Vec<_>>().join(",");
-    let command = match account {
+    Some(match account {
         Some(account) => bind_command(namespace, account, &wanted),
         None => format!(
             "antctl mc create membertoken NAME --cluster-id {cluster} --namespace {namespace} --networks {wanted}"
         ),
-    };
-    let if_own = "if all networks in this command are those of the cluster, run it in the leader";
-    let message = format!("{said}; {if_own}: `{command}`");
-    if message.len() > LONGEST_MESSAGE {
-        return format!(
-            "it claims {how_many} networks, too many for a command here: bind those that are its own; {said}"
-        );
+    })
+}
+
+/// Why no command binds networks that others have; nothing where they have none.
+fn not_offered(Unapproved { of_others, at_stake, .. }: &Unapproved) -> String {
+    if of_others.is_empty() {
+        return String::new();
     }
-    message
+    let what = match listed(at_stake, ", ") {
+        none if none.is_empty() => " for these".to_owned(),
+        lost => format!(", because it would take {lost} from the cluster"),
+    };
+    format!("; no command is offered{what}: {}", listed(of_others, "; "))
 }
 
 fn listed(all: &[impl ToString], between: &str) -> String {

@@ -1,13 +1,14 @@
 //! Conditions: their time changes when their status does, and only then.
 
-use antrea_mc_core::conflict::cut;
+use antrea_mc_core::conflict::{cut, shortened};
 use antrea_shared_api::multicluster::ConditionStatus;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::objects::{at, text};
 
-/// The longest message of a leader that is written here: it may have another one for each object, as often as it likes.
+/// The longest message of a leader that is written into objects of users: it may have another one for each of them, as often as
+/// it likes.
 const LONGEST: usize = 1024;
 /// The longest reason that API servers take, and what stands in the place of one that they do not.
 const LONGEST_REASON: usize = 1024;
@@ -38,12 +39,13 @@ impl Condition {
     }
 
     /// A condition that a leader has, in words that an API server takes: otherwise nothing of the status would be written. The
-    /// message says whose it is, as it may ask its reader to do something.
+    /// message says whose it is, as it may ask its reader to do something. It is as long as those of leaders are: half of a
+    /// command would do something else.
     pub fn of_leader(condition_type: &'static str, status: &str, reason: &str, message: &str) -> Self {
         let status = if ConditionStatus::KNOWN.contains(&status) { status } else { "Unknown" };
         let message = match message {
             "" => String::new(),
-            message => format!("the leader says: {}", said(message)),
+            message => format!("the leader says: {}", shortened(message.to_owned())),
         };
         Self::new(condition_type, status, reason_said(reason), message)
     }

@@ -193,6 +193,50 @@ fn networks_that_no_command_can_hold_are_bound_by_no_command() {
     }
 }
 
+/// Networks that take so many bytes in a command.
+fn of_length(length: usize) -> Vec<String> {
+    let longest = "2600:1234:5678:1abc:1000:1000::/96,".len();
+    let count = (length + 1).div_ceil(longest);
+    let mut surplus = count * longest - (length + 1);
+    let of = |number: usize| {
+        let shorter = surplus.min(3);
+        surplus -= shorter;
+        let group = &"1abc"[..4 - shorter];
+        let number = 0x1000 + number;
+        format!("2600:1234:5678:{group}:{number:x}:{number:x}::/96")
+    };
+    (0..count).map(of).collect()
+}
+
+/// Nothing of a command is cut, whatever is said behind it.
+#[test]
+fn a_command_is_offered_as_a_whole_or_not_at_all() {
+    let mut world = world(&set());
+    world.apply(&(account("v", 19, "") + &announce("v", 0, "serviceCIDRs: [10.101.0.0/16]")));
+    let mut is_offered = |length: usize| {
+        let networks = of_length(length);
+        assert_eq!(networks.join(",").len(), length);
+        world.edit("MemberClusterAnnounce", "member-announce-from-b", |announce| {
+            let (services, pods) = networks.split_at(60);
+            announce["serviceCIDRs"] = json!(services);
+            announce["podCIDRs"] = json!([&["10.101.0.0/16".to_owned()], pods].concat());
+        });
+        world.actions();
+        let told = told(&world, "b");
+        assert!(told.contains("no command is offered for these: "), "{told}");
+        match told.split('`').collect::<Vec<_>>()[..] {
+            [_, command, _] => networks.iter().all(|network| command.contains(network)),
+            [_] => false,
+            _ => panic!("a part of a command: {told}"),
+        }
+    };
+    let too_long = (2_200..4_000).step_by(25).find(|length| !is_offered(*length)).unwrap();
+    assert!(too_long > 2_200, "some are offered");
+    for length in too_long - 50..too_long {
+        is_offered(length);
+    }
+}
+
 #[test]
 fn endpoints_in_a_network_that_is_not_bound_are_left_out() {
     let mut world = world(&set());

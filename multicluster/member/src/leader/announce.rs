@@ -181,7 +181,9 @@ mod tests {
         assert_eq!(told("False", "A,B:c_1", "").message, "");
         let odd = told("Maybe", "a b", &"\u{e4}".repeat(1 << 19));
         assert_eq!((odd.status.as_str(), odd.reason.as_str()), ("Unknown", "Unspecified"));
-        assert!(odd.message.len() < 1100 && odd.message.ends_with("\u{e4} ..."), "{}", odd.message.len());
+        assert!(odd.message.len() < 4200 && odd.message.ends_with("\u{e4} ..."), "{}", odd.message.len());
+        let command = format!("`kubectl annotate {}`", "10.96.0.0/16,".repeat(300));
+        assert!(told("True", "NotBound", &command).message.ends_with(&command), "it can be run");
         for reason in ["", "1a", "a-", "a,", "a b", "a".repeat(1025).as_str()] {
             assert_eq!(told("True", reason, "").reason, "Unspecified", "{reason}");
         }
