@@ -94,4 +94,5 @@ fn networks_that_are_bound_to_others_cost_a_member_without_approval_nothing() {
         looks
     };
     assert_eq!(looks(1), looks(200));
+    assert_eq!(looks(1) - looks(0), 64, "each network is looked up");
 }

@@ -177,16 +177,17 @@ impl Connection {
         }
     }
 
-    /// Takes in what the leader says. Whether it says something else than before.
+    /// Takes in what the leader says. Whether it says or takes something else than before.
     fn hear(&mut self, heard: Heard) -> bool {
         let before = mem::replace(&mut self.heard, heard);
         let says_otherwise = (&before.told, &before.pods) != (&self.heard.told, &self.heard.pods);
-        self.answer_revision += u64::from(before.taken() != self.heard.taken());
+        let takes_otherwise = before.taken() != self.heard.taken();
+        self.answer_revision += u64::from(takes_otherwise);
         let refused = self.heard.told.iter().find(|said| said.condition_type == ANNOUNCE_REFUSED);
         if let Some(refused) = refused.filter(|_| says_otherwise) {
             warn!(reason = refused.message.as_str(), "What this cluster announces is refused");
         }
-        says_otherwise
+        says_otherwise || takes_otherwise
     }
 
     /// Takes in how a heartbeat fared, and tells the other components where that is news.
