@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::faults::Held;
+use super::replicas::PODS;
 use super::restarts::under_traffic;
 use super::stage::{
     SET, Stage, condition, helm, on_the_stage_of, scale_controller, until, upgrade, wait_for_condition,
@@ -31,7 +32,7 @@ fn an_upgrade_takes_the_secret_that_the_cluster_set_names_and_loses_nothing() {
     on_the_stage_of(Extent::Long(Part::Two), name, |stage| {
         let (member, own) = (stage.c()?, stage.c()?.token_name());
         under_traffic(stage, || {
-            let held = Held::by_all(stage)?;
+            let held = Held::by_all(stage)?.without_labels(&labels_of_controller(stage, member)?);
             let certificate = authority(member)?["ca.crt"].clone();
             scale_controller(member, 0)?;
             leave_as_before(stage, member)?;
@@ -48,6 +49,22 @@ fn an_upgrade_takes_the_secret_that_the_cluster_set_names_and_loses_nothing() {
         })?;
         put_back(stage, member)
     });
+}
+
+/// The name of the labels that the controller's Pod has. The next one is made of another template, since that names the Secret.
+fn labels_of_controller(stage: &Stage, member: &Member) -> Result<String> {
+    let pods = member.kubectl.json(&PODS)?;
+    let template = pods["items"][0]["metadata"]["labels"]["pod-template-hash"].as_str();
+    let label = format!("pod-template-hash={}", template.context("the controller has no Pod")?);
+    let exports = stage.a()?.kubectl.json(&["get", "resourceexports", "-n", COMMON_AREA])?;
+    let is_of_controller = |export: &&Value| {
+        let labels = export["spec"]["labelIdentity"]["normalizedLabel"].as_str().unwrap_or_default();
+        export["spec"]["clusterID"] == member.id() && labels.contains(&label)
+    };
+    let export = exports["items"].as_array().into_iter().flatten().find(is_of_controller);
+    let name = export.and_then(|export| export["metadata"]["name"].as_str());
+    let name = name.with_context(|| format!("{} exports no {label}", member.id()))?;
+    Ok(name.trim_start_matches(&format!("{}-", member.id())).to_owned())
 }
 
 /// What the version before leaves: a Secret with the name of the ServiceAccount, a Role with all Secrets, an authority without

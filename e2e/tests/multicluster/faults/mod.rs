@@ -56,6 +56,12 @@ impl Held {
         Ok(Self(held))
     }
 
+    /// The same without a set of labels, which may go: its Pods are replaced by others.
+    pub(super) fn without_labels(mut self, hash: &str) -> Self {
+        self.0.retain(|object, _| !object.ends_with(hash));
+        self
+    }
+
     /// All that was there is there, and was all the time. There may be more.
     pub(super) fn ensure_it_stayed(&self, stage: &Stage) -> Result<()> {
         let now = Self::now(stage)?.0;
