@@ -128,11 +128,14 @@ impl Cluster {
             folder,
         };
         let host = lab.plan().block.host().v4.and_then(|net| address_in(&net, 1));
+        let mut settings = vec![format!("mode={mode}")];
         if mode == "member" {
             // Members wait for the kinds of core Antrea.
             cluster.install_chart(lab, "antrea", &[])?;
+            // The Secret has the name of the member's ServiceAccount.
+            settings.push(format!("controller.member.tokenSecret={}", plan.id));
         }
-        cluster.install_chart(lab, "antrea-mc", &[format!("mode={mode}")])?;
+        cluster.install_chart(lab, "antrea-mc", &settings)?;
         cluster.lead_to_webhooks(host.context("the host has no address in the lab")?)?;
         cluster.write_kubeconfig()?;
         cluster.kubectl.apply(&namespace_object(NAMESPACE))?;

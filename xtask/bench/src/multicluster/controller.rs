@@ -110,6 +110,7 @@ fn configuration(cluster: &Cluster, endpoints: Endpoints) -> Value {
         "webhook": {"port": cluster.webhook_port()},
         // What clusters export that never announce themselves stays for longer than a workload takes.
         "leader": {"memberLease": "24h"},
+        "member": {"tokenSecret": cluster.id.to_string()},
         "serviceCIDR": cluster.service_cidr,
         "podCIDRs": [cluster.pod_cidr],
         "endpointIPType": match endpoints {
