@@ -3,6 +3,7 @@
 mod ages;
 mod approval;
 mod cluster_sets;
+mod commands;
 mod dropped;
 mod former;
 mod gateways;
