@@ -7,6 +7,7 @@ mod export_names;
 mod exported;
 mod exports;
 mod families;
+mod full_lists;
 mod gateways;
 mod handovers;
 mod home;
