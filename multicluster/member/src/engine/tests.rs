@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use kube::client::Body;
 use serde_json::{Value, json};
 
+mod dropped;
 mod memory;
 mod refusals;
 mod services;
