@@ -86,7 +86,8 @@ fn webhooks(
         token_lifetime: config.leader.token_lifetime,
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
-    webhooks::Settings { config: config.webhook, installation, farewell, leadership }
+    let exports = roles.exports();
+    webhooks::Settings { config: config.webhook, installation, farewell, leadership, exports }
 }
 
 /// Whether this replica works: as the election says, or always.

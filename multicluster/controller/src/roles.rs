@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
-use antrea_mc_leader::{Censuses, LeaderConfig};
+use antrea_mc_leader::{Censuses, ExportFeeds, LeaderConfig};
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::{Networks, PodNetworks};
 use anyhow::Result;
@@ -51,6 +51,7 @@ impl Roles {
             times: config.leader.times,
             limits: config.leader.limits,
             censuses: Censuses::default(),
+            exports: ExportFeeds::default(),
         });
         let member = mode.is_member().then(|| Membership {
             namespace: config.member.namespace.clone().unwrap_or_else(|| own.clone()),
@@ -68,6 +69,11 @@ impl Roles {
     /// Where the leader says how much there is.
     pub(crate) fn censuses(&self) -> Censuses {
         self.leader.as_ref().map(|leader| leader.censuses.clone()).unwrap_or_default()
+    }
+
+    /// Where the leader gets ResourceExports from.
+    pub(crate) fn exports(&self) -> ExportFeeds {
+        self.leader.as_ref().map(|leader| leader.exports.clone()).unwrap_or_default()
     }
 
     /// The Namespace of the ClusterSet that this cluster is a member of.

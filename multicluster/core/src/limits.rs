@@ -3,6 +3,7 @@
 mod size;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use antrea_shared_api::multicluster::v1alpha1::ExportKind;
 
@@ -194,22 +195,36 @@ pub struct Used {
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     /// By the names of the ResourceExports.
-    sizes: BTreeMap<String, Size>,
-    by_cluster: BTreeMap<String, Used>,
+    shares: BTreeMap<Box<str>, Share>,
+    by_cluster: BTreeMap<Arc<str>, Used>,
+}
+
+/// What a ResourceExport adds to what its member uses. There are tens of thousands.
+#[derive(Clone, Debug)]
+struct Share {
+    cluster: Arc<str>,
+    counted: Counted,
+    bytes: u32,
+    endpoint_ports: u32,
+}
+
+/// What a ResourceExport counts as.
+#[derive(Clone, Copy, Debug)]
+enum Counted {
+    Export,
+    LabelIdentity,
 }
 
 impl Usage {
     /// The ResourceExport of this name is so large, or it is not there.
-    pub fn set(&mut self, name: &str, size: Option<Size>) {
-        if let Some(before) = self.sizes.remove(name) {
+    pub fn set(&mut self, name: &str, size: Option<&Size>) {
+        if let Some(before) = self.shares.remove(name) {
             self.take_out(&before);
         }
         if let Some(size) = size {
-            let used = self.by_cluster.entry(size.cluster.clone()).or_default();
-            *counted(used, &size.kind) += 1;
-            used.bytes += size.bytes;
-            used.endpoint_ports += size.endpoint_ports;
-            self.sizes.insert(name.to_owned(), size);
+            let share = self.share(size);
+            self.by_cluster.entry(Arc::clone(&share.cluster)).or_default().add(&share);
+            self.shares.insert(name.into(), share);
         }
     }
 
@@ -218,21 +233,48 @@ impl Usage {
         self.by_cluster.get(cluster).copied().unwrap_or_default()
     }
 
-    fn take_out(&mut self, size: &Size) {
-        let Some(used) = self.by_cluster.get_mut(&size.cluster) else { return };
-        *counted(used, &size.kind) -= 1;
-        used.bytes -= size.bytes;
-        used.endpoint_ports -= size.endpoint_ports;
+    fn share(&self, size: &Size) -> Share {
+        let known = self.by_cluster.get_key_value(size.cluster.as_str());
+        // etcd stores no object of more than some megabytes.
+        let small = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        Share {
+            cluster: known.map_or_else(|| size.cluster.as_str().into(), |(cluster, _)| Arc::clone(cluster)),
+            counted: match size.kind {
+                ExportKind::LabelIdentity => Counted::LabelIdentity,
+                _ => Counted::Export,
+            },
+            bytes: small(size.bytes),
+            endpoint_ports: small(size.endpoint_ports),
+        }
+    }
+
+    fn take_out(&mut self, share: &Share) {
+        let Some(used) = self.by_cluster.get_mut(&share.cluster) else { return };
+        used.subtract(share);
         if *used == Used::default() {
-            self.by_cluster.remove(&size.cluster);
+            self.by_cluster.remove(&share.cluster);
         }
     }
 }
 
-fn counted<'a>(used: &'a mut Used, kind: &ExportKind) -> &'a mut usize {
-    match kind {
-        ExportKind::LabelIdentity => &mut used.label_identities,
-        _ => &mut used.exports,
+impl Used {
+    const fn counted(&mut self, counted: Counted) -> &mut usize {
+        match counted {
+            Counted::LabelIdentity => &mut self.label_identities,
+            Counted::Export => &mut self.exports,
+        }
+    }
+
+    const fn add(&mut self, share: &Share) {
+        *self.counted(share.counted) += 1;
+        self.bytes += share.bytes as usize;
+        self.endpoint_ports += share.endpoint_ports as usize;
+    }
+
+    const fn subtract(&mut self, share: &Share) {
+        *self.counted(share.counted) -= 1;
+        self.bytes -= share.bytes as usize;
+        self.endpoint_ports -= share.endpoint_ports as usize;
     }
 }
 

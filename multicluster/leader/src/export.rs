@@ -11,7 +11,7 @@ use crate::objects::{Record, version_of};
 
 /// A ResourceExport, without what it exports as soon as that is taken in.
 #[derive(Clone, Debug)]
-pub(crate) struct Export {
+pub struct Export {
     /// What is not taken in yet, and how large it is with what nobody needs.
     pub(crate) object: Option<Box<(ResourceExport, Size)>>,
     pub(crate) target: Target,
@@ -35,8 +35,15 @@ impl Record for Export {
 }
 
 impl From<ResourceExport> for Export {
-    fn from(mut object: ResourceExport) -> Self {
+    fn from(object: ResourceExport) -> Self {
         let size = Size::of(&object);
+        Self::new(object, size)
+    }
+}
+
+impl Export {
+    /// An export of that size.
+    pub fn new(mut object: ResourceExport, size: Size) -> Self {
         object.metadata.managed_fields = None;
         let metadata = &object.metadata;
         Self {

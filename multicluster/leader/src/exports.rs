@@ -206,7 +206,7 @@ impl Exports {
             match known.and_then(|known| known.object.take()) {
                 Some(taken) => {
                     let (object, size) = *taken;
-                    self.add(name, object, size, &mut stale);
+                    self.add(name, object, &size, &mut stale);
                 }
                 None if self.known.get(name).is_none_or(|known| known.is_deleted) => {
                     self.remove(name, &mut stale);
@@ -217,7 +217,7 @@ impl Exports {
         stale
     }
 
-    fn add(&mut self, name: &str, object: ResourceExport, size: Size, stale: &mut Stale) {
+    fn add(&mut self, name: &str, object: ResourceExport, size: &Size, stale: &mut Stale) {
         let cluster = exporter(&object.spec).to_owned();
         if self.clusters.get(name).is_some_and(|before| *before != cluster) {
             self.remove(name, stale);

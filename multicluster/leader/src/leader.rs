@@ -28,7 +28,7 @@ use crate::approvals::KnownAccount;
 use crate::area::{Area, Rounds, TURN};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
-use crate::export::Export;
+use crate::export_feed::{ExportFeed, ExportFeeds};
 use crate::imports::Import;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};
@@ -54,6 +54,8 @@ pub struct LeaderConfig {
     pub limits: Limits,
     /// Where it says how much there is, once a second.
     pub censuses: Censuses,
+    /// Where it gets ResourceExports from.
+    pub exports: ExportFeeds,
 }
 
 /// Leads until `stop`. Of several replicas only one may: all that it knows is read from the API server when it begins.
@@ -61,12 +63,13 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times, limits, censuses } = config;
+    let LeaderConfig { namespaces, times, limits, censuses, exports } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
         let told = (namespace.as_str(), &censuses);
-        lead(Area::new(namespace, times, limits), requests, told, stop.clone()).instrument(span)
+        let area = Area::new(namespace, times, limits);
+        lead(area, requests, exports.of(namespace), told, stop.clone()).instrument(span)
     });
     let ended = try_join_all(areas).await.map(drop);
     censuses.clear();
@@ -76,31 +79,30 @@ pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) 
 async fn lead(
     area: Area,
     requests: Requests,
+    exports: ExportFeed,
     told: (&str, &Censuses),
     stop: CancellationToken,
 ) -> Result<()> {
     let (set_events, sets) = mpsc::channel(BUFFER);
     let (account_events, accounts) = mpsc::channel(BUFFER);
     let (announce_events, announces) = mpsc::channel(BUFFER);
-    let (export_events, exports) = mpsc::channel(BUFFER);
     let (import_events, imports) = mpsc::channel(BUFFER);
     let (heard_events, heard) = mpsc::channel(1);
     let events = select_all([
         stream(sets).map(Event::ClusterSet).boxed(),
         stream(accounts).map(Event::Account).boxed(),
         stream(announces).map(Event::Announce).boxed(),
-        stream(exports).map(Event::Export).boxed(),
+        exports.subscribe().map(Event::Export).boxed(),
         stream(imports).map(Event::Import).boxed(),
         stream(heard).boxed(),
     ]);
-    let Requests { sets, accounts, announces, exports, imports } = requests.clone();
+    let Requests { sets, accounts, announces, imports, .. } = requests.clone();
     let config = Config::default;
     let round = AtomicU64::new(0);
     tokio::select! {
         ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
         ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
         ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
-        ended = watch(exports, config(), |object| Some(Export::from(object)), export_events, stop.clone()) => ended,
         ended = watch(imports, config(), |object| Some(Box::new(Import::from(object))), import_events, stop.clone()) => ended,
         () = hear(&requests, &round, heard_events) => Ok(()),
         () = Leader::new(area, requests.clone()).follow(events, told, &round) => Ok(()),

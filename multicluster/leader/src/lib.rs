@@ -3,7 +3,7 @@
 //! ```text
 //! ServiceAccount ────────► approvals: who may have which networks
 //! MemberClusterAnnounce ─► members ─► standings, claims ──┐
-//! ResourceExport ────────► exports ───────────────────────┴─► merge ─► ResourceImports, answers to exporters
+//! ResourceExport ─► feed ► exports ───────────────────────┴─► merge ─► ResourceImports, answers to exporters
 //! ResourceImport ────────► imports: what is really there
 //! ClusterSet ────────────► cluster_sets: its status
 //! ```
@@ -21,6 +21,7 @@ mod cluster_sets;
 mod condition;
 mod event;
 mod export;
+mod export_feed;
 mod exports;
 mod imports;
 mod labels;
@@ -37,5 +38,7 @@ mod tests;
 pub use antrea_mc_core::limits::Limits;
 pub use antrea_mc_core::membership::LeaseTimes;
 pub use census::{Census, Censuses};
+pub use export::Export;
+pub use export_feed::{ExportFeed, ExportFeeds};
 pub use leader::{LeaderConfig, run};
 pub use offline::{Given, Merged, merge};

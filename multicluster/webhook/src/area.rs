@@ -44,12 +44,15 @@ pub struct Exported {
     info: Option<Box<ResourceExport>>,
 }
 
-impl From<ResourceExport> for Exported {
-    fn from(mut export: ResourceExport) -> Self {
-        let size = Size::of(&export);
-        export.metadata.managed_fields = None;
-        let is_info = export.spec.kind == ExportKind::ClusterInfo;
-        Self { name: name(&export), size, info: is_info.then(|| Box::new(export)) }
+impl Exported {
+    /// What counts of an export of that size.
+    pub fn new(export: &ResourceExport, size: Size) -> Self {
+        let info = (export.spec.kind == ExportKind::ClusterInfo).then(|| {
+            let mut info = export.clone();
+            info.metadata.managed_fields = None;
+            Box::new(info)
+        });
+        Self { name: name(export), size, info }
     }
 }
 
@@ -146,9 +149,9 @@ impl Area {
         match &event {
             WatchEvent::Resynced(all) => {
                 self.usage = Usage::default();
-                all.iter().for_each(|export| self.usage.set(&export.name, Some(export.size.clone())));
+                all.iter().for_each(|export| self.usage.set(&export.name, Some(&export.size)));
             }
-            WatchEvent::Applied(export) => self.usage.set(&export.name, Some(export.size.clone())),
+            WatchEvent::Applied(export) => self.usage.set(&export.name, Some(&export.size)),
             WatchEvent::Deleted(export) => self.usage.set(&export.name, None),
         }
         let touched = learn(&mut self.infos, event, |export| Some((export.size.cluster, export.info?)));

@@ -3,6 +3,8 @@
 use antrea_kit::auth::NodesInTokens;
 use antrea_kit::health::Check;
 use antrea_kit::watch::{WatchEvent, watch};
+use antrea_mc_core::limits::Size;
+use antrea_mc_leader::{Export, ExportFeeds};
 use antrea_mc_webhook::{Event, Exported, Installation, Known};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
 use antrea_shared_api::multicluster::v1alpha2::{ClusterClaim, ClusterSet};
@@ -27,6 +29,8 @@ const EVENTS: usize = 64;
 pub(super) struct Lookups {
     pub(super) known: Known,
     pub(super) installation: Installation,
+    /// What the leader learns ResourceExports from.
+    pub(super) exports: ExportFeeds,
     /// Passes once everything was listed.
     pub(super) check: Check,
 }
@@ -68,7 +72,7 @@ impl Lookups {
         watches.extend([
             self.look(client, namespace, plain::<ServiceAccount>, Event::Account, stop),
             self.look(client, namespace, plain::<MemberClusterAnnounce>, Event::Announce, stop),
-            self.look(client, namespace, sized, Event::Export, stop),
+            self.exports(client.clone(), namespace, stop.clone()).boxed(),
         ]);
         watches
     }
@@ -90,6 +94,40 @@ impl Lookups {
             }
         };
         vec![sets, claims.boxed()]
+    }
+
+    /// Follows ResourceExports, for the leader as well while this replica has one: there are many, and they are read once.
+    /// A leader needs a list first, so that the watch begins again when one subscribes.
+    async fn exports(&self, client: Client, namespace: &str, stop: CancellationToken) -> Result<()> {
+        let feed = self.exports.of(namespace);
+        let mut subscriptions = feed.subscriptions();
+        loop {
+            let leads = *subscriptions.borrow_and_update() > 0;
+            let objects = Api::namespaced(client.clone(), namespace);
+            let (sender, mut events) = mpsc::channel(EVENTS);
+            let keep = move |export| Some(observed(export, leads));
+            let watching = watch(objects, Config::default(), keep, sender, stop.clone());
+            let learning = async {
+                while let Some(event) = events.recv().await {
+                    let (exported, exports) = parted(event);
+                    self.learn(namespace, Event::Export(exported));
+                    if let Some(exports) = exports.filter(|_| leads) {
+                        feed.publish(exports);
+                    }
+                }
+            };
+            tokio::select! {
+                (ended, ()) = async { tokio::join!(watching, learning) } => return ended,
+                Ok(()) = subscriptions.changed() => {}
+            }
+        }
+    }
+
+    fn learn(&self, namespace: &str, event: Event) {
+        self.known.learn(namespace, event);
+        if self.known.is_complete() {
+            self.check.pass();
+        }
     }
 
     /// Follows objects, of each of which `keep` says what is kept.
@@ -115,10 +153,7 @@ impl Lookups {
         let watching = watch(objects, Config::default(), keep, sender, stop.clone());
         let learning = async move {
             while let Some(told) = events.recv().await {
-                self.known.learn(namespace, event(told));
-                if self.known.is_complete() {
-                    self.check.pass();
-                }
+                self.learn(namespace, event(told));
             }
         };
         async move { tokio::join!(watching, learning).0 }.boxed()
@@ -131,24 +166,112 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-/// There are many ResourceExports, and each replica knows them: of most no more is kept than how large they are, with all
-/// that stands in them.
-fn sized(export: ResourceExport) -> Option<Exported> {
-    Some(Exported::from(export))
+/// A ResourceExport: what webhooks look at, and the whole for a leader. Each replica knows all of them: of most no more is
+/// kept than how large they are, with all that stands in them.
+type Observed = (Exported, Option<Box<Export>>);
+
+fn observed(export: ResourceExport, leads: bool) -> Observed {
+    let size = Size::of(&export);
+    let exported = Exported::new(&export, size.clone());
+    (exported, leads.then(|| Box::new(Export::new(export, size))))
+}
+
+/// What of an event is for webhooks, and what for a leader.
+fn parted(event: WatchEvent<Observed>) -> (WatchEvent<Exported>, Option<WatchEvent<Export>>) {
+    match event {
+        WatchEvent::Resynced(all) => {
+            let (exported, exports): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+            let exports: Option<Vec<Export>> =
+                exports.into_iter().map(|export| export.map(|export| *export)).collect();
+            (WatchEvent::Resynced(exported), exports.map(WatchEvent::Resynced))
+        }
+        WatchEvent::Applied((exported, export)) => {
+            (WatchEvent::Applied(exported), export.map(|export| WatchEvent::Applied(*export)))
+        }
+        WatchEvent::Deleted((exported, export)) => {
+            (WatchEvent::Deleted(exported), export.map(|export| WatchEvent::Deleted(*export)))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use antrea_kit::health::{Checks, Kind};
+    use antrea_kit::object_files;
+    use antrea_mc_leader::{Censuses, LeaderConfig, LeaseTimes, Limits};
+    use antrea_shared_api::multicluster::v1alpha1::ResourceImport;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+    use tokio::time::{sleep, timeout};
 
     use super::*;
 
     #[test]
     fn what_an_export_says_of_who_wrote_its_fields_counts() {
         let mut export = ResourceExport::new("area", "east-shop-web-service");
-        let small = format!("{:?}", sized(export.clone()));
+        let size = |export: &ResourceExport| format!("{:?}", observed(export.clone(), false));
+        let small = size(&export);
         let entry = ManagedFieldsEntry { manager: Some("much".to_owned()), ..ManagedFieldsEntry::default() };
         export.metadata.managed_fields = Some(vec![entry]);
-        assert_ne!(format!("{:?}", sized(export)), small);
+        assert_ne!(size(&export), small);
+    }
+
+    const AREA: &str = "
+apiVersion: multicluster.crd.antrea.io/v1alpha2
+kind: ClusterSet
+metadata: {name: set, namespace: area}
+spec: {clusterID: hub, leaders: [{clusterID: hub}]}
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: MemberClusterAnnounce
+metadata: {name: member-announce-from-east, namespace: area}
+clusterID: east
+---
+apiVersion: multicluster.crd.antrea.io/v1alpha1
+kind: ResourceExport
+metadata: {name: east-shop-web-service, namespace: area}
+spec: {clusterID: east, kind: Service, name: web, namespace: shop, service: {serviceSpec: {ports: [{port: 80, protocol: TCP}]}}}
+";
+
+    /// Waits until an export is imported.
+    async fn is_imported(client: &Client, name: &str) {
+        let imports: Api<ResourceImport> = Api::namespaced(client.clone(), "area");
+        while imports.get_opt(name).await.unwrap().is_none() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_replica_that_is_elected_late_imports_what_was_exported_before() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("area.yaml"), AREA).unwrap();
+        let client = object_files::client(folder.path()).unwrap();
+        let installation = Installation { common_areas: vec!["area".to_owned()], ..Installation::default() };
+        let (known, exports) = (Known::new(installation.clone()), ExportFeeds::default());
+        let check = Checks::new().add("webhook-lookups", Kind::Readiness);
+        let lookups = Lookups { known: known.clone(), installation, exports: exports.clone(), check };
+        let stop = CancellationToken::new();
+        let elected = async {
+            while !known.is_complete() {
+                sleep(Duration::from_millis(10)).await;
+            }
+            let config = LeaderConfig {
+                namespaces: vec!["area".to_owned()],
+                times: LeaseTimes::default(),
+                limits: Limits::default(),
+                censuses: Censuses::default(),
+                exports,
+            };
+            let leader = antrea_mc_leader::run(client.clone(), config, stop.clone());
+            let imported = async {
+                is_imported(&client, "shop-web-service").await;
+                stop.cancel();
+            };
+            tokio::join!(leader, imported).0
+        };
+        let ended = async { tokio::join!(lookups.run(client.clone(), stop.clone()), elected) };
+        let (looked_up, led) = timeout(Duration::from_secs(60), ended).await.unwrap();
+        looked_up.and(led).unwrap();
     }
 }

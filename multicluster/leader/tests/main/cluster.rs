@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use antrea_kit::object_files;
-use antrea_mc_leader::{Censuses, LeaderConfig, LeaseTimes, Limits, run};
+use antrea_kit::watch::watch;
+use antrea_mc_leader::{Censuses, Export, ExportFeed, ExportFeeds, LeaderConfig, LeaseTimes, Limits, run};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
 use hyper::{Request, Response};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::PostParams;
 use kube::client::Body;
+use kube::runtime::watcher::Config;
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// Two ClusterSets in one leader cluster.
@@ -33,6 +36,7 @@ pub(crate) struct Cluster {
     pub(crate) outage: Arc<Outage>,
     pub(crate) stop: CancellationToken,
     pub(crate) leader: JoinHandle<anyhow::Result<()>>,
+    _feeders: JoinSet<()>,
     _folder: TempDir,
 }
 
@@ -49,8 +53,14 @@ impl Cluster {
         let client = object_files::client(folder.path()).unwrap();
         let stop = CancellationToken::new();
         let outage = Arc::default();
-        let leader = tokio::spawn(run(with_outages(&client, &outage), config(), stop.clone()));
-        Self { client, outage, stop, leader, _folder: folder }
+        let (leader, feeders) = lead(with_outages(&client, &outage), &stop);
+        Self { client, outage, stop, leader, _feeders: feeders, _folder: folder }
+    }
+
+    /// Starts another leader.
+    pub(crate) fn lead_again(&mut self) {
+        self.stop = CancellationToken::new();
+        (self.leader, self._feeders) = lead(self.client.clone(), &self.stop);
     }
 
     pub(crate) fn api<K>(&self, namespace: &str) -> Api<K>
@@ -101,14 +111,31 @@ fn with_outages(client: &Client, outage: &Arc<Outage>) -> Client {
     Client::new(service, "default")
 }
 
-pub(crate) fn config() -> LeaderConfig {
-    let namespaces = SETS.map(str::to_owned).to_vec();
-    LeaderConfig {
-        namespaces,
+/// A leader, and what feeds it with ResourceExports, as webhooks do.
+fn lead(client: Client, stop: &CancellationToken) -> (JoinHandle<anyhow::Result<()>>, JoinSet<()>) {
+    let config = LeaderConfig {
+        namespaces: SETS.map(str::to_owned).to_vec(),
         times: LeaseTimes::default(),
         limits: Limits::default(),
         censuses: Censuses::default(),
-    }
+        exports: ExportFeeds::default(),
+    };
+    let feed = |namespace| feed(Api::namespaced(client.clone(), namespace), config.exports.of(namespace));
+    let feeders = SETS.map(feed).into_iter().collect();
+    (tokio::spawn(run(client, config, stop.clone())), feeders)
+}
+
+async fn feed(exports: Api<ResourceExport>, feed: ExportFeed) {
+    feed.subscriptions().wait_for(|leaders| *leaders > 0).await.unwrap();
+    let (sender, mut events) = mpsc::channel(1);
+    let map = |export| Some(Export::from(export));
+    let watching = watch(exports, Config::default(), map, sender, CancellationToken::new());
+    let feeding = async {
+        while let Some(event) = events.recv().await {
+            feed.publish(event);
+        }
+    };
+    tokio::join!(watching, feeding).0.unwrap();
 }
 
 /// What `cluster` exports of a Service in Namespace `shop`: the Service itself, or its endpoints.

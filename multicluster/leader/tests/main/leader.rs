@@ -4,16 +4,14 @@ use std::fmt::Debug;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use antrea_mc_leader::run;
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{Cluster, config};
+use crate::cluster::Cluster;
 
 /// Waits until an object is as it should be; `None` is one that is not there.
 async fn until<K>(api: Api<K>, name: &str, is: impl Fn(Option<&K>) -> bool)
@@ -79,8 +77,7 @@ async fn what_somebody_deletes_or_edits_comes_back_also_after_a_restart() {
     (&mut cluster.leader).await.unwrap().unwrap();
     let patch = Patch::Merge(json!({"spec": {"endpoints": {"subsets": null}}}));
     imports.patch(IMPORT, &PatchParams::default(), &patch).await.unwrap();
-    cluster.stop = CancellationToken::new();
-    cluster.leader = tokio::spawn(run(cluster.client.clone(), config(), cluster.stop.clone()));
+    cluster.lead_again();
     until(cluster.api("area-1"), IMPORT, has_addresses(&["10.1.0.1"])).await;
     cluster.end().await;
 }

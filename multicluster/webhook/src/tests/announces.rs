@@ -331,7 +331,7 @@ fn a_network_that_a_member_had_may_be_claimed_again_around_a_gateway_of_another(
         for announce in [&east, &west] {
             known.learn("mc", Event::Announce(WatchEvent::Applied(objects(announce).remove(0))));
         }
-        known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&info).remove(0)))));
+        known.learn("mc", Event::Export(WatchEvent::Applied(exported(&objects(&info)[0]))));
         assert_eq!(
             answer(&known, Hook::MemberClusterAnnounce, "mc/east-token", "update", &update),
             "allowed"

@@ -17,7 +17,7 @@ fn other(yaml: &str, name: &str) -> String {
 /// A Common Area in which `east` exports these.
 fn known(limits: Limits, exports: &[&str]) -> Known {
     let known = known_with(limits);
-    let exports = exports.iter().map(|export| exported(objects(export).remove(0))).collect();
+    let exports = exports.iter().map(|export| exported(&objects(export)[0])).collect();
     known.learn("mc", Event::Export(WatchEvent::Resynced(exports)));
     known
 }
@@ -53,7 +53,7 @@ fn a_member_that_exports_as_much_as_it_may_exports_no_more() {
     check_in(&known, "mc/east-token", "create", INFO, "allowed");
     check_in(&known, "mc/west-token", "create", &more.replace("east", "west"), "allowed");
     check_in(&known, "admin", "create", &more, "allowed");
-    let gone = exported(objects(SERVICE).remove(0));
+    let gone = exported(&objects(SERVICE)[0]);
     known.learn("mc", Event::Export(WatchEvent::Deleted(gone)));
     check_in(&known, "mc/east-token", "create", &more, "allowed");
 }

@@ -19,7 +19,7 @@ mod valid;
 use std::time::Duration;
 
 use antrea_kit::watch::WatchEvent;
-use antrea_mc_core::limits::Limits;
+use antrea_mc_core::limits::{Limits, Size};
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -91,8 +91,8 @@ pub(super) fn installation() -> Installation {
 }
 
 /// A ResourceExport, as webhooks know it.
-pub(super) fn exported(export: ResourceExport) -> Exported {
-    export.into()
+pub(super) fn exported(export: &ResourceExport) -> Exported {
+    Exported::new(export, Size::of(export))
 }
 
 pub(super) fn known() -> Known {

@@ -71,7 +71,7 @@ fn a_member_that_announced_no_networks_exports_what_nobody_else_has() {
     // Its ClusterInfo counts as an announce of networks.
     let known = known();
     let info = INFO.replace("east", "old").replace("10.1.0.0/16", "10.3.0.0/16");
-    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&info).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(&objects(&info)[0]))));
     check_in(&known, "mc/old-token", "create", &of_old("10.3.0.1"), "allowed");
     check_in(
         &known,
@@ -138,7 +138,7 @@ fn what_a_younger_member_claims_keeps_no_older_one_from_its_cluster_info() {
         let known = with_north(claimed);
         check_in(&known, "mc/east-token", "create", INFO, "allowed");
         check_in(&known, "mc/east-token", "create", &with(INFO, "172.18.0.2", "172.18.0.3"), "allowed");
-        known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(INFO).remove(0)))));
+        known.learn("mc", Event::Export(WatchEvent::Applied(exported(&objects(INFO)[0]))));
         let fails_over =
             update(INFO, "{gatewayIP: 172.18.0.2}", "{gatewayIP: 172.18.0.2}, {gatewayIP: 172.18.0.3}");
         check_in(&known, "mc/east-token", "update", &fails_over, "allowed");
@@ -174,7 +174,7 @@ fn a_cluster_info_with_a_network_of_another_is_let_in_and_its_new_gateway_counts
     for announce in [north, &east] {
         known.learn("mc", Event::Announce(WatchEvent::Applied(objects(announce).remove(0))));
     }
-    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(INFO).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(&objects(INFO)[0]))));
     let both = "serviceCIDR: 10.1.0.0/16, serviceCIDRs: [10.1.0.0/16, 10.97.0.0/16]";
     let fails_over = with(&with(INFO, "serviceCIDR: 10.1.0.0/16", both), "172.18.0.2", "172.18.0.3");
     check_in(&known, "mc/east-token", "update", &format!("{INFO}---{fails_over}"), "allowed");
@@ -187,7 +187,7 @@ fn pods_that_others_may_reach_have_networks_of_their_own() {
     let of_west = INFO
         .replace("east", "west")
         .replace("serviceCIDR: 10.1.0.0/16", "serviceCIDR: 10.2.0.0/16, podCIDRs: [10.102.0.0/16]");
-    known.learn("mc", Event::Export(WatchEvent::Applied(exported(objects(&of_west).remove(0)))));
+    known.learn("mc", Event::Export(WatchEvent::Applied(exported(&objects(&of_west)[0]))));
     check_in(
         &known,
         "mc/old-token",

@@ -4,7 +4,7 @@ use antrea_kit::watch::WatchEvent;
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
-use super::{installation, request};
+use super::{exported, installation, request};
 use crate::{Event, Hook, Installation, Known, Verdict, review};
 
 const AREA: &str = "antrea-multicluster";
@@ -83,7 +83,7 @@ fn what_upstream_let_a_members_token_write_is_refused() {
     let of_c5 = |export: &Value| export["metadata"]["name"] == "c5-clusterinfo";
     let info = recorded(all).into_iter().find(of_c5).unwrap();
     let info: ResourceExport = serde_json::from_value(info).unwrap();
-    known.learn(AREA, Event::Export(WatchEvent::Applied(info.into())));
+    known.learn(AREA, Event::Export(WatchEvent::Applied(exported(&info))));
     let refused = recorded(all).into_iter().filter(is_an_attack).map(|export| {
         let who = format!("{AREA}/{}", export["spec"]["clusterID"].as_str().unwrap());
         let request = request(&who, "create", &export.to_string());
