@@ -57,6 +57,8 @@ impl Controller {
         command.args([cluster.mode, "--namespace", cluster.namespace, "--config"]).arg(&config);
         command.arg("--kubeconfig").arg(cluster.file("kubeconfig"));
         command.env_remove("HTTPS_PROXY").env("NO_PROXY", "*").stdin(Stdio::null());
+        // As the chart has it.
+        command.env("MALLOC_ARENA_MAX", "1");
         command.stdout(log.try_clone()?).stderr(log);
         let started = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot run {PROGRAM}"))?;
