@@ -216,6 +216,51 @@ fn pods_are_let_in_within_a_tenth_of_a_second_and_other_clusters_hear_of_them_th
     assert!(exported(&life).contains("10.10.1.8") && exported(&life).contains("10.10.1.9"));
 }
 
+/// An endpoint of Service web that was another Pod before.
+fn moved(from: u8, to: u8) -> String {
+    slice(to).replace(&format!("web-of-{to}"), &format!("web-of-{from}"))
+}
+
+#[test]
+fn endpoints_that_go_are_gone_at_once_while_new_ones_wait() {
+    let mut life = Life::of(with_pods(), &format!("{EXPORT}---\n{}", slice(7)), GATEWAY);
+    life.listed(0);
+    life.apply(10_000, &slice(8));
+    life.apply(10_020, &slice(9));
+    life.apply(10_030, &moved(7, 17));
+    let meanwhile = exported(&life);
+    assert!(meanwhile.contains("10.10.1.5") && meanwhile.contains("10.10.1.8"), "{meanwhile}");
+    assert!(!meanwhile.contains("10.10.1.7") && !meanwhile.contains("10.10.1.9"), "{meanwhile}");
+    life.listed(10_100);
+    assert!(exported(&life).contains("10.10.1.9") && exported(&life).contains("10.10.1.17"));
+}
+
+#[test]
+fn an_endpoint_in_the_place_of_the_only_one_does_not_wait() {
+    let (without_pods, _) = EXPORT.rsplit_once("---\n").unwrap();
+    let mut life = Life::of(with_pods(), &format!("{without_pods}---\n{}", slice(7)), GATEWAY);
+    life.listed(0);
+    life.apply(10_000, &moved(7, 8));
+    for pod in 9..50 {
+        let at = 10_000 + 20 * u64::from(pod);
+        life.apply(at, &moved(7, pod));
+        assert!(exported(&life).contains(&format!("10.10.1.{pod}\"")), "{at}: {}", exported(&life));
+    }
+}
+
+#[test]
+fn the_first_endpoint_of_a_service_waits_for_gateways() {
+    let (without_pods, _) = EXPORT.rsplit_once("---\n").unwrap();
+    let mut life = Life::of(with_pods(), without_pods, GATEWAY);
+    life.listed(0);
+    let other = EXPORT.replace("web", "api").replace("10.96.0.7", "None");
+    life.apply(10_000, &other);
+    life.apply(10_020, &slice(8));
+    assert!(!exported(&life).contains("10.10.1.8"), "{}", exported(&life));
+    life.listed(10_100);
+    assert!(exported(&life).contains("10.10.1.8"));
+}
+
 #[test]
 fn what_the_leader_refuses_stays_refused_while_gateways_are_to_be_told_of_more() {
     let mut life = Life::of(with_pods(), EXPORT, GATEWAY);

@@ -1,7 +1,8 @@
 //! What the Gateways of this cluster let other clusters in to: the addresses of what is exported.
 //!
-//! It is kept for each Service as it changes. Other clusters hear of nothing that the Gateways are not to let in; what they are
-//! not to reach any more stays open until they have heard of that.
+//! It is kept for each Service as it changes. Other clusters hear of nothing that the Gateways are not to let in, but for the
+//! endpoints of a Service that has others than before at a stroke; what they are not to reach any more stays open until they
+//! have heard of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -186,6 +187,11 @@ impl Exported {
             // Between clusters there is IPv4 alone.
             (IpAddr::V6(_), _) | (_, None) => true,
         }
+    }
+
+    /// Whether Gateways list all that is exported.
+    pub(super) fn has_room(&self) -> bool {
+        self.fitting.left_out.is_empty()
     }
 
     /// The Services of which Gateways list more or less since this was asked last.

@@ -39,10 +39,8 @@ pub(super) fn plan(
     };
     let export = parse::<ServiceExport>(&key, object)?;
     let mut decision = decide_on(exporter, objects, name, &export)?;
-    if !is_pending(exporter, name) {
-        keep_what_is_let_in(exporter, &mut decision);
-    }
-    let (exports, problem) = exports(exporter, objects, name, &export, &decision, now);
+    let waits = keep_what_is_let_in(exporter, objects, name, &mut decision);
+    let (exports, problem) = exports(exporter, objects, name, &export, &decision, waits, now);
     let refusal = exporter.refusals.get(&Subject::Service(name.namespace().into(), name.name().into()));
     // What the leader has already it does not refuse any more. What waits for Gateways nobody asks it for yet.
     let refusal = refusal.filter(|_| is_pending(exporter, name) || !exports.is_empty());
@@ -63,17 +61,49 @@ pub(super) fn plan(
     Ok(Plan { actions: actions.concat(), problems: problem.into_iter().collect() })
 }
 
-/// Whether it is not known yet which addresses Gateways let other clusters in to. What these know of the endpoints stays as it
-/// is for that moment.
+/// Whether it is not known yet if Gateways let other clusters in to all addresses.
 fn is_pending(exporter: &Exporter, name: &NamespacedName) -> bool {
     exporter.exported.is_pending(&(name.namespace().to_owned(), name.name().to_owned()))
 }
 
-/// No connection is to be lost at an address that has no room in the lists of Gateways.
-fn keep_what_is_let_in(exporter: &Exporter, decision: &mut Decision) {
-    if let Decision::Export { endpoints, .. } = decision {
-        endpoints.retain(|address| exporter.exported.lets_in(address));
+/// What becomes of the endpoints that the leader has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Endpoints {
+    /// The present ones take their place.
+    Follow,
+    /// They stay as they are for a moment.
+    Wait,
+}
+
+/// Leaves out the addresses that Gateways do not let other clusters in to.
+///
+/// New addresses wait until Gateways list them. Endpoints that stay do not wait for these: where Pods come all the time
+/// other clusters would keep what is long gone. Where none stays, and there is room for the new ones, these do not wait
+/// either: what other clusters have leads nowhere.
+fn keep_what_is_let_in(
+    exporter: &Exporter,
+    objects: &Objects,
+    name: &NamespacedName,
+    decision: &mut Decision,
+) -> Endpoints {
+    let Decision::Export { endpoints, .. } = decision else { return Endpoints::Follow };
+    let all = is_pending(exporter, name).then(|| endpoints.clone());
+    endpoints.retain(|address| exporter.exported.lets_in(address));
+    let Some(all) = all.filter(|_| endpoints.is_empty()) else { return Endpoints::Follow };
+    if !exporter.exported.has_room() || !has_endpoints(exporter, objects, name) {
+        return Endpoints::Wait;
     }
+    *endpoints = all;
+    Endpoints::Follow
+}
+
+/// Whether other clusters have endpoints of a Service.
+fn has_endpoints(exporter: &Exporter, objects: &Objects, name: &NamespacedName) -> bool {
+    let lists = ["/spec/endpoints/subsets", "/spec/endpoints/endpointSlices"];
+    keys(exporter, objects, name).iter().filter_map(|key| objects.get(key)).any(|export| {
+        let mut lists = lists.iter().filter_map(|list| at(export, list)?.as_array());
+        lists.any(|list| !list.is_empty())
+    })
 }
 
 fn decide_on(
@@ -134,6 +164,7 @@ fn exports(
     name: &NamespacedName,
     export: &ServiceExport,
     decision: &Decision,
+    waits: Endpoints,
     now: Timestamp,
 ) -> (Vec<Action>, Option<Problem>) {
     let keys = keys(exporter, objects, name);
@@ -146,14 +177,13 @@ fn exports(
         ("Endpoints", "endpoints", json!(export_endpoints(endpoints))),
     ];
     let mut actions = Vec::new();
-    let is_pending = is_pending(exporter, name);
     for (key, (kind, field, payload)) in keys.iter().zip(payloads) {
         let actual = objects.get(key);
         if actual.is_some_and(|actual| !is_of_cluster(actual, &exporter.cluster)) {
             return (Vec::new(), Some(Problem::NameTaken(key.clone())));
         }
         // It comes back once the leader has let it go.
-        if actual.is_some_and(is_leaving) || (is_pending && kind == "Endpoints") {
+        if actual.is_some_and(is_leaving) || (waits == Endpoints::Wait && kind == "Endpoints") {
             continue;
         }
         let payload = exactly(actual.and_then(|actual| at(actual, "/spec")?.get(field)), &payload);
