@@ -1,6 +1,6 @@
 //! The networks of Pods that Nodes name, in as few networks as say the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(crate) async fn of_nodes(
                         continue;
                     }
                 }
-                () = wait_until(nodes.due) => {}
+                () = wait_until(nodes.due()) => {}
             }
             if pods == PodNetworks::OfNodes {
                 nodes.report();
@@ -80,13 +80,13 @@ fn read(node: Node) -> (String, Vec<Ipv4Net>) {
     )
 }
 
-/// The Nodes, and what was told of them.
+/// The Nodes, and the networks that they have or had.
 #[derive(Debug, Default)]
 struct Nodes {
     known: Known<Vec<Ipv4Net>>,
-    told: Vec<Ipv4Net>,
-    /// When networks are not told of any more that no Node has.
-    due: Option<Instant>,
+    named: BTreeSet<Ipv4Net>,
+    /// Networks that no Node has any more, each with the time until which it is told.
+    released: BTreeMap<Ipv4Net, Instant>,
     /// Those without a network that were reported.
     reported: BTreeSet<String>,
 }
@@ -105,17 +105,19 @@ impl Nodes {
     }
 
     /// What is told at `now`: all that Nodes have, and for a while what they had. Nothing before Nodes are known.
-    fn settle(&mut self, now: Instant) -> Option<&[Ipv4Net]> {
-        let there = few(self.known.all()?.values().flatten().copied());
-        let is_kept = |told: &Ipv4Net| there.iter().any(|network| network.contains(told));
-        let has_gone = !self.told.iter().all(is_kept);
-        let due = has_gone.then(|| self.due.unwrap_or(now + PATIENCE));
-        self.due = due.filter(|due| *due > now);
-        self.told = match self.due {
-            Some(_) => few(there.iter().chain(&self.told).copied()),
-            None => there,
-        };
-        Some(&self.told)
+    fn settle(&mut self, now: Instant) -> Option<Vec<Ipv4Net>> {
+        let named: BTreeSet<Ipv4Net> = self.known.all()?.values().flatten().copied().collect();
+        for lost in self.named.difference(&named) {
+            self.released.insert(*lost, now + PATIENCE);
+        }
+        self.released.retain(|network, until| *until > now && !named.contains(network));
+        self.named = named;
+        Some(few(self.named.iter().chain(self.released.keys()).copied()))
+    }
+
+    /// When the next network is told of for the last time.
+    fn due(&self) -> Option<Instant> {
+        self.released.values().min().copied()
     }
 
     /// Tells users of Nodes that name no network.
@@ -193,7 +195,7 @@ mod tests {
     fn check(lines: &str) -> String {
         let mut known = Nodes::default();
         assert!(known.learn(nodes(lines)));
-        let told = text(known.settle(Instant::now()).unwrap());
+        let told = text(&known.settle(Instant::now()).unwrap());
         let without: Vec<String> = known.without().into_iter().collect();
         if without.is_empty() { told } else { format!("{told} without {}", without.join(" ")) }
     }
@@ -237,7 +239,7 @@ mod tests {
         let (mut known, now) = (Nodes::default(), Instant::now());
         let mut told = |lines: &str, second: u64| {
             known.learn(nodes(lines));
-            text(known.settle(now + Duration::from_secs(second)).unwrap())
+            text(&known.settle(now + Duration::from_secs(second)).unwrap())
         };
         assert_eq!(told("a 10.10.0.0/24\nb 10.10.4.0/24", 0), "10.10.0.0/24 10.10.4.0/24");
         assert_eq!(told("a 10.10.0.0/24", 1), "10.10.0.0/24 10.10.4.0/24");
@@ -245,7 +247,24 @@ mod tests {
         assert_eq!(told("a 10.10.0.0/24\nc 10.10.8.0/24", 61), "10.10.0.0/24 10.10.8.0/24");
         assert_eq!(told("a 10.10.0.0/24", 62), "10.10.0.0/24 10.10.8.0/24");
         assert_eq!(told("a 10.10.0.0/24\nc 10.10.8.0/24", 63), "10.10.0.0/24 10.10.8.0/24", "it is back");
-        assert_eq!(known.due, None);
+        assert_eq!(known.due(), None);
+    }
+
+    #[test]
+    fn each_network_is_told_for_as_long_whatever_goes_before_it() {
+        let (mut known, now) = (Nodes::default(), Instant::now());
+        let at = |second| now + Duration::from_secs(second);
+        let mut told = |lines: &str, second: u64| {
+            known.learn(nodes(lines));
+            text(&known.settle(at(second)).unwrap())
+        };
+        told("a 10.10.0.0/24\nb 10.10.4.0/24\nc 10.10.8.0/24", 0);
+        told("a 10.10.0.0/24\nb 10.10.4.0/24", 0);
+        assert_eq!(told("a 10.10.0.0/24", 59), "10.10.0.0/24 10.10.4.0/24 10.10.8.0/24");
+        assert_eq!(told("a 10.10.0.0/24", 60), "10.10.0.0/24 10.10.4.0/24");
+        assert_eq!(told("a 10.10.0.0/24", 118), "10.10.0.0/24 10.10.4.0/24");
+        assert_eq!(told("a 10.10.0.0/24", 119), "10.10.0.0/24");
+        assert_eq!(known.due(), None);
     }
 
     #[test]
