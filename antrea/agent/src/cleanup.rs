@@ -29,7 +29,7 @@ pub(crate) async fn run(config: &AgentConfig, client: &Client) -> Result<()> {
             .map(drop)
             .context("cannot let the Node's stack have its interfaces back"),
         firewall::remove().await.context("cannot remove iptables rules and IP sets"),
-        node::annotate_transport_addresses(client, &name, None).await,
+        node::remove_annotations(client, &name).await,
     ];
     let mut outcome = Ok(());
     for error in steps.into_iter().filter_map(Result::err) {

@@ -167,6 +167,12 @@ pub(crate) async fn annotate_tunnel_sources(
     annotate(client, node, node_annotation::TUNNEL_SOURCES, wanted).await
 }
 
+/// Takes back all that agents write about a Node.
+pub(crate) async fn remove_annotations(client: &Client, node: &NodeName) -> Result<()> {
+    annotate_transport_addresses(client, node, None).await?;
+    annotate_tunnel_sources(client, node, None).await
+}
+
 async fn annotate(client: &Client, node: &NodeName, key: &str, value: Option<&str>) -> Result<()> {
     let api: Api<Node> = Api::all(client.clone());
     let patch = Patch::Merge(json!({"metadata": {"annotations": {key: value}}}));
@@ -187,6 +193,21 @@ mod tests {
 
     fn check(node: serde_json::Value) -> Result<OwnNode, String> {
         own_node(&"node-1".parse().unwrap(), &serde_json::from_value(node).unwrap())
+    }
+
+    #[tokio::test]
+    async fn nothing_that_agents_write_about_a_node_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let annotations =
+            "{node.antrea.io/transport-addresses: 192.0.2.1, node.antrea.io/tunnel-sources: 192.0.2.2, a: b}";
+        let node =
+            format!("{{apiVersion: v1, kind: Node, metadata: {{name: n1, annotations: {annotations}}}}}");
+        std::fs::write(folder.path().join("node.yaml"), node).unwrap();
+        let client = antrea_kit::object_files::client(folder.path()).unwrap();
+        remove_annotations(&client, &"n1".parse().unwrap()).await.unwrap();
+        let node = Api::<Node>::all(client).get("n1").await.unwrap();
+        let left: Vec<String> = node.metadata.annotations.unwrap_or_default().into_keys().collect();
+        assert_eq!(left, ["a"]);
     }
 
     #[test]

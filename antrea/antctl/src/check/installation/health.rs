@@ -46,10 +46,11 @@ fn agent(node: &str, info: &AntreaAgentInfo, now: Timestamp) -> Vec<Finding> {
     if !is_news(told, now) {
         return vec![silent(&format!("the agent of Node {node}"), told)];
     }
-    let wrong = info.agent_conditions.iter().filter(|condition| condition.status != ConditionStatus::True);
-    // Nothing is asked of antrea-controller until it computes policies.
-    let wrong =
-        wrong.filter(|condition| condition.condition_type != AgentConditionType::ControllerConnectionUp);
+    // An agent without a controller, by configuration, is not at fault: a note says what that means.
+    let wrong = info
+        .agent_conditions
+        .iter()
+        .filter(|condition| condition.status != ConditionStatus::True && condition.reason != NO_CONTROLLER);
     let finding = |condition: &antrea_shared_api::crd::v1beta1::AgentCondition| {
         let (cause, fix) = explain(condition.condition_type);
         let kind = condition.condition_type;
@@ -66,7 +67,12 @@ fn explain(condition: AgentConditionType) -> (&'static str, &'static str) {
             "Open vSwitch does not run on the Node, or does not answer",
             "look at the log of the container antrea-ovs of its Pod antrea-agent",
         ),
-        AgentConditionType::AgentHealthy | AgentConditionType::ControllerConnectionUp => {
+        AgentConditionType::ControllerConnectionUp => (
+            "antrea-controller does not run, or the agent does not reach it: the Node enforces the policies that it has, and \
+             no newer ones",
+            "look at the logs of the Deployment antrea-controller and of the agent's Pod antrea-agent",
+        ),
+        AgentConditionType::AgentHealthy => {
             ("the agent says so itself", "look at the log of its Pod antrea-agent")
         }
     }
@@ -177,6 +183,9 @@ mod tests {
           ✗ Node c: OvsdbConnectionUp is False
             Cause: Open vSwitch does not run on the Node, or does not answer
             Fix: look at the log of the container antrea-ovs of its Pod antrea-agent
+          ✗ Node d: ControllerConnectionUp is False
+            Cause: antrea-controller does not run, or the agent does not reach it: the Node enforces the policies that it has, and no newer ones
+            Fix: look at the logs of the Deployment antrea-controller and of the agent's Pod antrea-agent
         ");
     }
 
