@@ -61,7 +61,9 @@ impl FromStr for MacAddr {
         let mut parts = text.split(':');
         for octet in &mut octets {
             let part = parts.next().filter(|part| part.len() == 2).ok_or_else(invalid)?;
-            *octet = u8::from_str_radix(part, 16).map_err(|_| invalid())?;
+            // `from_str_radix` alone would take a sign for a digit.
+            let is_hex = part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            *octet = u8::from_str_radix(part, 16).ok().filter(|_| is_hex).ok_or_else(invalid)?;
         }
         if parts.next().is_some() { Err(invalid()) } else { Ok(Self(octets)) }
     }
@@ -100,6 +102,7 @@ mod tests {
             "aa:bb:cc:dd:ee:ff:00",
             "aabbccddeeff",
             "aa:bb:cc:dd:ee:g0",
+            "aa:bb:cc:dd:ee:+f",
             "a:bb:cc:dd:ee:ff",
         ] {
             assert!(text.parse::<MacAddr>().is_err(), "{text}");

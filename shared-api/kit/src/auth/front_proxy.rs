@@ -197,7 +197,7 @@ fn percent_decoded(text: &str) -> String {
     while let [first, after @ ..] = rest {
         let byte = after
             .first_chunk::<2>()
-            .filter(|_| *first == b'%')
+            .filter(|digits| *first == b'%' && digits.iter().all(u8::is_ascii_hexdigit))
             .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
         decoded.push(byte.unwrap_or(*first));
         rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };

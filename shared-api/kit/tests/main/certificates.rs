@@ -92,7 +92,7 @@ fn printed(user: Option<(User, Owner)>) -> String {
     })
 }
 
-const ALICE: &str = "x-remote-user: alice\nx-remote-group: dev\nx-remote-group: ops\nx-remote-extra-a%2fb: c";
+const ALICE: &str = "x-remote-user: alice\nx-remote-group: dev\nx-remote-group: ops\nx-remote-extra-a%2fb: c\nx-remote-extra-a%+fb: d";
 
 #[test]
 fn the_front_proxy_speaks_for_others() {
@@ -103,7 +103,7 @@ fn the_front_proxy_speaks_for_others() {
     trust.set(&published(&proxy, &clients));
     assert_eq!(
         printed(trust.user(&certificate, &headers(ALICE))),
-        r#"alice ["dev", "ops", "system:authenticated"] {"a/b": ["c"]} by an API server"#
+        r#"alice ["dev", "ops", "system:authenticated"] {"a%+fb": ["d"], "a/b": ["c"]} by an API server"#
     );
     assert_eq!(printed(trust.user(&certificate, &HeaderMap::new())), "nobody", "it does not say for whom");
     trust.set(&published(&clients, &clients));
