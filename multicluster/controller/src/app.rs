@@ -86,8 +86,8 @@ fn webhooks(
         token_lifetime: config.leader.token_lifetime,
     };
     let farewell = identity.pod.as_ref().map_or(Duration::ZERO, |_| webhooks::FAREWELL);
-    let exports = roles.exports();
-    webhooks::Settings { config: config.webhook, installation, farewell, leadership, exports }
+    let feeds = roles.feeds();
+    webhooks::Settings { config: config.webhook, installation, farewell, leadership, feeds }
 }
 
 /// Whether this replica works: as the election says, or always.

@@ -114,7 +114,7 @@ mod tests {
 
     use antrea_kit::kube_client::{connect, root_certificates};
     use antrea_kit::object_files;
-    use antrea_mc_leader::{Censuses, ExportFeeds};
+    use antrea_mc_leader::{Censuses, Feeds};
     use antrea_mc_webhook::{Hook, Installation};
     use hyper::Request;
     use k8s_openapi::api::coordination::v1::Lease;
@@ -161,7 +161,7 @@ mod tests {
                 installation,
                 farewell: Duration::ZERO,
                 leadership: leadership.subscribe(),
-                exports: ExportFeeds::default(),
+                feeds: Feeds::default(),
             },
             readiness,
             candidacy: Some(Candidacy {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use antrea_kit::components::Components;
 use antrea_kit::leases::Leadership;
-use antrea_mc_leader::{Censuses, ExportFeeds, LeaderConfig};
+use antrea_mc_leader::{Censuses, Feeds, LeaderConfig};
 use antrea_mc_member::Settings;
 use antrea_mc_member::export::{Networks, PodNetworks};
 use anyhow::Result;
@@ -51,7 +51,7 @@ impl Roles {
             times: config.leader.times,
             limits: config.leader.limits,
             censuses: Censuses::default(),
-            exports: ExportFeeds::default(),
+            feeds: Feeds::default(),
         });
         let member = mode.is_member().then(|| Membership {
             namespace: config.member.namespace.clone().unwrap_or_else(|| own.clone()),
@@ -71,9 +71,9 @@ impl Roles {
         self.leader.as_ref().map(|leader| leader.censuses.clone()).unwrap_or_default()
     }
 
-    /// Where the leader gets ResourceExports from.
-    pub(crate) fn exports(&self) -> ExportFeeds {
-        self.leader.as_ref().map(|leader| leader.exports.clone()).unwrap_or_default()
+    /// Where the leader learns what webhooks watch.
+    pub(crate) fn feeds(&self) -> Feeds {
+        self.leader.as_ref().map(|leader| leader.feeds.clone()).unwrap_or_default()
     }
 
     /// The Namespace of the ClusterSet that this cluster is a member of.

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A ServiceAccount, as the leader keeps it.
 #[derive(Clone, Debug)]
-pub(crate) struct KnownAccount {
+pub struct KnownAccount {
     account: Account,
     version: u64,
 }

@@ -15,8 +15,8 @@ use futures::future::{BoxFuture, try_join_all};
 use futures::stream::{FuturesUnordered, Stream, select_all};
 use futures::{FutureExt, StreamExt};
 use jiff::Timestamp;
+use kube::Client;
 use kube::runtime::watcher::Config;
-use kube::{Client, Resource};
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -24,11 +24,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::action::{Action, Task};
-use crate::approvals::KnownAccount;
 use crate::area::{Area, Rounds, TURN};
 use crate::census::Censuses;
 use crate::event::{Answer, Event};
-use crate::export_feed::{ExportFeed, ExportFeeds};
+use crate::feed::{AreaFeeds, Feeds};
 use crate::imports::Import;
 use crate::queue::Queue;
 use crate::requests::{Requests, failure, is_outdated};
@@ -54,8 +53,8 @@ pub struct LeaderConfig {
     pub limits: Limits,
     /// Where it says how much there is, once a second.
     pub censuses: Censuses,
-    /// Where it gets ResourceExports from.
-    pub exports: ExportFeeds,
+    /// Where it learns what webhooks watch.
+    pub feeds: Feeds,
 }
 
 /// Leads until `stop`. Of several replicas only one may: all that it knows is read from the API server when it begins.
@@ -63,13 +62,13 @@ pub struct LeaderConfig {
 /// # Errors
 /// Never: an API server that is away, or does not know the kinds, is asked again.
 pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) -> Result<()> {
-    let LeaderConfig { namespaces, times, limits, censuses, exports } = config;
+    let LeaderConfig { namespaces, times, limits, censuses, feeds } = config;
     let areas = namespaces.iter().map(|namespace| {
         let requests = Requests::new(&client, namespace);
         let span = info_span!("common_area", namespace);
         let told = (namespace.as_str(), &censuses);
         let area = Area::new(namespace, times, limits);
-        lead(area, requests, exports.of(namespace), told, stop.clone()).instrument(span)
+        lead(area, requests, feeds.of(namespace), told, stop.clone()).instrument(span)
     });
     let ended = try_join_all(areas).await.map(drop);
     censuses.clear();
@@ -79,40 +78,28 @@ pub async fn run(client: Client, config: LeaderConfig, stop: CancellationToken) 
 async fn lead(
     area: Area,
     requests: Requests,
-    exports: ExportFeed,
+    feeds: AreaFeeds,
     told: (&str, &Censuses),
     stop: CancellationToken,
 ) -> Result<()> {
-    let (set_events, sets) = mpsc::channel(BUFFER);
-    let (account_events, accounts) = mpsc::channel(BUFFER);
-    let (announce_events, announces) = mpsc::channel(BUFFER);
     let (import_events, imports) = mpsc::channel(BUFFER);
     let (heard_events, heard) = mpsc::channel(1);
     let events = select_all([
-        stream(sets).map(Event::ClusterSet).boxed(),
-        stream(accounts).map(Event::Account).boxed(),
-        stream(announces).map(Event::Announce).boxed(),
-        exports.subscribe().map(Event::Export).boxed(),
+        feeds.sets.subscribe().map(Event::ClusterSet).boxed(),
+        feeds.accounts.subscribe().map(Event::Account).boxed(),
+        feeds.announces.subscribe().map(Event::Announce).boxed(),
+        feeds.exports.subscribe().map(Event::Export).boxed(),
         stream(imports).map(Event::Import).boxed(),
         stream(heard).boxed(),
     ]);
-    let Requests { sets, accounts, announces, imports, .. } = requests.clone();
-    let config = Config::default;
+    let all = requests.imports.clone();
+    let import = |object| Some(Box::new(Import::from(object)));
     let round = AtomicU64::new(0);
     tokio::select! {
-        ended = watch(sets, config(), plain, set_events, stop.clone()) => ended,
-        ended = watch(accounts, config(), |object| Some(KnownAccount::from(object)), account_events, stop.clone()) => ended,
-        ended = watch(announces, config(), plain, announce_events, stop.clone()) => ended,
-        ended = watch(imports, config(), |object| Some(Box::new(Import::from(object))), import_events, stop.clone()) => ended,
+        ended = watch(all, Config::default(), import, import_events, stop) => ended,
         () = hear(&requests, &round, heard_events) => Ok(()),
         () = Leader::new(area, requests.clone()).follow(events, told, &round) => Ok(()),
     }
-}
-
-/// An object without what nobody needs.
-fn plain<K: Resource>(mut object: K) -> Option<K> {
-    object.meta_mut().managed_fields = None;
-    Some(object)
 }
 
 /// Reads all announces again and again; `round` says how often the watch has listed them.

@@ -9,7 +9,7 @@ use antrea_kit::watch::WatchEvent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// What is kept of an object.
-pub(crate) trait Record {
+pub trait Record {
     /// Its name.
     fn name(&self) -> &str;
     /// Its version.

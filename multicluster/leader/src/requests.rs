@@ -4,7 +4,6 @@ use antrea_kit::kube_client::{bounded, status_code};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport, ResourceImport};
 use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use anyhow::{Context, Result};
-use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -24,7 +23,6 @@ const FIELD_MANAGER: &str = "antrea-mc-controller";
 #[derive(Clone)]
 pub(crate) struct Requests {
     pub(crate) sets: Api<ClusterSet>,
-    pub(crate) accounts: Api<ServiceAccount>,
     pub(crate) announces: Api<MemberClusterAnnounce>,
     pub(crate) exports: Api<ResourceExport>,
     pub(crate) imports: Api<ResourceImport>,
@@ -34,7 +32,6 @@ impl Requests {
     pub(crate) fn new(client: &Client, namespace: &str) -> Self {
         Self {
             sets: Api::namespaced(client.clone(), namespace),
-            accounts: Api::namespaced(client.clone(), namespace),
             announces: Api::namespaced(client.clone(), namespace),
             exports: Api::namespaced(client.clone(), namespace),
             imports: Api::namespaced(client.clone(), namespace),

@@ -4,9 +4,9 @@ use antrea_kit::auth::NodesInTokens;
 use antrea_kit::health::Check;
 use antrea_kit::watch::{WatchEvent, watch};
 use antrea_mc_core::limits::Size;
-use antrea_mc_leader::{Export, ExportFeeds};
+use antrea_mc_leader::{Export, Feed, Feeds, KnownAccount, Record};
 use antrea_mc_webhook::{Event, Exported, Installation, Known};
-use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
+use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use antrea_shared_api::multicluster::v1alpha2::{ClusterClaim, ClusterSet};
 use anyhow::Result;
 use futures::FutureExt;
@@ -29,8 +29,8 @@ const EVENTS: usize = 64;
 pub(super) struct Lookups {
     pub(super) known: Known,
     pub(super) installation: Installation,
-    /// What the leader learns ResourceExports from.
-    pub(super) exports: ExportFeeds,
+    /// What the leader learns of it.
+    pub(super) feeds: Feeds,
     /// Passes once everything was listed.
     pub(super) check: Check,
 }
@@ -68,16 +68,18 @@ impl Lookups {
         namespace: &'a str,
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
-        let mut watches = self.cluster_set(client, namespace, stop);
-        watches.extend([
-            self.look(client, namespace, plain::<ServiceAccount>, Event::Account, stop),
-            self.look(client, namespace, plain::<MemberClusterAnnounce>, Event::Announce, stop),
-            self.exports(client.clone(), namespace, stop.clone()).boxed(),
-        ]);
-        watches
+        let feeds = self.feeds.of(namespace);
+        let all = || (client.clone(), namespace, stop.clone());
+        vec![
+            self.share(all(), feeds.sets, both, Event::ClusterSet).boxed(),
+            self.share(all(), feeds.accounts, account, Event::Account).boxed(),
+            self.share(all(), feeds.announces, both, Event::Announce).boxed(),
+            self.share(all(), feeds.exports, export, Event::Export).boxed(),
+            self.cluster_claims(client, namespace, stop),
+        ]
     }
 
-    /// What matters wherever a ClusterSet is.
+    /// What matters where the ClusterSet of a member is.
     fn cluster_set<'a>(
         &'a self,
         client: &Client,
@@ -85,6 +87,15 @@ impl Lookups {
         stop: &CancellationToken,
     ) -> Vec<BoxFuture<'a, Result<()>>> {
         let sets = self.look(client, namespace, plain::<ClusterSet>, Event::ClusterSet, stop);
+        vec![sets, self.cluster_claims(client, namespace, stop)]
+    }
+
+    fn cluster_claims<'a>(
+        &'a self,
+        client: &Client,
+        namespace: &'a str,
+        stop: &CancellationToken,
+    ) -> BoxFuture<'a, Result<()>> {
         let of_claims = self.look(client, namespace, plain::<ClusterClaim>, Event::ClusterClaim, stop);
         let (client, stop) = (client.clone(), stop.clone());
         let claims = async move {
@@ -93,26 +104,43 @@ impl Lookups {
                 None => Ok(()),
             }
         };
-        vec![sets, claims.boxed()]
+        claims.boxed()
     }
 
-    /// Follows ResourceExports, for the leader as well while this replica has one: there are many, and they are read once.
-    /// A leader needs a list first, so that the watch begins again when one subscribes.
-    async fn exports(&self, client: Client, namespace: &str, stop: CancellationToken) -> Result<()> {
-        let feed = self.exports.of(namespace);
+    /// Follows objects, for the leader as well while this replica has one, so that they are sent and read once; `parts` says
+    /// what of each is for whom. A leader needs a list first, so that the watch begins again when one subscribes.
+    async fn share<K, T, U>(
+        &self,
+        (client, namespace, stop): (Client, &str, CancellationToken),
+        feed: Feed<U>,
+        parts: fn(K, Readers) -> Parts<T, U>,
+        event: fn(WatchEvent<T>) -> Event,
+    ) -> Result<()>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+        U: Record,
+    {
         let mut subscriptions = feed.subscriptions();
         loop {
-            let leads = *subscriptions.borrow_and_update() > 0;
+            let readers = match *subscriptions.borrow_and_update() {
+                0 => Readers::Webhooks,
+                _ => Readers::WebhooksAndLeader,
+            };
             let objects = Api::namespaced(client.clone(), namespace);
             let (sender, mut events) = mpsc::channel(EVENTS);
-            let keep = move |export| Some(observed(export, leads));
+            let keep = move |object| Some(parts(object, readers));
             let watching = watch(objects, Config::default(), keep, sender, stop.clone());
             let learning = async {
-                while let Some(event) = events.recv().await {
-                    let (exported, exports) = parted(event);
-                    self.learn(namespace, Event::Export(exported));
-                    if let Some(exports) = exports.filter(|_| leads) {
-                        feed.publish(exports);
+                while let Some(both) = events.recv().await {
+                    let (of_webhooks, of_leader) = parted(both);
+                    self.learn(namespace, event(of_webhooks));
+                    if let Some(of_leader) = of_leader.filter(|_| readers == Readers::WebhooksAndLeader) {
+                        feed.publish(of_leader);
                     }
                 }
             };
@@ -166,30 +194,57 @@ fn plain<K: Resource>(mut object: K) -> Option<K> {
     Some(object)
 }
 
-/// A ResourceExport: what webhooks look at, and the whole for a leader. Each replica knows all of them: of most no more is
-/// kept than how large they are, with all that stands in them.
-type Observed = (Exported, Option<Box<Export>>);
-
-fn observed(export: ResourceExport, leads: bool) -> Observed {
-    let size = Size::of(&export);
-    let exported = Exported::new(&export, size.clone());
-    (exported, leads.then(|| Box::new(Export::new(export, size))))
+/// For whom objects are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    Webhooks,
+    WebhooksAndLeader,
 }
 
-/// What of an event is for webhooks, and what for a leader.
-fn parted(event: WatchEvent<Observed>) -> (WatchEvent<Exported>, Option<WatchEvent<Export>>) {
+impl Readers {
+    /// What the leader gets, if there is one.
+    fn of_leader<U>(self, object: impl FnOnce() -> U) -> Option<Box<U>> {
+        (self == Self::WebhooksAndLeader).then(|| Box::new(object()))
+    }
+}
+
+/// What webhooks keep of an object, and what the leader gets.
+type Parts<T, U> = (T, Option<Box<U>>);
+
+fn both<K: Resource + Clone>(mut object: K, readers: Readers) -> Parts<K, K> {
+    object.meta_mut().managed_fields = None;
+    let of_leader = readers.of_leader(|| object.clone());
+    (object, of_leader)
+}
+
+fn account(mut account: ServiceAccount, readers: Readers) -> Parts<ServiceAccount, KnownAccount> {
+    account.metadata.managed_fields = None;
+    let of_leader = readers.of_leader(|| KnownAccount::from(account.clone()));
+    (account, of_leader)
+}
+
+/// There are many ResourceExports, and each replica knows them: of most, webhooks keep no more than how large they are with
+/// all that stands in them.
+fn export(export: ResourceExport, readers: Readers) -> Parts<Exported, Export> {
+    let size = Size::of(&export);
+    let exported = Exported::new(&export, size.clone());
+    (exported, readers.of_leader(|| Export::new(export, size)))
+}
+
+/// What of an event is for webhooks, and what for the leader.
+fn parted<T, U>(event: WatchEvent<Parts<T, U>>) -> (WatchEvent<T>, Option<WatchEvent<U>>) {
     match event {
         WatchEvent::Resynced(all) => {
-            let (exported, exports): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-            let exports: Option<Vec<Export>> =
-                exports.into_iter().map(|export| export.map(|export| *export)).collect();
-            (WatchEvent::Resynced(exported), exports.map(WatchEvent::Resynced))
+            let (of_webhooks, of_leader): (Vec<T>, Vec<Option<Box<U>>>) = all.into_iter().unzip();
+            let of_leader: Option<Vec<U>> =
+                of_leader.into_iter().map(|object| object.map(|object| *object)).collect();
+            (WatchEvent::Resynced(of_webhooks), of_leader.map(WatchEvent::Resynced))
         }
-        WatchEvent::Applied((exported, export)) => {
-            (WatchEvent::Applied(exported), export.map(|export| WatchEvent::Applied(*export)))
+        WatchEvent::Applied((of_webhooks, of_leader)) => {
+            (WatchEvent::Applied(of_webhooks), of_leader.map(|object| WatchEvent::Applied(*object)))
         }
-        WatchEvent::Deleted((exported, export)) => {
-            (WatchEvent::Deleted(exported), export.map(|export| WatchEvent::Deleted(*export)))
+        WatchEvent::Deleted((of_webhooks, of_leader)) => {
+            (WatchEvent::Deleted(of_webhooks), of_leader.map(|object| WatchEvent::Deleted(*object)))
         }
     }
 }
@@ -209,12 +264,12 @@ mod tests {
 
     #[test]
     fn what_an_export_says_of_who_wrote_its_fields_counts() {
-        let mut export = ResourceExport::new("area", "east-shop-web-service");
-        let size = |export: &ResourceExport| format!("{:?}", observed(export.clone(), false));
-        let small = size(&export);
+        let mut object = ResourceExport::new("area", "east-shop-web-service");
+        let size = |object: &ResourceExport| format!("{:?}", export(object.clone(), Readers::Webhooks));
+        let small = size(&object);
         let entry = ManagedFieldsEntry { manager: Some("much".to_owned()), ..ManagedFieldsEntry::default() };
-        export.metadata.managed_fields = Some(vec![entry]);
-        assert_ne!(size(&export), small);
+        object.metadata.managed_fields = Some(vec![entry]);
+        assert_ne!(size(&object), small);
     }
 
     const AREA: &str = "
@@ -248,9 +303,9 @@ spec: {clusterID: east, kind: Service, name: web, namespace: shop, service: {ser
         std::fs::write(folder.path().join("area.yaml"), AREA).unwrap();
         let client = object_files::client(folder.path()).unwrap();
         let installation = Installation { common_areas: vec!["area".to_owned()], ..Installation::default() };
-        let (known, exports) = (Known::new(installation.clone()), ExportFeeds::default());
+        let (known, feeds) = (Known::new(installation.clone()), Feeds::default());
         let check = Checks::new().add("webhook-lookups", Kind::Readiness);
-        let lookups = Lookups { known: known.clone(), installation, exports: exports.clone(), check };
+        let lookups = Lookups { known: known.clone(), installation, feeds: feeds.clone(), check };
         let stop = CancellationToken::new();
         let elected = async {
             while !known.is_complete() {
@@ -261,7 +316,7 @@ spec: {clusterID: east, kind: Service, name: web, namespace: shop, service: {ser
                 times: LeaseTimes::default(),
                 limits: Limits::default(),
                 censuses: Censuses::default(),
-                exports,
+                feeds,
             };
             let leader = antrea_mc_leader::run(client.clone(), config, stop.clone());
             let imported = async {

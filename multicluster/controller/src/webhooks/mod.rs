@@ -17,7 +17,7 @@ use antrea_kit::health::{Check, Checks, Kind};
 use antrea_kit::leases::Leadership;
 use antrea_kit::server::{Handler, Limits, Server};
 use antrea_kit::serving_certificate::ServingCertificate;
-use antrea_mc_leader::ExportFeeds;
+use antrea_mc_leader::Feeds;
 use antrea_mc_webhook::{Installation, Known, router};
 use antrea_types::MinimumTls;
 use anyhow::Result;
@@ -49,8 +49,8 @@ pub(crate) struct Settings {
     pub(crate) farewell: Duration,
     /// Whether this replica is the one that replaces what vouches for all of them.
     pub(crate) leadership: watch::Receiver<Leadership>,
-    /// Where the leader gets the ResourceExports from that are watched here.
-    pub(crate) exports: ExportFeeds,
+    /// Where the leader learns what is watched here.
+    pub(crate) feeds: Feeds,
 }
 
 /// What tells others whether this replica can be asked.
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> Result<()> {
-    let Settings { config, installation, farewell, leadership, exports } = settings;
+    let Settings { config, installation, farewell, leadership, feeds } = settings;
     let namespace = installation.controller.clone();
     let obtained = stop.run_until_cancelled(authority::obtain(&client, &namespace));
     let Some(authorities) = obtained.await else { return Ok(()) };
@@ -97,7 +97,7 @@ pub(crate) async fn run(
     let own = namespace.clone();
     let service = bundle::Service { namespace, name: SERVICE.to_owned() };
     let trust = bundles::Trust::new(client.clone(), service, to_trust.clone(), everywhere, readiness.trust);
-    let lookups = lookups::Lookups { known, installation, exports, check: readiness.lookups };
+    let lookups = lookups::Lookups { known, installation, feeds, check: readiness.lookups };
 
     let mut components = Components::new();
     components.add("webhook-server", |stop| server.run(stop));

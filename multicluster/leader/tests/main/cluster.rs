@@ -1,19 +1,23 @@
 //! A leader cluster: a folder of object files in the place of its API server, and the leader that runs in it.
 
+use std::fmt::Debug;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use antrea_kit::object_files;
 use antrea_kit::watch::watch;
-use antrea_mc_leader::{Censuses, Export, ExportFeed, ExportFeeds, LeaderConfig, LeaseTimes, Limits, run};
+use antrea_mc_leader::{Censuses, Feed, Feeds, LeaderConfig, LeaseTimes, Limits, Record, run};
 use antrea_shared_api::multicluster::v1alpha1::{MemberClusterAnnounce, ResourceExport};
+use antrea_shared_api::multicluster::v1alpha2::ClusterSet;
 use hyper::{Request, Response};
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use kube::client::Body;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -111,25 +115,41 @@ fn with_outages(client: &Client, outage: &Arc<Outage>) -> Client {
     Client::new(service, "default")
 }
 
-/// A leader, and what feeds it with ResourceExports, as webhooks do.
+/// A leader, and what feeds it, as webhooks do.
 fn lead(client: Client, stop: &CancellationToken) -> (JoinHandle<anyhow::Result<()>>, JoinSet<()>) {
     let config = LeaderConfig {
         namespaces: SETS.map(str::to_owned).to_vec(),
         times: LeaseTimes::default(),
         limits: Limits::default(),
         censuses: Censuses::default(),
-        exports: ExportFeeds::default(),
+        feeds: Feeds::default(),
     };
-    let feed = |namespace| feed(Api::namespaced(client.clone(), namespace), config.exports.of(namespace));
-    let feeders = SETS.map(feed).into_iter().collect();
+    let mut feeders = JoinSet::new();
+    for namespace in SETS {
+        let feeds = config.feeds.of(namespace);
+        feeders.spawn(feed::<ClusterSet, _>(client.clone(), namespace, feeds.sets));
+        feeders.spawn(feed::<ServiceAccount, _>(client.clone(), namespace, feeds.accounts));
+        feeders.spawn(feed::<MemberClusterAnnounce, _>(client.clone(), namespace, feeds.announces));
+        feeders.spawn(feed::<ResourceExport, _>(client.clone(), namespace, feeds.exports));
+    }
     (tokio::spawn(run(client, config, stop.clone())), feeders)
 }
 
-async fn feed(exports: Api<ResourceExport>, feed: ExportFeed) {
+async fn feed<K, T>(client: Client, namespace: &str, feed: Feed<T>)
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Debug
+        + Send
+        + 'static,
+    T: From<K> + Record,
+{
     feed.subscriptions().wait_for(|leaders| *leaders > 0).await.unwrap();
     let (sender, mut events) = mpsc::channel(1);
-    let map = |export| Some(Export::from(export));
-    let watching = watch(exports, Config::default(), map, sender, CancellationToken::new());
+    let map = |object: K| Some(object.into());
+    let objects = Api::namespaced(client, namespace);
+    let watching = watch(objects, Config::default(), map, sender, CancellationToken::new());
     let feeding = async {
         while let Some(event) = events.recv().await {
             feed.publish(event);
