@@ -1,6 +1,6 @@
 //! How large one export may be.
 
-use antrea_mc_core::limits::{Limits, MOST_ENDPOINT_PORTS, Size, Used};
+use antrea_mc_core::limits::{Limits, MOST_ENDPOINT_PORTS, Size, Usage, Used};
 use antrea_shared_api::multicluster::v1alpha1::ResourceExport;
 use serde_json::{Value, json};
 
@@ -66,4 +66,29 @@ fn a_member_leaves_others_clusterips_by_default() {
     let used = Used { exports: limits.exports, ..Used::default() };
     let cluster = "east".parse().unwrap();
     assert!(limits.check(&cluster, used, None, &service).is_err());
+}
+
+#[test]
+fn what_a_member_uses_is_that_of_its_exports_as_they_are() {
+    let export = |cluster: &str, kind: &str, ports: usize| {
+        let ports: Vec<Value> = (1..=ports).map(|port| json!({ "port": port })).collect();
+        let spec =
+            json!({ "clusterID": cluster, "kind": kind, "service": { "serviceSpec": { "ports": ports } } });
+        size(&spec)
+    };
+    let (large, small) = (export("east", "Service", 9), export("east", "Service", 2));
+    let labels = export("east", "LabelIdentity", 0);
+    let mut usage = Usage::default();
+    usage.set("web", Some(&large));
+    usage.set("labels", Some(&labels));
+    usage.set("other", Some(&export("west", "Service", 1)));
+    let both = Used { exports: 1, label_identities: 1, bytes: large.bytes + labels.bytes, endpoint_ports: 9 };
+    assert_eq!(usage.of("east"), both);
+    usage.set("web", Some(&small));
+    assert_eq!(usage.of("east"), Used { bytes: small.bytes + labels.bytes, endpoint_ports: 2, ..both });
+    usage.set("labels", None);
+    usage.set("unknown", None);
+    assert_eq!(usage.of("east"), Used { bytes: small.bytes, endpoint_ports: 2, label_identities: 0, ..both });
+    usage.set("web", None);
+    assert_eq!((usage.of("east"), usage.of("west").exports), (Used::default(), 1));
 }

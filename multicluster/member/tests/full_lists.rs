@@ -92,6 +92,19 @@ fn in_a_full_list_the_room_of_a_pod_stays_for_the_one_that_replaces_it_later() {
 }
 
 #[test]
+fn in_a_full_list_an_endpoint_in_the_place_of_all_others_waits_for_room() {
+    let mut life = full(20);
+    life.apply(10_000, &with_many_pods("big", 5001, 20));
+    life.delete(10_010, Kind::EndpointSlice, "web-of-8");
+    let (_, pods) = EXPORT.rsplit_once("---\n").unwrap();
+    let two = "{addresses: [10.10.1.5]}, {addresses: [10.10.1.6], conditions: {ready: false}}";
+    life.apply(10_020, &pods.replace(two, "{addresses: [10.10.1.12]}"));
+    assert!(!exported(&life).contains("10.10.1.12"), "other clusters are not let in to it yet");
+    assert_eq!(are_open(&mut life, 11_000), [true, true], "it has the room of another one that went");
+    assert!(exported(&life).contains("10.10.1.12"));
+}
+
+#[test]
 fn exports_that_come_back_in_a_full_list_are_let_in_all_the_time() {
     let mut life = full(20);
     life.delete(10_000, Kind::ServiceExport, "web");
