@@ -69,7 +69,7 @@ fn admit(hook: Hook, request: &Request, known: &Known) -> Value {
 
 fn parse<T: DeserializeOwned>(body: &[u8], version: &str, kind: &str) -> Result<T, String> {
     let wanted = format!("a {kind} of {version} is needed");
-    if memory_of(body) > MOST_MEMORY {
+    if body.len() > MOST_MEMORY / CONTAINER && memory_of(body) > MOST_MEMORY {
         return Err(format!("{wanted}: this one has too many values"));
     }
     let review: Review<T> = serde_json::from_slice(body).map_err(|error| format!("{wanted}: {error}"))?;
